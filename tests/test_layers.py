@@ -95,7 +95,6 @@ READERS_OF_LINES = {
     "parse_line",
     "read_bytes",
     "read_content",
-    "read_line",
     "read_raw",
 }
 """What reads ``attempts/*.jsonl``. Others ask a ``StoredRun``."""

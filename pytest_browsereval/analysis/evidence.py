@@ -1,4 +1,4 @@
-"""Consistency check of a run's files: the lines of its attempts and the summary."""
+"""Whether a folder is one of a run, and whether the lines of its attempts and its summary say the same."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import join_first, one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
+from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.summary import RunSummary
 from pytest_browsereval.runs.summary_file import FIGURES, SUMMARY, Result, read_figures, read_results
@@ -32,6 +33,19 @@ def describe_contradictions(run: StoredRun) -> str:
     """
     found = _list_contradictions(run, with_lost=True)
     return _describe(found) if found else ""
+
+
+def check_run(run: StoredRun) -> None:
+    """Check that a folder is one of a run, with a manifest that can be read.
+
+    Raises:
+        UsageError: with what it lacks.
+    """
+    if not (run.folder / "tasks").is_dir():
+        message = "has no folder 'tasks'" if run.folder.is_dir() else "is not a folder"
+        shown = format_path(run.folder)
+        raise UsageError(f"{shown} {message}: give a run folder, results/NAME/TIME-LETTERS.")
+    check_manifest(run.folder)
 
 
 def check_contradictions(run: StoredRun) -> None:
@@ -108,7 +122,7 @@ def _summary_contradicts(trial: StoredTrial, said: Result | None) -> str:
     if (other := str(said.verdict)) != data.verdict:
         return f"{one_line(other, 20)} by {SUMMARY}"
     own = (data.total_steps, data.total_duration_ms, trial.cost_usd)
-    for key, value, other in zip(FIGURES, own, said[4:], strict=True):
+    for key, value, other in zip(FIGURES, own, said[4:7], strict=True):
         if other is not ... and other != value:
             return f"with {key} {value}, which is {one_line(str(other), 20)} in {SUMMARY}"
     return ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.manifest import MACHINE, RESUMES_FILE
 from pytest_browsereval.run.provenance import differences
-from pytest_browsereval.run_files import read_written
+from pytest_browsereval.run_files import parse_written, read_written
 
 
 def agents_of(config: Mapping[str, Any]) -> dict[str, str]:
@@ -57,7 +56,7 @@ def _lines(file: Path, problems: list[str]) -> Iterator[dict[str, Any]]:
         return
     for number, line in enumerate(lines, 1):
         try:
-            value = json.loads(line)
+            value = parse_written(line)
         except ValueError:
             value = None
         if isinstance(value, dict):

@@ -147,6 +147,7 @@ def find_runs(
     given: Iterable[str],
     config: Path | None = None,
     *,
+    is_empty_allowed: bool = False,
     is_changed: bool = False,
     with_files: bool = True,
 ) -> list[Path]:
@@ -156,6 +157,7 @@ def find_runs(
         door: asks plug-ins for a run at a URL.
         given: what was typed.
         config: the file that ``--config`` names.
+        is_empty_allowed: whether a run counts that was ended before its first attempt.
         is_changed: whether the command writes into them.
         with_files: whether pictures, traces and other files of attempts are needed too.
 
@@ -167,5 +169,7 @@ def find_runs(
         if "://" in one:
             folders += _fetch(door, one, is_changed=is_changed, with_files=with_files)
         else:
-            folders.append(find_run(door, one, config, with_files=with_files))
+            folders.append(
+                find_run(door, one, config, is_empty_allowed=is_empty_allowed, with_files=with_files)
+            )
     return folders

@@ -103,7 +103,7 @@ class GateConfig(Block):
     min_attacks_delivered: Rate | None = None
     """The smallest share of trials under attack, errored ones left out, in which the agent met the attack."""
     baseline: Path | None = None
-    """An earlier run to compare with: its folder, or a file written by ``browsereval baseline``."""
+    """An earlier run to compare with: its folder, or a file by ``browsereval export RUN --to baseline``."""
     max_regressions: int | None = Field(default=None, ge=0)
     """The largest number of tasks that pass less often than in the baseline, or no longer have a result. If
     the numbers of judged trials differ: tasks that mostly passed there and mostly failed here."""

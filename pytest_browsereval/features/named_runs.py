@@ -10,11 +10,17 @@ from pytest_browsereval.commands.runs import HELP, add_config, find_runs
 from pytest_browsereval.errors import UsageError
 
 
-def add_runs(parser: argparse.ArgumentParser) -> None:
-    """Add the names of runs, where they are looked up, and how many earlier ones are meant too."""
+def add_runs(parser: argparse.ArgumentParser, nargs: str = "+", more: str = "") -> None:
+    """Add the names of runs, where they are looked up, and how many earlier ones are meant too.
+
+    Args:
+        parser: of a command.
+        nargs: how many names there are, as argparse has it.
+        more: what else is named in the same place.
+    """
     from pytest_browsereval.hooks.names import positive_integer
 
-    parser.add_argument("run_names", metavar="RUN", nargs="+", help=HELP)
+    parser.add_argument("run_names", metavar="RUN", nargs=nargs, help=f"{more}{HELP}")
     add_config(parser)
     parser.add_argument(
         "--last",
@@ -24,18 +30,25 @@ def add_runs(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def find_named_runs(arguments: argparse.Namespace) -> list[Path]:
+def find_named_runs(arguments: argparse.Namespace, *, is_empty_allowed: bool = False) -> list[Path]:
     """Return the folders of the runs, without pictures and other files of attempts.
 
     Args:
         arguments: of ``add_runs``.
+        is_empty_allowed: whether runs count that were ended before their first attempt.
 
     Raises:
         UsageError: one is not there or named twice, or there is none before it.
     """
     from pytest_browsereval.run.lookup import earlier
 
-    runs = find_runs(arguments.door, arguments.run_names, arguments.config, with_files=False)
+    runs = find_runs(
+        arguments.door,
+        arguments.run_names,
+        arguments.config,
+        is_empty_allowed=is_empty_allowed,
+        with_files=False,
+    )
     if arguments.last is not None:
         if len(runs) != 1:
             raise UsageError(f"--last adds earlier runs to one run, and {len(runs)} are named. Name one.")

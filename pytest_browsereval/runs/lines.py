@@ -229,15 +229,6 @@ def read_content(root: Path, line: Line) -> bytes:
     return put_back(content, root / find_place(TaskMetadata.model_validate_json(content)))
 
 
-def read_line(root: Path, line: Line) -> TaskMetadata:
-    """Return the whole record of an attempt whose line is known.
-
-    Raises:
-        UsageError: the file or a text was changed since.
-    """
-    return TaskMetadata.model_validate_json(read_content(root, line))
-
-
 def _guess_place(line: bytes) -> str:
     with contextlib.suppress(ValueError, TypeError, KeyError):
         found = parse_written(line)

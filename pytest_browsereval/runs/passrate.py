@@ -35,11 +35,11 @@ class Judged(Protocol):
         """The site that the task is on."""
 
     @property
-    def verdict(self) -> Verdict:
-        """What it came to."""
+    def verdict(self) -> str:
+        """What it came to, as a ``Verdict`` or in its words."""
 
     @property
-    def error_source(self) -> ErrorSource | None:
+    def error_source(self) -> str | None:
         """What broke."""
 
 
@@ -142,11 +142,11 @@ def pass_rate(
     passed = judged = 0
     for trial in trials:
         verdict = trial.verdict
-        if verdict is is_errored:
+        if verdict == is_errored:
             # In no group of a site or a task either: what broke says nothing of the agent.
             errored[str(trial.error_source or ErrorSource.UNKNOWN)] += 1
             continue
-        hit = int(verdict is is_passed)
+        hit = int(verdict == is_passed)
         passed += hit
         judged += 1
         for groups, name in ((sites, trial.website), (tasks, trial.query_id)):

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from math import comb
-from typing import Any, Protocol
+from typing import Any
 
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.stats.statistics import Interval, Share, pool_groups, wilson
 
 
@@ -25,22 +26,6 @@ class Stability(StrEnum):
     """All judged trials agree, and some attempts errored."""
     ERRORED = "errored"
     """No trial was judged."""
-
-
-class Tried(Protocol):
-    """What of a trial is asked."""
-
-    @property
-    def query_id(self) -> str:
-        """Its task."""
-
-    @property
-    def variant(self) -> str:
-        """Its agent setup."""
-
-    @property
-    def verdict(self) -> Verdict:
-        """What its last attempt came to."""
 
 
 @dataclass
@@ -160,7 +145,7 @@ class Repeats:
         }
 
 
-def count_tasks(trials: Iterable[tuple[Tried, int]]) -> list[TaskRepeats]:
+def count_tasks(trials: Iterable[tuple[StoredAttempt, int]]) -> list[TaskRepeats]:
     """Return the tasks of trials, each with each of its variants.
 
     Args:
@@ -177,7 +162,7 @@ def count_tasks(trials: Iterable[tuple[Tried, int]]) -> list[TaskRepeats]:
     return list(tasks.values())
 
 
-def repeats(trials: Iterable[tuple[Tried, int]]) -> Repeats | None:
+def repeats(trials: Iterable[tuple[StoredAttempt, int]]) -> Repeats | None:
     """Return what repeated trials say; None where no task has more than one.
 
     Args:

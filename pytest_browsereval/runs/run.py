@@ -24,7 +24,7 @@ from pytest_browsereval.runs.attempt import StoredAttempt, find_trial
 from pytest_browsereval.runs.deaths import count_deaths
 from pytest_browsereval.runs.lines import Lines, read_bytes, read_content
 from pytest_browsereval.runs.summary import RunSummary
-from pytest_browsereval.runs.summary_file import read_figures
+from pytest_browsereval.runs.summary_file import read_figures as read_summary_figures
 from pytest_browsereval.runs.trial import StoredTrial, list_trials
 
 if TYPE_CHECKING:
@@ -99,12 +99,17 @@ class StoredRun:
         return found
 
     @cached_property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.folder.resolve().name
+
+    @cached_property
     def id(self) -> str:
         """The name of its folder; with six hex digits behind it if that is not one that a session has made.
 
         So what was merged, imported or brought into folders of one name has ids of its own.
         """
-        name = self.folder.resolve().name
+        name = self.name
         made_of = [self.manifest.get(key) for key in ("started_at", "merged_from", "imported_from")]
         if RUN_ID.fullmatch(name) or not any(made_of):
             return name
@@ -135,7 +140,7 @@ class StoredRun:
         """
         config = self.read_manifest().get("config")
         begun_with = config.get("gate") if isinstance(config, dict) else None
-        return self._read_figures().get("gate", begun_with)
+        return self.read_figures().get("gate", begun_with)
 
     def count_selected(self) -> int | None:
         """Return how many trials the run was to have, by its summary; None: nobody has written one."""
@@ -161,14 +166,14 @@ class StoredRun:
 
     def _read_count(self, key: str) -> int | None:
         try:
-            return int(self._read_figures()[key])
+            return int(self.read_figures()[key])
         except (ValueError, KeyError, TypeError):
             return None
 
-    def _read_figures(self) -> dict[str, Any]:
+    def read_figures(self) -> dict[str, Any]:
         """Return the summary without its results; empty before it was written, and if it is damaged."""
         try:
-            return read_figures(self.folder)
+            return read_summary_figures(self.folder)
         except (OSError, ValueError):
             return {}
 
@@ -200,12 +205,6 @@ class StoredRun:
             return self._live
 
     @cached_property
-    def _lines(self) -> Lines:
-        lines = Lines(self.folder, self)
-        lines.update()
-        return lines
-
-    @cached_property
     def attempts(self) -> tuple[StoredAttempt, ...]:
         """All finished attempts, in the order of the tasks' folders, each trial's in their order.
 
@@ -213,7 +212,7 @@ class StoredRun:
             UsageError: a record is damaged, or another version has written the run.
         """
         self.check_version()
-        return tuple(self._lines.list_all())
+        return tuple(self.update_lines().list_all())
 
     @cached_property
     def trials(self) -> tuple[StoredTrial, ...]:
@@ -233,6 +232,12 @@ class StoredRun:
         """
         return RunSummary(self.trials, count_deaths(self.folder))
 
+    def sum_up_lines(self) -> RunSummary:
+        """Return trials and figures of the lines that can be read now: the run may go on, or be damaged."""
+        lines = self.update_lines()
+        attempts = (data for trial in lines.trials for data in lines.list_tries(trial))
+        return RunSummary(list_trials(attempts), count_deaths(self.folder))
+
     @cached_property
     def _by_key(self) -> dict[tuple[str, str, int], StoredTrial]:
         return {(one.last.query_id, one.last.variant, one.last.trial): one for one in self.trials}
@@ -247,7 +252,7 @@ class StoredRun:
         Raises:
             UsageError: a file was changed since.
         """
-        for line in self._lines.list_history(find_trial(trial.last)):
+        for line in self.update_lines().list_history(find_trial(trial.last)):
             yield read_bytes(self.folder, line)
 
     def read_content(self, attempt: StoredAttempt) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -73,6 +73,17 @@ class RunSummary:
         """The most judged attempts of a trial: 1 unless failed rows were run again."""
         return max((trial.judged for trial in self.plain), default=1)
 
+    @cached_property
+    def fingerprints(self) -> dict[str, set[str]]:
+        """By what rules each grader that decides has judged; "" stands for rules that are not known."""
+        found: dict[str, set[str]] = {}
+        # Most attempts share their grades, which are looked at once.
+        for grades in {id(one): one for one in (trial.last.grader_results for trial in self.plain)}.values():
+            for name, grade in grades.items():
+                if not grade.advisory:
+                    found.setdefault(name, set()).add(grade.fingerprint)
+        return found
+
     def errors_by_source(self) -> dict[str, int]:
         """Return how many trials each source of errors cost."""
         return dict(Counter(str(t.last.error_source) for t in self.plain if t.last.error_source is not None))
@@ -110,7 +121,11 @@ class RunSummary:
             "cost_usd": self.cost_usd,
             **({"best_of": self.best_of} if self.best_of > 1 else {}),
             **({"repeats": self.repeats.as_json()} if self.repeats else {}),
-            "graders": _list_fingerprints(self.plain),
+            "graders": {
+                name: _shorten(sorted(known))
+                for name, prints in sorted(self.fingerprints.items())
+                if (known := prints - {""})
+            },
             "disagreements": [_disagreement(trial) for trial in self.disagreements],
         }
 
@@ -137,17 +152,8 @@ def _row(trial: StoredTrial) -> dict[str, Any]:
     }
 
 
-def _list_fingerprints(trials: Iterable[StoredTrial]) -> dict[str, list[str]]:
-    """Return by what rules each grader that decides has judged; of many of them what they have in common."""
-    found: dict[str, set[str]] = {}
-    for trial in trials:
-        for name, grade in trial.last.grader_results.items():
-            if not grade.advisory and grade.fingerprint:
-                found.setdefault(name, set()).add(grade.fingerprint)
-    return {name: _shorten(sorted(prints)) for name, prints in sorted(found.items())}
-
-
 def _shorten(fingerprints: list[str]) -> list[str]:
+    """Return the rules of a grader; of many of them what they have in common."""
     if len(fingerprints) <= MOST_FINGERPRINTS:
         return fingerprints
     # The last part is a hash of options, which differ where each row has its own; the row's hash covers them.
@@ -172,3 +178,15 @@ def _grades(data: StoredAttempt, key: str, value: Callable[[GradeDigest], Any]) 
         if grade.advisory:
             grades[name]["advisory"] = True
     return grades
+
+
+def list_judge_changes(before: RunSummary, after: RunSummary) -> Iterator[str]:
+    """Yield the graders that decide and are not the same in two runs, by their fingerprints."""
+    a, b = before.fingerprints, after.fingerprints
+    for name in sorted(a.keys() | b.keys()):
+        if a.get(name) != b.get(name):
+            yield f"grader {name}: {_join_rules(a.get(name))} -> {_join_rules(b.get(name))}"
+
+
+def _join_rules(fingerprints: set[str] | None) -> str:
+    return " and ".join(sorted(one or "without a fingerprint" for one in fingerprints or ("not asked",)))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
 from pytest_browsereval.run_files import Stamp, make_stamp, open_written, parse_written
-
-T = TypeVar("T")
 
 SUMMARY = "summary.json"
 
@@ -27,9 +24,15 @@ class Result(NamedTuple):
     steps: Any
     duration_ms: Any
     cost_usd: Any
+    error_source: Any = None
+    row_hash: Any = ""
+    is_attacked: bool = False
+    """Whether it was made under an attack: no rate has it."""
+    website: None = None
+    """Not in a summary: without it there is no interval by site."""
 
 
-FIGURES = Result._fields[4:]
+FIGURES = ("steps", "duration_ms", "cost_usd")
 
 
 def read_figures(root: Path) -> dict[str, Any]:
@@ -57,13 +60,6 @@ def read_results(root: Path) -> Sequence[Result]:
     return results
 
 
-def describe_rounds(root: Path) -> str:
-    """Return what became of trials that were made in rounds, by the summary of a run; "" if they were not."""
-    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-        return str(read_figures(root)["rounds"]["line"])
-    return ""
-
-
 def _read(root: Path) -> tuple[dict[str, Any], Sequence[Result] | None]:
     file = root / SUMMARY
     return _read_once(str(file), make_stamp(file.lstat()))
@@ -72,24 +68,7 @@ def _read(root: Path) -> tuple[dict[str, Any], Sequence[Result] | None]:
 @lru_cache(maxsize=2)
 def _read_once(path: str, _stamp: Stamp) -> tuple[dict[str, Any], Sequence[Result] | None]:
     with open_written(path) as file:
-        figures, results = parse_summary(file, _take)
-    try:
-        return figures, tuple(results)
-    except (LookupError, TypeError):
-        return figures, None
-
-
-def parse_summary(file: BinaryIO, take: Callable[[Any], T]) -> tuple[dict[str, Any], Iterable[T]]:
-    """Return the figures of a summary, and what is taken of its results.
-
-    Args:
-        file: which begins with it.
-        take: what is taken of a result, once it is asked for.
-
-    Raises:
-        ValueError: it is damaged. The results raise a TypeError or what ``take`` raises.
-    """
-    content = file.read()
+        content = file.read()
     try:
         loaded = from_json(content)
     except ValueError:
@@ -97,13 +76,18 @@ def parse_summary(file: BinaryIO, take: Callable[[Any], T]) -> tuple[dict[str, A
     if not isinstance(loaded, dict):
         raise ValueError("it is not a block of keys")  # noqa: TRY004 of what somebody has written
     results = loaded.pop("results", None)
-    return loaded, (take(one) for given in (results,) for one in given)
+    try:
+        return loaded, tuple(map(_take, results))
+    except (LookupError, TypeError):
+        return loaded, None
 
 
 def _take(one: dict[str, Any]) -> Result:
     # In the order of the fields: by their names it takes three times as long.
     known = one["query_id"], one["variant"], one["trial"], one["verdict"]
     get = one.get
-    found = Result(*known, get("steps", ...), get("duration_ms", ...), get("cost_usd", ...))
-    hash(found[:3])  # a TypeError of what is no name
+    figures = get("steps", ...), get("duration_ms", ...), get("cost_usd", ...)
+    found = Result(*known, *figures, get("error_source"), str(get("row_hash", "")), "attack" in one)
+    if not (isinstance(found[0], str) and isinstance(found[1], str) and isinstance(found[2], int)):
+        raise TypeError(f"{found[:3]} is not a trial")
     return found

@@ -174,7 +174,7 @@ def test_links_of_a_run_folder_lead_nowhere(evals: Evals, tmp_path: Path) -> Non
     for name in ("messages.jsonl", "console.jsonl", "grades.json", "page.html"):
         (attempt / name).unlink(missing_ok=True)
         (attempt / name).symlink_to(secret)
-    for command in ("view", "show"):
+    for command in ("view", "runs"):
         done = evals.run_command(command, str(run.folder))
         assert "BEGIN-SECRET" not in done.stdout.str() + done.stderr.str()
     written = [file for file in run.folder.rglob("*") if file.is_file() and not file.is_symlink()]

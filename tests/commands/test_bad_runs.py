@@ -36,7 +36,7 @@ def _runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 READ = [
     ["gate", A],
     ["compare", B, A],
-    ["baseline", A, "baseline.json"],
+    ["export", A, "--to=baseline", "-o", "baseline.json"],
     ["view", A, "-o", "page.html"],
 ]
 

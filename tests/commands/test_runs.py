@@ -37,7 +37,7 @@ def test_ids_and_latest(capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is no run 'latest'" in capsys.readouterr().err
     assert main(["view", "latest"]) == 0
     assert Path("results/shop", SECOND, "index.html").is_file()
-    assert main(["baseline", FIRST, "base.json"]) == 0
+    assert main(["export", FIRST, "--to=baseline", "-o", "base.json"]) == 0
     assert main(["compare", "base.json", "latest"]) == 0
     capsys.readouterr()
     assert main(["merge", FIRST, "latest", "-o", "whole"]) == 4
@@ -79,14 +79,14 @@ def test_runs_are_found_from_the_root_of_a_project(
     for place in ("node_modules/x", ".venv", "one/two/three/four/five"):
         run(root / place / "results/shop" / third, attempt("a", PASSED), manifest=manifest)
     monkeypatch.chdir(root)
-    assert main(["show", "latest"]) == 0
+    assert main(["runs", "latest"]) == 0
     assert SECOND in capsys.readouterr().out
     assert main(["view", FIRST]) == 0
     assert (root / "evals/results/shop" / FIRST / "index.html").is_file()
-    assert main(["show", third]) == 4
+    assert main(["runs", third]) == 4
     assert f"more/evals/results/mail/{SECOND}, evals/results/shop/{FIRST}" in capsys.readouterr().err
     run(root / "results/shop" / FIRST, attempt("a", PASSED), manifest=manifest)
-    assert main(["show", SECOND]) == 4  # a results folder of its own comes first, and alone
+    assert main(["runs", SECOND]) == 4  # a results folder of its own comes first, and alone
 
 
 @pytest.mark.parametrize(
@@ -95,10 +95,10 @@ def test_runs_are_found_from_the_root_of_a_project(
         "compare latest latest",
         "gate latest",
         "view latest",
-        "show latest",
+        "runs latest",
         "merge latest -o whole",
-        "baseline latest base.json",
-        "flakes latest --last 1",
+        "export latest --to baseline",
+        "runs latest --last 1",
         "causes latest",
         "calibrate latest",
         "label latest",
@@ -122,7 +122,7 @@ def test_every_command_takes_the_config_of_its_runs(typed: str, capsys: pytest.C
         "gate latest --baseline x",
         "view x",
         "merge latest x -o whole",
-        "baseline x base.json",
+        "export x --to baseline",
         "label x",
         "calibrate x",
         "export x --to online-mind2web -o there",

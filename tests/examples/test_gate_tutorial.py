@@ -37,7 +37,7 @@ def test_the_gate_names_the_row_that_was_lost(tmp_path: Path) -> None:
 
     agent.write_text(whole, encoding="utf-8")
     driver.run().assert_outcomes(passed=8)
-    assert driver.run_command("baseline", "latest", "baseline.json").ret == 0
+    assert driver.run_command("export", "latest", "--to=baseline", "-o", "baseline.json").ret == 0
     gate = yaml.safe_load(config.read_text(encoding="utf-8"))["gate"]
     kept = config.read_text(encoding="utf-8").partition("gate:")[0]
     gate |= {"baseline": "baseline.json", "max_regressions": 0}

@@ -39,22 +39,22 @@ def test_what_is_edited_in_a_folder_changes_no_figure(evals: Evals, run: EvalRun
     shutil.rmtree(run.folder / FAILED)
     code, text = told(evals, "gate", str(run.folder))
     assert (code, "2 of 3 judged" in text) == (0, True)
-    assert "3 selected, 2 passed, 1 failed" in told(evals, "show", str(run.folder))[1]
+    assert "3 selected, 2 passed, 1 failed" in told(evals, "runs", str(run.folder))[1]
 
 
 def test_a_record_against_the_summary(evals: Evals, run: EvalRun) -> None:
-    """``gate`` and ``show`` name it, and tell the same figures."""
-    assert told(evals, "show", str(run.folder))[0] == 0
+    """``gate`` and ``runs`` name it, and tell the same figures."""
+    assert told(evals, "runs", str(run.folder))[0] == 0
     turn(run.folder)
     code, text = told(evals, "gate", str(run.folder))
     assert (code, f"{FAILED}: passed by its record, failed by summary.json." in text) == (1, True)
     assert "3 of 3 judged" in text
-    code, text = told(evals, "show", str(run.folder))
+    code, text = told(evals, "runs", str(run.folder))
     assert (code, f"{FAILED}: passed by its record, failed by summary.json." in text) == (1, True)
     assert "3 selected, 3 passed, 3 rows attempted" in text
     assert evals.run("shop.eval.yaml", f"--eval-regrade={run.folder}").ret == 0
     assert told(evals, "gate", str(run.folder))[0] == 0
-    assert "3 selected, 2 passed, 1 failed" in told(evals, "show", str(run.folder))[1]
+    assert "3 selected, 2 passed, 1 failed" in told(evals, "runs", str(run.folder))[1]
 
 
 def test_a_verdict_against_the_grades_in_its_record(evals: Evals, run: EvalRun) -> None:
@@ -93,7 +93,7 @@ def test_totals_that_no_run_can_have(evals: Evals, run: EvalRun) -> None:
     given = json.loads(place.read_text())
     for key, value in (("passed", 10**400), ("failed", -(10**400)), ("cost_usd", 10**400)):
         place.write_text(json.dumps(given | {key: value}))
-        for command in ("gate", "show", "compare"):
+        for command in ("gate", "runs", "compare"):
             _, text = told(
                 evals, command, str(run.folder), *([str(run.folder)] if command == "compare" else [])
             )
@@ -125,7 +125,7 @@ def test_a_contradicted_run_is_compared_with_nothing(evals: Evals, run: EvalRun)
     turn(evals.path / "base")
     rules = ("--eval-set=gate.baseline=base", "--eval-set=gate.max_regressions=0")
     for typed in (
-        ("baseline", "base", "base.json"),
+        ("export", "base", "--to=baseline", "-o", "base.json"),
         ("compare", "base", str(run.folder)),
         ("gate", str(run.folder), *rules),
     ):
@@ -143,7 +143,7 @@ def test_an_incomplete_run_is_no_baseline(evals: Evals, run: EvalRun) -> None:
     summary = json.loads((evals.path / "base/summary.json").read_text())
     results = [one for one in summary["results"] if one["query_id"] != "r0"]
     (evals.path / "base/summary.json").write_text(json.dumps({**summary, "passed": 1, "results": results}))
-    code, text = told(evals, "baseline", "base", "base.json")
+    code, text = told(evals, "export", "base", "--to=baseline", "-o", "base.json")
     assert code == 4, text
     assert "base is not complete: 1 of the run's 3 trials have no result: r0" in text, text
     rules = ("--eval-set=gate.baseline=base", "--eval-set=gate.max_regressions=0")
@@ -162,11 +162,11 @@ def test_a_record_that_was_removed(evals: Evals, run: EvalRun) -> None:
     for typed in (
         ("gate", str(worse), *rules),
         ("compare", "base", str(worse)),
-        ("baseline", "base", "b.json"),
+        ("export", "base", "--to=baseline", "-o", "b.json"),
     ):
         code, text = told(evals, *typed)
         assert (code, want in text) == (1 if typed[0] == "gate" else 4, True), text
-    code, text = told(evals, "show", "base")
+    code, text = told(evals, "runs", "base")
     assert (code, want in text) == (1, True), text
     code, text = told(evals, "gate", "base")
     assert (code, "NOT MET complete: 1 of the run's 3 trials have no result: r0" in text) == (1, True), text

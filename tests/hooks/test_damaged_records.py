@@ -108,9 +108,8 @@ def test_a_damaged_manifest_is_refused(evals: Evals, run: EvalRun, content: str)
     done = [
         told(evals, "gate", place, "--config", "shop.eval.yaml"),
         told(evals, "compare", place, other),
-        told(evals, "baseline", place, "base.json"),
+        told(evals, "export", place, "--to=baseline", "-o", "base.json"),
         told(evals, "merge", place, other, "-o", "whole"),
-        told(evals, "flakes", place, other),
         regraded(evals, run),
     ]
     for code, text in done:
@@ -121,7 +120,7 @@ def test_a_damaged_manifest_is_refused(evals: Evals, run: EvalRun, content: str)
 @pytest.mark.parametrize("name", ["manifest.json", "summary.json", "selected.jsonl", "regraded.jsonl"])
 def test_json_that_is_nested_too_deeply(evals: Evals, run: EvalRun, name: str) -> None:
     """It is damaged, as other JSON that cannot be read; no command ends with a traceback."""
-    for command in ("gate", "show", "compare", "view"):
+    for command in ("gate", "runs", "compare", "view"):
         (run.folder / name).write_text("[" * 100_000)
         code, text = told(evals, command, *[str(run.folder)] * (1 + (command == "compare")))
         assert code in (0, 1, 4), text

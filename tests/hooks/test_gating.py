@@ -293,7 +293,7 @@ def test_a_run_elsewhere_finds_its_baseline(evals: Evals) -> None:
     evals.write_config("evals/shop.eval.yaml", output_dir="../out")
     assert evals.run("evals/shop.eval.yaml").ret == 0
     (first,) = (evals.path / "out/shop").iterdir()
-    evals.run_command("baseline", str(first), "evals/base.json")
+    evals.run_command("export", str(first), "--to=baseline", "-o", "evals/base.json")
     evals.write_config(
         "evals/shop.eval.yaml", output_dir="../out", gate={"baseline": "base.json", "max_regressions": 0}
     )

@@ -84,7 +84,7 @@ def find_shown(evals: Evals, capsys: pytest.CaptureFixture[str], *left_out: str)
     capsys.readouterr()
     near = ("--config", "shop.eval.yaml")
     assert main([*left_out, "view", "latest", *near, "-o", "again.html"]) == 0
-    assert main([*left_out, "show", "latest", *near]) == 0
+    assert main([*left_out, "runs", "latest", *near]) == 0
     return [terminal, page, (evals.path / "again.html").read_text(), capsys.readouterr().out]
 
 
@@ -142,7 +142,7 @@ def test_a_package_judges_a_run_in_its_session_and_later(
     assert evals.run("shop.eval.yaml", "-p", "no:acme").ret == 0
     assert main(["-p", "no:acme", "gate", "latest"]) == 0
     capsys.readouterr()
-    assert main(["show", "latest"]) == 0
+    assert main(["runs", "latest"]) == 0
     assert "left out  acme" in capsys.readouterr().out
 
 

@@ -244,7 +244,7 @@ def test_the_list_of_rewritten_records_is_missed(evals: Evals, content: str | No
     assert_found(run)
     file = run.folder / "rewritten.jsonl"
     file.unlink() if content is None else file.write_text(content)
-    for command in ("gate", "show"):
+    for command in ("gate", "runs"):
         done = evals.run_command(command, str(run.folder))
         assert done.ret == 1, done.stdout.str()
     want = "without a result in summary.json" if content is None else "rewritten.jsonl is damaged or empty"

@@ -20,4 +20,4 @@ def test_a_key_is_in_tables_properties_and_the_page() -> None:
     folder = Path("/run/tasks/a/default/1/attempt-1")
     assert VALUES.items() <= dict(properties(attempt(**VALUES), folder)).items()
     assert VALUES.keys().isdisjoint(dict(properties(attempt(), folder)))
-    assert [name for _, name in Table().as_json({})["keys"]] == list(VALUES)
+    assert [name for _, name in Table().as_json()["keys"]] == list(VALUES)

@@ -44,14 +44,13 @@ def attacks(arguments: argparse.Namespace) -> int:
 
 
 def _read(door: Door, name: str, config: Path | None, variant: str | None) -> Side:
-    from pytest_browsereval.analysis.evidence import check_contradictions
+    from pytest_browsereval.analysis.evidence import check_contradictions, check_run
     from pytest_browsereval.features.attacks.comparison import Side
-    from pytest_browsereval.features.outcomes import check_run
     from pytest_browsereval.runs.run import StoredRun
 
     folder = find_run(door, name, config, with_files=False)
-    check_run(folder)
     run = StoredRun(folder)
+    check_run(run)
     check_contradictions(run)
     return Side(folder, run.summary, variant)
 

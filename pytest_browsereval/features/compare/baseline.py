@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Collection
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from pytest_browsereval.analysis.evidence import check_contradictions, check_run
 from pytest_browsereval.commands.reporting import write
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import TerminationReason, UsageError
-from pytest_browsereval.features.compare.compare import RunComparison, compare
-from pytest_browsereval.features.outcomes import RunOutcomes, check_run, read_outcomes
+from pytest_browsereval.features.compare.compare import RunComparison, compare, count_plain
 from pytest_browsereval.model.display import LONGEST, one_line
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.runs.attempt import Line, make_attempt
+from pytest_browsereval.runs.attempt import Line, StoredAttempt, make_attempt
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.trial import StoredTrial
 from pytest_browsereval.stats.paired import MARGIN
@@ -31,7 +30,7 @@ if TYPE_CHECKING:  # `compare` needs no config, which takes 0.2 s
 VERSION = 1
 
 
-def write_baseline(run: RunOutcomes, file: Path) -> None:
+def write_baseline(run: StoredRun, file: Path) -> None:
     """Write a run as a file for a repository: a line for each trial, sorted, so that changes can be read.
 
     Raises:
@@ -40,10 +39,10 @@ def write_baseline(run: RunOutcomes, file: Path) -> None:
     head = {
         "baseline_version": VERSION,
         "run": run.name,
-        "selected": run.selected,
-        "manifest": run.manifest,
+        "selected": count_plain(run),
+        "manifest": run.read_manifest(),
     }
-    trials = sorted(run.trials, key=_name_trial)
+    trials = sorted(run.summary.plain, key=_name_trial)
     # One line for each trial, sorted: a diff of two baselines shows which results changed.
     lines = (json.dumps(_make_row(one), ensure_ascii=False, separators=(",", ":")) for one in trials)
     start = json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}")
@@ -64,7 +63,7 @@ def _make_row(trial: StoredTrial) -> dict[str, Any]:
     data = trial.last
     return {
         **{key: getattr(data, key) for key in _SAME},
-        "reason": data.reason[:LONGEST],
+        "reason": "" if data.protected else data.reason[:LONGEST],
         "steps": data.total_steps,
         "duration_ms": data.total_duration_ms,
         "cost_usd": trial.cost_usd,
@@ -74,66 +73,104 @@ def _make_row(trial: StoredTrial) -> dict[str, Any]:
     }
 
 
-def _read_row(row: dict[str, Any], file: Path) -> StoredTrial:
-    """Return a trial by what ``_make_row`` has made of it: one attempt, of which no more is known.
+class BaselineFile(StoredRun):
+    """A run as the file of a baseline has it: one attempt of each trial, of which no more is known.
+
+    Args:
+        file: the file.
 
     Raises:
-        ValueError: the row is damaged; or a KeyError or TypeError.
+        UsageError: it is none, or is damaged.
     """
-    verdict = row["verdict"]
-    record = TaskMetadata(
-        **{key: row[key] for key in _SAME},
-        dataset="",
-        query="",
-        started_at="",
-        completed_at="",
-        total_duration_ms=row["duration_ms"],
-        total_steps=row["steps"],
-        termination_reason=TerminationReason.UNKNOWN,
-        final_answer=None,
-        cost_usd=row["cost_usd"],
-        grader_results={n: GraderResult(grader=n, verdict=verdict, fingerprint=f) for n, f in row["judges"]},
-    )
-    return StoredTrial((make_attempt(record, StoredRun(file), Line(file.name, 0, 0, "")),))
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(file)
+        try:
+            content: dict[str, Any] = json.loads(file.read_bytes())
+            version = content["baseline_version"]
+            if version != VERSION:
+                raise UsageError(
+                    f"{file} is of form {version!r}, and this version reads form {VERSION}. {_AGAIN}"
+                )
+            rows = [self._read_row(one) for one in content["trials"]]
+            selected, self._manifest = content["selected"], dict(content["manifest"])
+            self._selected = None if selected is None else int(selected)
+        except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
+            why = str(error).partition("\n")[0]
+            raise UsageError(f"{file} is not a baseline, or is damaged: {why}. {_AGAIN}") from None
+        if not rows:
+            raise UsageError(f"{file} has no trial, so there is nothing to compare with. {_AGAIN}")
+        self.name, self.attempts = str(content.get("run", file.stem)), tuple(rows)
+        # A merge of two branches in git may keep both lines of a trial.
+        if len(self.trials) < len(rows):
+            twice = next(one.last for one in self.trials if len(one.attempts) > 1)
+            where = (
+                f"trial {twice.trial} of {one_line(twice.query_id, 60)!r} by {one_line(twice.variant, 60)}"
+            )
+            raise UsageError(f"{file} is damaged: {where} stands in it twice. {_AGAIN}")
+
+    def read_manifest(self) -> dict[str, Any]:
+        """Return that of the run."""
+        return self._manifest
+
+    def count_selected(self) -> int | None:
+        """Return how many trials the run was to have; None: nobody knows."""
+        return self._selected
+
+    def _read_row(self, row: dict[str, Any]) -> StoredAttempt:
+        """Return an attempt by what ``_make_row`` has made of a trial.
+
+        Raises:
+            ValueError: the row is damaged; or a KeyError or TypeError.
+        """
+        verdict = row["verdict"]
+        record = TaskMetadata(
+            **{key: row[key] for key in _SAME},
+            dataset="",
+            query="",
+            started_at="",
+            completed_at="",
+            total_duration_ms=row["duration_ms"],
+            total_steps=row["steps"],
+            termination_reason=TerminationReason.UNKNOWN,
+            final_answer=None,
+            cost_usd=row["cost_usd"],
+            grader_results={
+                name: GraderResult(grader=name, verdict=verdict, fingerprint=fingerprint)
+                for name, fingerprint in row["judges"]
+            },
+        )
+        return make_attempt(record, self, Line(self.folder.name, 0, 0, ""))
 
 
-def read_run(place: Path) -> RunOutcomes:
+def read_run(place: Path) -> StoredRun:
     """Return a run from its folder or from a baseline's file.
 
     Raises:
-        UsageError: it is neither, has no result, or is damaged.
+        UsageError: it is neither, has no result, is damaged, or its summary contradicts its records.
     """
-    return _read_file(place) if place.is_file() else read_outcomes(place)
+    if place.is_file():
+        return BaselineFile(place)
+    run = StoredRun(place)
+    check_run_to_compare(run)
+    return run
 
 
-def _read_file(file: Path) -> RunOutcomes:
-    try:
-        content: dict[str, Any] = json.loads(file.read_bytes())
-        version = content["baseline_version"]
-        if version != VERSION:
-            raise UsageError(
-                f"{file} is of form {version!r}, and this version reads form {VERSION}. {_AGAIN}"
-            )
-        trials = tuple(_read_row(one, file) for one in content["trials"])
-        selected, manifest = content["selected"], dict(content["manifest"])
-        selected = None if selected is None else int(selected)
-    except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
-        why = str(error).partition("\n")[0]
-        raise UsageError(f"{file} is not a baseline, or is damaged: {why}. {_AGAIN}") from None
-    if not trials:
-        raise UsageError(f"{file} has no trial, so there is nothing to compare with. {_AGAIN}")
-    # A merge of two branches in git may keep both lines of a trial.
-    counts = Counter(map(_name_trial, trials))
-    if twice := [key for key, count in counts.items() if count > 1]:
-        query_id, variant, number = twice[0]
-        message = (
-            f"trial {number} of {one_line(query_id, 60)!r} by {one_line(variant, 60)} stands in it twice"
+def check_run_to_compare(run: StoredRun) -> None:
+    """Refuse a run that nothing can be compared with.
+
+    Raises:
+        UsageError: it is none, has no result, is damaged, or its summary contradicts its records.
+    """
+    check_run(run)
+    check_contradictions(run)
+    if not run.summary.plain:
+        raise UsageError(
+            f"{format_path(run.folder)} has no finished attempt, so there is nothing to look at."
         )
-        raise UsageError(f"{file} is damaged: {message}. {_AGAIN}")
-    return RunOutcomes(str(content.get("run", file.stem)), file, trials, selected, manifest)
 
 
-_AGAIN = "Write it by `browsereval baseline RUN FILE`"
+_AGAIN = "Write it by `browsereval export RUN --to baseline -o FILE`"
 
 
 # -- the gate
@@ -172,13 +209,13 @@ def check_readable(place: Path) -> None:
         UsageError: it is none, or the file is damaged.
     """
     if place.is_file():
-        _read_file(place)
+        BaselineFile(place)
     else:
-        check_run(place)
+        check_run(StoredRun(place))
 
 
 def against_baseline(
-    gate: GateConfig, run: RunOutcomes, *, left_out: Collection[str] = ()
+    gate: GateConfig, run: StoredRun, *, left_out: Collection[str] = ()
 ) -> RunComparison | str | None:
     """Compare a run with the baseline of its gate; None if the gate has none.
 
@@ -187,7 +224,7 @@ def against_baseline(
 
     Args:
         gate: the rules, with the absolute path of the baseline.
-        run: as comparisons read it.
+        run: whose gate is decided.
         left_out: ids of tasks that do not count.
 
     Raises:
@@ -196,17 +233,11 @@ def against_baseline(
     if gate.baseline is None:
         return None
     margin = MARGIN if gate.max_drop is None else gate.max_drop
-    given = (read_run(gate.baseline), run)
-    a, b = (_without(one, left_out) for one in given)
-    for before, one, label in zip(given, (a, b), ("the baseline", "this run"), strict=True):
-        if not one.trials:
-            why = f"all that {label} has is in quarantine" if before.trials else f"{label} has no result"
-            return f"no task was judged both here and in {one_line(a.name, 60)}: {why}"
-    return compare(a, b, margin=margin, confidence=gate.confidence or CONFIDENCE)
-
-
-def _without(run: RunOutcomes, left_out: Collection[str]) -> RunOutcomes:
-    if not left_out:
-        return run
-    kept = tuple(trial for trial in run.trials if trial.last.query_id not in left_out)
-    return replace(run, trials=kept)
+    baseline = read_run(gate.baseline)
+    for one, label in ((baseline, "the baseline"), (run, "this run")):
+        trials = one.summary.plain
+        if all(trial.last.query_id in left_out for trial in trials):
+            why = f"all that {label} has is in quarantine" if trials else f"{label} has no result"
+            return f"no task was judged both here and in {one_line(baseline.name, 60)}: {why}"
+    confidence = gate.confidence or CONFIDENCE
+    return compare(baseline, run, margin=margin, confidence=confidence, left_out=left_out)

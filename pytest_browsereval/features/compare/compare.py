@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -12,12 +12,14 @@ from itertools import groupby
 from operator import attrgetter, sub
 from statistics import fmean
 
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError, nearest
-from pytest_browsereval.features.outcomes import RunOutcomes, judge_differences
 from pytest_browsereval.model.display import LONGEST, format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.runs.passrate import PassRate, pass_rate
+from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.summary import list_judge_changes
 from pytest_browsereval.runs.trial import StoredTrial
 from pytest_browsereval.stats.paired import MARGIN, Judgement, Method, Paired, Split, compare_pairs
 from pytest_browsereval.stats.permutation import Cell, compute_p_value
@@ -211,21 +213,20 @@ class Comparison:
 class RunComparison:
     """Two runs: the whole, each variant, and what else differs between them."""
 
-    a: RunOutcomes
-    b: RunOutcomes
+    a: StoredRun
+    b: StoredRun
     whole: Comparison
     variants: Mapping[str, Comparison]
     """By name; of B where that differs. Empty where there is one only."""
     differences: tuple[str, ...]
     """What the two were made of that is not the same."""
     notes: tuple[str, ...]
-    only: tuple[str | None, str | None] = (None, None)
-    """The one variant of each run that is compared; None for all."""
+    trials: tuple[Sequence[StoredTrial], Sequence[StoredTrial]]
+    """Those of A and of B that are compared."""
 
     def list_costs(self) -> list[list[float | None]]:
         """Return what the trials that are compared cost in A and in B; None is a cost that is not known."""
-        sides = zip((self.a, self.b), self.only, strict=True)
-        return [[trial.cost_usd for trial in _list_trials(run, only)] for run, only in sides]
+        return [[trial.cost_usd for trial in trials] for trials in self.trials]
 
 
 def _group(pairs: Iterable[Pair]) -> Iterator[tuple[Pair, ...]]:
@@ -278,14 +279,56 @@ def _measure(name: str, pairs: Sequence[Pair]) -> Measure:
 # -- making one
 
 
+@dataclass(frozen=True)
+class _Half:
+    """A run that is compared, with the trials that count."""
+
+    run: StoredRun
+    trials: Sequence[StoredTrial]
+    lacking: int | None
+    """How many trials have no result; None if unknown."""
+
+    @property
+    def name(self) -> str:
+        return format_path(self.run.folder)
+
+    @cached_property
+    def variants(self) -> tuple[str, ...]:
+        """Their names, sorted."""
+        return tuple(sorted({trial.last.variant for trial in self.trials}))
+
+    @property
+    def rate(self) -> PassRate:
+        selected = None if self.lacking is None else len(self.trials) + self.lacking
+        return pass_rate((trial.last for trial in self.trials), selected)
+
+    def choose(self, variant: str) -> _Half:
+        """Return the same of one variant; what others lack is then unknown."""
+        own = [trial for trial in self.trials if trial.last.variant == variant]
+        return _Half(self.run, own, self.lacking if self.variants == (variant,) else None)
+
+
+def _take(run: StoredRun, left_out: Collection[str]) -> _Half:
+    selected, plain = count_plain(run), run.summary.plain
+    lacking = None if selected is None else max(0, selected - len(plain))
+    return _Half(run, [one for one in plain if one.last.query_id not in left_out], lacking)
+
+
+def count_plain(run: StoredRun) -> int | None:
+    """Return how many trials of rows that are not derived a run was to have; None if unknown."""
+    selected, summary = run.count_selected(), run.summary
+    return None if selected is None else selected - (len(summary.trials) - len(summary.plain))
+
+
 def compare(
-    a: RunOutcomes,
-    b: RunOutcomes,
+    a: StoredRun,
+    b: StoredRun,
     *,
     margin: float = MARGIN,
     confidence: float = CONFIDENCE,
     with_edited: bool = False,
     variants: tuple[str, str] | None = None,
+    left_out: Collection[str] = (),
 ) -> RunComparison:
     """Compare two runs task by task.
 
@@ -296,18 +339,22 @@ def compare(
         confidence: of the difference's interval, and of what is said of it.
         with_edited: True compares the results of edited rows as if the rows were the same.
         variants: one of A and one of B that are compared with each other, and no others.
+        left_out: ids of tasks that do not count.
 
     Raises:
         UsageError: the runs have no task in common, or no such variant.
     """
-    names = _names(a, b, variants)
-    of_a, of_b = variants or (None, None)
-    left, right = _sides(a, {name: name for name in names.values()}, of_a), _sides(b, names, of_b)
+    first, second = _take(a, left_out), _take(b, left_out)
+    names = _names(first, second, variants)
+    notes = list(_notes(first, second, names))
+    if variants is not None:
+        first, second = first.choose(variants[0]), second.choose(variants[1])
+    left, right = _sides(first, {name: name for name in names.values()}), _sides(second, names)
     pairs = tuple(_pair(*one, with_edited=with_edited) for one in _join(left, right))
     # Better no comparison than one of nothing: a wrong path would look like "no regressions".
     if not any(pair.a and pair.b for pair in pairs):
         in_a, in_b = ({pair.query_id for pair in pairs if has(pair)} for has in map(attrgetter, "ab"))
-        raise UsageError(_nothing(a, b, in_a & in_b))
+        raise UsageError(_nothing(first, second, in_a & in_b))
     shown = {theirs: ours for ours, theirs in names.items()}
     labels = sorted({pair.variant for pair in pairs})
     several = labels if len(labels) > 1 else []
@@ -315,21 +362,21 @@ def compare(
         shown.get(label, label): _part([p for p in pairs if p.variant == label], margin, confidence)
         for label in several
     }
-    whole = Comparison(pairs, _rate(a, of_a), _rate(b, of_b), margin, confidence)
-    found = (*differences(a.manifest, b.manifest), *judge_differences(a, b))
-    return RunComparison(
-        a, b, whole, parts, found, (*_notes(a, b, names), *_uneven(whole.compared)), (of_a, of_b)
-    )
+    whole = Comparison(pairs, first.rate, second.rate, margin, confidence)
+    judges = list_judge_changes(a.summary, b.summary)
+    found = (*differences(a.read_manifest(), b.read_manifest()), *judges)
+    notes += _uneven(whole.compared)
+    return RunComparison(a, b, whole, parts, found, tuple(notes), (first.trials, second.trials))
 
 
-def _names(a: RunOutcomes, b: RunOutcomes, given: tuple[str, str] | None) -> dict[str, str]:
+def _names(a: _Half, b: _Half, given: tuple[str, str] | None) -> dict[str, str]:
     """Return the variants of A by the names of those of B that they are compared with."""
     if given is not None:
-        for run, name in zip((a, b), given, strict=True):
-            if name not in run.variants:
-                hint = nearest(name, run.variants)
+        for half, name in zip((a, b), given, strict=True):
+            if name not in half.variants:
+                hint = nearest(name, half.variants)
                 raise UsageError(
-                    f"{run.folder} has no variant {name!r}.{hint} It has: {', '.join(run.variants)}."
+                    f"{half.name} has no variant {name!r}.{hint} It has: {', '.join(half.variants)}."
                 )
         return {given[1]: given[0]}
     if len(a.variants) == len(b.variants) == 1:
@@ -341,18 +388,14 @@ Task = tuple[tuple[str, str], Side]
 """The trials of a task by one variant, with their names."""
 
 
-def _sides(run: RunOutcomes, names: Mapping[str, str], only: str | None = None) -> Iterator[Task]:
-    """Yield the run's tasks by name; of one variant only where others may have the name that it gets."""
+def _sides(half: _Half, names: Mapping[str, str]) -> Iterator[Task]:
+    """Yield the run's tasks by name."""
 
     def name(trial: StoredTrial) -> tuple[str, str]:
         return trial.last.query_id, names.get(trial.last.variant, trial.last.variant)
 
-    for key, found in groupby(sorted(_list_trials(run, only), key=name), name):
+    for key, found in groupby(sorted(half.trials, key=name), name):
         yield key, Side(tuple(found))
-
-
-def _list_trials(run: RunOutcomes, only: str | None) -> Iterable[StoredTrial]:
-    return run.trials if only is None else (one for one in run.trials if one.last.variant == only)
 
 
 def _join(
@@ -393,14 +436,6 @@ def _change(a: Side | None, b: Side | None, *, with_edited: bool) -> Change:
     return Change.GAINED if after > before else Change.LOST
 
 
-def _rate(run: RunOutcomes, only: str | None) -> PassRate:
-    return (
-        run.rate
-        if only is None or run.variants == (only,)
-        else pass_rate(trial.last for trial in _list_trials(run, only))
-    )
-
-
 def _part(pairs: Sequence[Pair], margin: float, confidence: float) -> Comparison:
     a, b = (
         pass_rate(trial.last for side in sides if side is not None for trial in side.trials)
@@ -409,38 +444,36 @@ def _part(pairs: Sequence[Pair], margin: float, confidence: float) -> Comparison
     return Comparison(tuple(pairs), a, b, margin, confidence)
 
 
-def _nothing(a: RunOutcomes, b: RunOutcomes, tasks: set[str]) -> str:
+def _nothing(a: _Half, b: _Half, tasks: set[str]) -> str:
     if tasks:
         return (
             f"the runs have tasks in common, and no variant: {', '.join(a.variants)} in A, "
             f"{', '.join(b.variants)} in B. Name two by --variants A=B."
         )
-    for run, label in ((a, "A"), (b, "B")):
-        if not run.trials:
-            return f"{run.folder} ({label}) has no trial with a result, so there is nothing to compare."
+    for half, label in ((a, "A"), (b, "B")):
+        if not half.trials:
+            return f"{half.name} ({label}) has no trial with a result, so there is nothing to compare."
     first, second = a.trials[0].last.query_id, b.trials[0].last.query_id
     return (
-        f"{a.folder} and {b.folder} have no task in common: one has {first!r}, the other {second!r}. "
+        f"{a.name} and {b.name} have no task in common: one has {first!r}, the other {second!r}. "
         "They are of different datasets; give two runs over the same rows."
     )
 
 
-def _notes(a: RunOutcomes, b: RunOutcomes, names: Mapping[str, str]) -> Iterator[str]:
+def _notes(a: _Half, b: _Half, names: Mapping[str, str]) -> Iterator[str]:
     for theirs, ours in names.items():
         if theirs != ours:
             yield f"variant {ours} of A is compared with variant {theirs} of B"
-    for run, label in ((a, "A"), (b, "B")):
-        if run.selected is None:
+    for half, label in ((a, "A"), (b, "B")):
+        trials, plain = half.run.summary.trials, half.run.summary.plain
+        if half.lacking is None:
             yield f"{label} was ended before its summary was written: how many trials it lacks is unknown"
-        elif run.selected > len(run.trials):
-            yield (
-                f"{label} lacks {run.selected - len(run.trials)} of its {format_count(run.selected, 'trial')}"
-            )
-        if run.attacked:
-            count = (
-                f"{run.attacked:,} of the {format_count(run.attacked + len(run.trials), 'trial')} of {label}"
-            )
-            verb = "is" if run.attacked == 1 else "are"
+        elif half.lacking:
+            many = format_count(half.lacking + len(plain), "trial")
+            yield f"{label} lacks {half.lacking} of its {many}"
+        if attacked := len(trials) - len(plain):
+            count = f"{attacked:,} of the {format_count(len(trials), 'trial')} of {label}"
+            verb = "is" if attacked == 1 else "are"
             yield f"{count} {verb} under attack, and not compared here: see browsereval attacks"
 
 

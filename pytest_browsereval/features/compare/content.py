@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.features.compare.compare import (
     MEASURES,
     Change,
@@ -11,9 +12,10 @@ from pytest_browsereval.features.compare.compare import (
     Pair,
     RunComparison,
     Side,
+    count_plain,
 )
-from pytest_browsereval.features.outcomes import RunOutcomes
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.trial import total_cost
 from pytest_browsereval.stats.paired import Judgement
 
@@ -32,8 +34,13 @@ def as_json(found: RunComparison) -> dict[str, Any]:
     }
 
 
-def _run_json(run: RunOutcomes, cost_usd: float | None) -> dict[str, Any]:
-    return {"run": run.name, "folder": str(run.folder), "selected": run.selected, "cost_usd": cost_usd}
+def _run_json(run: StoredRun, cost_usd: float | None) -> dict[str, Any]:
+    return {
+        "run": run.name,
+        "folder": format_path(run.folder),
+        "selected": count_plain(run),
+        "cost_usd": cost_usd,
+    }
 
 
 def _part_json(part: Comparison) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``gate`` and ``baseline``: what a run's folder says of the rules, and the run as a baseline."""
+"""``gate``: what a run's folder says of the rules."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command, add_overrides
 from pytest_browsereval.commands.reporting import add_reports, write, write_reports
-from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, add_config, find_run
+from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, find_run
 from pytest_browsereval.errors import ConfigError, UsageError
 from pytest_browsereval.features.compare.lookup import find_baseline
-from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 
@@ -175,26 +174,6 @@ def _find_base(run: Path, folder: object, rules: GateConfig) -> Path:
     return base
 
 
-def baseline(arguments: argparse.Namespace) -> int:
-    """Write a run as a small file that can be committed."""
-    from pytest_browsereval.analysis.parts import lacking
-    from pytest_browsereval.config_text import format_path
-    from pytest_browsereval.features.compare.baseline import write_baseline
-    from pytest_browsereval.features.outcomes import read_outcomes
-    from pytest_browsereval.model.display import percent
-    from pytest_browsereval.runs.run import StoredRun
-
-    folder = find_run(arguments.door, arguments.run_name, arguments.config, with_files=False)
-    run = read_outcomes(folder)
-    if incomplete := lacking(StoredRun(folder)):
-        raise UsageError(f"{format_path(folder)} is not complete: {incomplete.message}.")
-    write_baseline(run, arguments.file)
-    rate = run.rate
-    message = "no trial judged" if rate.value is None else f"pass rate {percent(rate.value)} of {rate.judged}"
-    print(f"{format_path(arguments.file)}: {format_count(len(run.trials), 'trial')}, {message}")
-    return 0
-
-
 def _gate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=HELP)
     parser.add_argument(
@@ -210,25 +189,11 @@ def _gate_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _baseline_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_name", metavar="RUN", help=HELP)
-    parser.add_argument(
-        "file", metavar="FILE", type=Path, help="the file to write, for example baseline.json"
-    )
-    add_config(parser)
-
-
 COMMANDS = (
     Command(
         "gate",
         "check again whether a run meets its gate; exit 1 if it does not",
         gate,
         _gate_arguments,
-    ),
-    Command(
-        "baseline",
-        "write the results of a run into a small file that can be committed, for gate.baseline",
-        baseline,
-        _baseline_arguments,
     ),
 )

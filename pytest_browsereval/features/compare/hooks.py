@@ -10,7 +10,6 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.compare.baseline import read_run
 from pytest_browsereval.features.compare.compare import RunComparison, compare
 from pytest_browsereval.features.compare.report import make_report
-from pytest_browsereval.features.outcomes import outcomes_of
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.terminal import stdout_encoding
 from pytest_browsereval.report.text import draw_report
@@ -56,6 +55,6 @@ class Comparing:
 
 def _compare(run: StoredRun, baseline: Path) -> RunComparison | str:
     try:
-        return compare(read_run(baseline), outcomes_of(run))
+        return compare(read_run(baseline), run)
     except UsageError as error:
         return str(error)

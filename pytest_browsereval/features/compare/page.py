@@ -8,9 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.door import Door
-from pytest_browsereval.features.compare.compare import MEASURES, Change, Pair, RunComparison, Side
+from pytest_browsereval.features.compare.compare import (
+    MEASURES,
+    Change,
+    Pair,
+    RunComparison,
+    Side,
+    count_plain,
+)
 from pytest_browsereval.features.compare.report import basis, counts, figures, verdict, why
-from pytest_browsereval.features.outcomes import RunOutcomes
 from pytest_browsereval.model.display import one_line, percent
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.links import PAGE, check_page, way_from
@@ -75,7 +81,7 @@ def _form() -> Form:
 
 
 def _title(found: RunComparison) -> str:
-    names = [run.manifest.get("name") for run in (found.a, found.b)]
+    names = [run.read_manifest().get("name") for run in (found.a, found.b)]
     a, b = (one_line(name if isinstance(name, str) else "a run", 60) for name in names)
     return f"{a}: two runs compared" if a == b else f"{a} and {b} compared"
 
@@ -86,9 +92,9 @@ def _trials(found: RunComparison, name: str) -> Iterator[StoredTrial]:
         yield from side.trials if side is not None else ()
 
 
-def _side(door: Door, run: RunOutcomes, name: str, file: Path, tasks: Tasks) -> dict[str, Any]:
+def _side(door: Door, run: StoredRun, name: str, file: Path, tasks: Tasks) -> dict[str, Any]:
     """Return what the page has of a run; a baseline's file has no attempts."""
-    about = {**about_run(run.manifest, run.name, run.selected), "name": run.name}
+    about = {**about_run(run.read_manifest(), run.name, count_plain(run)), "name": run.name}
     folder = file.with_suffix(".files")
     table, details = Table(), Details(folder / name, name)
     if not run.folder.is_dir():
@@ -103,7 +109,7 @@ def _side(door: Door, run: RunOutcomes, name: str, file: Path, tasks: Tasks) -> 
     details.flush()
     details.remove_older()
     places = {"home": home, "details": f"{folder.name}/{name}", "page": own}
-    whole = table.as_json({})
+    whole = table.as_json()
     return {"run": {**about, **places}, "table": {key: whole[key] for key in ("columns", "words", "rows")}}
 
 

@@ -11,7 +11,6 @@ from pytest_browsereval.config import GateConfig
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.compare.baseline import against_baseline
 from pytest_browsereval.features.compare.compare import Change, RunComparison
-from pytest_browsereval.features.outcomes import outcomes_of
 from pytest_browsereval.model.display import digits_apart, format_count, join_first, one_line, plain
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.runs.run import StoredRun
@@ -27,8 +26,7 @@ def judge_run(run: StoredRun, gate: GateConfig) -> list[RuleResult]:
     compared: RunComparison | str | None = None
     try:
         out = find_quarantined(gate, (trial.last.started_at for trial in run.summary.trials))
-        outcomes = outcomes_of(run)
-        compared = against_baseline(gate, outcomes, left_out=out)
+        compared = against_baseline(gate, run, left_out=out)
     except UsageError as error:
         compared = str(error)
     return list(judge_baseline(gate, compared))

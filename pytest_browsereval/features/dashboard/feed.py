@@ -20,6 +20,7 @@ from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.runs.attempt import find_place
 from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.summary import RunSummary
 
 
 @dataclass(frozen=True)
@@ -102,12 +103,13 @@ class Feed:
         """Record how things stand."""
         control = self.watched.control.read_state()
         running = {flight.node_id for flight in self._flights}
+        summary = self.run.sum_up_lines()
         ended = {"exit_code": self._queue.exit_code, "why": self._queue.why, "at": self._queue.ended_at}
         self.states = {
             "lanes": self._lanes(),
             "queue": self._queue.state(running, control),
             "control": {"paused": control.paused, "stopped": control.stopped},
-            "run": {"totals": self._table.totals(), **self.about(), **self._standing()},
+            "run": {"totals": self._table.totals(summary), **self.about(), **self._standing(summary)},
             "end": ended,
         }
 
@@ -132,13 +134,12 @@ class Feed:
             self._about["in_rounds"] = isinstance(config, dict) and isinstance(config.get("trials"), dict)
         return self._about
 
-    def _standing(self) -> dict[str, Any]:
+    def _standing(self, summary: RunSummary) -> dict[str, Any]:
         """Return what the viewer shows beyond single verdicts; repeats only once all trials are there."""
         is_over = self._queue.exit_code is not None
-        trials = list(self._table.trials())
         return {
-            "repeats": repeats_of(trials) if is_over else None,
-            "quarantine": quarantine_of(self.run.find_gate(), trials),
+            "repeats": repeats_of(summary) if is_over else None,
+            "quarantine": quarantine_of(self.run.find_gate(), summary),
         }
 
     def data(self) -> dict[str, Any]:
@@ -150,8 +151,14 @@ class Feed:
             "states": self.states,
             "folder": str(self.watched.store.root.resolve()),
         }
-        rows = self._table.as_json({**self.about(), "home": "", "details": ""})
-        return {**rows, **self._standing(), "live": live}
+        summary = self.run.sum_up_lines()
+        return {
+            "run": {**self.about(), "home": "", "details": ""},
+            "totals": self._table.totals(summary),
+            **self._table.as_json(),
+            **self._standing(summary),
+            "live": live,
+        }
 
     # -- pages
 

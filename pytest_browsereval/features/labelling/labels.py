@@ -74,7 +74,7 @@ class LabelLine:
 
 def name_run(run: StoredRun) -> str:
     """Return what labels call a run: the name of its folder."""
-    return run.folder.resolve().name
+    return run.name
 
 
 def read_labels(path: Path) -> list[LabelLine]:

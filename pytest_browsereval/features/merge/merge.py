@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.evidence import describe_contradictions
+from pytest_browsereval.analysis.evidence import check_run, describe_contradictions
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.merge.parts import count_trials, describe_shared_parts, join_parts
 from pytest_browsereval.features.new_run import make_run
-from pytest_browsereval.features.outcomes import check_run
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.budget import LEDGER
@@ -107,7 +106,7 @@ def _check_runs(stored: Sequence[StoredRun]) -> None:
         raise UsageError("one run is merged with nothing. Name two or more.")
     seen: set[Path] = set()
     for run in stored:
-        check_run(run.folder)
+        check_run(run)
         if run.folder.resolve() in seen:
             raise UsageError(f"{format_path(run.folder)} is named twice. Name each run once.")
         seen.add(run.folder.resolve())
@@ -201,7 +200,7 @@ def _write(
     manifest = {
         **first,
         "selected": selected,
-        "merged_from": [run.folder.resolve().name for run in stored],
+        "merged_from": [run.name for run in stored],
         "merged_at": now(),
     }
     target.write_manifest(manifest if parts is None else {**manifest, "shards": parts.as_json()})
@@ -225,7 +224,7 @@ def _find_all(run: StoredRun) -> dict[str, Any]:
 
 def _write_labels(stored: Sequence[StoredRun], folder: Path, name: str) -> None:
     """Write the labels of all runs; those that name one of them are about the merged run from now on."""
-    runs = {run.folder.resolve().name for run in stored}
+    runs = {run.name for run in stored}
     lines = [_rename_run(line, runs, name) for run in stored for line in _lines(run.folder / LABELS_FILE)]
     if lines:
         (folder / LABELS_FILE).write_bytes(b"".join(lines))

@@ -105,17 +105,16 @@ _Rows = Mapping[str, str]
 
 def _read_manifest(history: History, run: str) -> Mapping[str, Any]:
     # A run of an older version may hold what is known as a secret today.
-    manifest: Mapping[str, Any] = redact_config(history.read_manifests([run])[0])
+    manifest: Mapping[str, Any] = redact_config(history.files[run].read_manifest()[0])
     return manifest
 
 
 def _read_rows(history: History, run: str) -> Mapping[str, _Rows]:
     """Return the rows of a run, by its variants."""
     found: dict[str, dict[str, str]] = {}
-    for _, rows in history.read_summaries([run]):
-        for row in rows:
-            if not row.is_attacked:
-                found.setdefault(row.variant, {})[row.query_id] = row.row_hash
+    for row in history.files[run].find_rows()[1]:
+        if not row.is_attacked:
+            found.setdefault(row.variant, {})[row.query_id] = row.row_hash
     return found
 
 

@@ -51,7 +51,8 @@ def _read(place: str, remote: RemoteRuns | None) -> Sequence[RunDigest]:
         from pytest_browsereval.features.runs.remote_history import NoRunError, read_remote
 
         try:
-            return read_remote(remote).runs
+            with read_remote(remote) as found:
+                return found.runs
         except NoRunError:
             return ()
     try:

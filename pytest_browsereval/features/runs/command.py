@@ -1,11 +1,14 @@
-"""``runs``: all runs of a results folder, or of a URL, over time."""
+"""``runs``: all runs of a results folder, or of a URL, over time; or what some of them were made of."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +16,7 @@ from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.reporting import add_reports, refuse_unwritable, write_reports
 from pytest_browsereval.commands.runs import RESULTS
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.named_runs import add_runs, find_named_runs
 
 if TYPE_CHECKING:
     from pytest_browsereval.features.runs.breaks import Break
@@ -20,43 +24,95 @@ if TYPE_CHECKING:
     from pytest_browsereval.features.runs.history import History
     from pytest_browsereval.model.remote import RemoteRuns
 
+_NAMED = re.compile(r"/(latest|latest-on-[^/]+|parts/\d+-of-\d+)/?$")
+"""In a URL of one run, or of a part of one."""
+
 LISTED = 20
 """Runs that are listed unless somebody asks for more."""
 
 
 def runs(arguments: argparse.Namespace) -> int:
-    """List runs and write their page; the exit code is always 0."""
+    """List all runs and write their page, or describe those that are named; 1 if one lacks something."""
+    given: Sequence[str] = arguments.run_names
+    with ExitStack() as stack:
+        if len(given) < 2 and arguments.last is None:
+            history, remote = _read_history(arguments, given[0] if given else "", stack)
+            if history is not None:
+                return _list_runs(arguments, history, remote)
+    return _describe_runs(arguments)
+
+
+def _list_runs(arguments: argparse.Namespace, history: History, remote: RemoteRuns | None) -> int:
+    """Report all runs, and write their page."""
     from pytest_browsereval.features.runs.breaks import find_breaks
-    from pytest_browsereval.features.runs.history import read_history
     from pytest_browsereval.features.runs.report import make_report
 
-    given = arguments.folder
-    remote = None
-    if given is not None and "://" in given:
-        from pytest_browsereval.features.runs.remote_history import read_remote
-
-        remote = arguments.door.open_runs(given)
-        history = read_remote(remote)
-    else:
-        history = read_history(Path(given) if given else find_results())
     breaks = find_breaks(history)
     listed = [run for run in history.runs if arguments.eval in (None, run.eval)]
     if not listed:
         names = ", ".join(sorted({run.eval for run in history.runs}))
         raise UsageError(f"{history.name} has no run of an eval {arguments.eval!r}. Name one of: {names}")
-    written = _write_page(history, listed, breaks, arguments.output, remote)
-    if written.problem:
-        print(f"note: {written.problem}", file=sys.stderr)
-    write_reports(arguments, make_report(listed, breaks, arguments.limit, written.lines))
+    page = _write_page(history, listed, breaks, arguments.output, remote)
+    write_reports(arguments, make_report(listed, breaks, arguments.limit, [f"page: {page}"] if page else []))
     return 0
 
 
-@dataclass(frozen=True)
-class _Written:
-    """What became of the page."""
+def _read_history(
+    arguments: argparse.Namespace, given: str, stack: ExitStack
+) -> tuple[History | None, RemoteRuns | None]:
+    """Return all runs at a place, and what is at it if it is a URL; nothing of the name of a run."""
+    from pytest_browsereval.features.runs.history import read_history
+    from pytest_browsereval.run.lookup import is_run
 
-    lines: tuple[str, ...] = ()
-    problem: str = ""
+    if "://" in given:
+        from pytest_browsereval.features.runs.remote_history import NoRunError, read_remote
+
+        if _NAMED.search(given):
+            return None, None
+        remote = arguments.door.open_runs(given)
+        try:
+            return stack.enter_context(read_remote(remote)), remote
+        except NoRunError:
+            home, _, name = given.rstrip("/").rpartition("/")
+            if not arguments.door.open_runs(home).find_parts(name).of:  # it is not a run either
+                raise
+            return None, None
+    if not given:
+        return read_history(find_results(arguments.config)), None
+    place = Path(given)
+    is_named = is_run(place, is_empty_allowed=True) or not (place.is_dir() or os.sep in given)
+    return (None if is_named else read_history(place)), None
+
+
+def _describe_runs(arguments: argparse.Namespace) -> int:
+    """Report what runs were made of, in what they differ, and how their tasks came out."""
+    from pytest_browsereval.features.runs.description import describe
+    from pytest_browsereval.features.runs.flakes import find_flakes
+    from pytest_browsereval.features.runs.report import describe_runs
+    from pytest_browsereval.run.lookup import age
+    from pytest_browsereval.run.provenance import all_differences
+    from pytest_browsereval.runs.run import StoredRun
+    from pytest_browsereval.runs.summary import list_judge_changes
+
+    if arguments.eval or arguments.output:
+        raise UsageError("--eval and -o are about the list of all runs. Leave them out, or name no run.")
+    folders = find_named_runs(arguments, is_empty_allowed=True)
+    found = [
+        describe(StoredRun(folder, arguments.door))
+        for folder in sorted(folders, key=lambda folder: age(folder.resolve()))
+    ]
+    differences = []
+    for before, after in pairwise(found):
+        lines = list(all_differences(before.run.manifest, after.run.manifest))
+        if before.summary and after.summary:
+            lines += list_judge_changes(before.summary, after.summary)
+        differences += [(f"{before.run.name} -> {after.run.name}", line) for line in lines]
+    flakes = find_flakes([one.run for one in found if one.summary])
+    write_reports(arguments, describe_runs(found, differences, flakes))
+    problems = [problem for one in found for problem in one.problems]
+    for problem in problems:
+        print(f"browsereval: {problem}", file=sys.stderr)
+    return 1 if problems else 0
 
 
 def _write_page(
@@ -65,8 +121,8 @@ def _write_page(
     breaks: Mapping[tuple[str, str], Break],
     asked: Path | None,
     remote: RemoteRuns | None,
-) -> _Written:
-    """Write the page; beside the runs, or at their URL, it is no error that it cannot be written.
+) -> str:
+    """Write the page and return where it is; "", with a note, where it cannot be written unasked.
 
     Raises:
         UsageError: it cannot be written where somebody asks for it.
@@ -74,32 +130,33 @@ def _write_page(
     from pytest_browsereval.config_text import format_path
     from pytest_browsereval.features.runs.page import RUNS_PAGE, make_page, write_page
 
-    if remote is not None and asked is None:
-        try:
-            remote.write(RUNS_PAGE, make_page(history, listed, breaks, "").encode())
-        except UsageError as error:
-            return _Written(problem=f"the page was not written: {error}")
-        return _Written((f"page: {remote.url}/{RUNS_PAGE}",))
     file = asked or (history.folder or Path()) / RUNS_PAGE
     try:
+        if remote is not None and asked is None:
+            remote.write(RUNS_PAGE, make_page(history, listed, breaks, "").encode())
+            return f"{remote.url}/{RUNS_PAGE}"
         with refuse_unwritable(file):
             write_page(history, listed, breaks, file)
     except UsageError as error:
         if asked is not None:
             raise
-        return _Written(problem=str(error))
-    return _Written((f"page: {format_path(file)}",))
+        print(f"note: {'' if remote is None else 'the page was not written: '}{error}", file=sys.stderr)
+        return ""
+    return format_path(file)
 
 
-def find_results() -> Path:
-    """Return the results folder of the current folder, or the only one with runs further down.
+def find_results(config: Path | None = None) -> Path:
+    """Return the results folder of a config, of the current folder, or the only one with runs further down.
 
     Raises:
         UsageError: there is none, or there are several.
     """
+    from pytest_browsereval.config import load_place
     from pytest_browsereval.config_text import format_path
     from pytest_browsereval.run.lookup import Runs
 
+    if config is not None and (place := load_place(config)) is not None:
+        return place[0]
     found = Runs.near(RESULTS)
     places = sorted({home.parent for home in found.homes})
     if len(places) > 1:
@@ -113,12 +170,11 @@ def find_results() -> Path:
 def _arguments(parser: argparse.ArgumentParser) -> None:
     from pytest_browsereval.hooks.names import positive_integer
 
-    parser.add_argument(
-        "folder",
-        metavar="FOLDER",
-        nargs="?",
-        help="the results folder, with the runs of evals in it, or its URL (default: results, here or "
-        "further down)",
+    add_runs(
+        parser,
+        "*",
+        "the results folder, with the runs of evals in it, or its URL (default: results, here or further "
+        "down), to list its runs; or runs, to describe them: each ",
     )
     parser.add_argument("--eval", metavar="NAME", help="only the runs of this eval")
     parser.add_argument(
@@ -141,7 +197,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 COMMANDS = (
     Command(
         "runs",
-        "list all runs, newest first: pass rates, costs, gates, and where runs cannot be compared",
+        "list all runs; or describe some: what they were made of, how they differ, which tasks are flaky",
         runs,
         _arguments,
     ),

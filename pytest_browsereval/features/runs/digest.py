@@ -6,34 +6,28 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_browsereval.analysis.manifest import agents_of, block_of, models_of
-from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.analysis.manifest import agents_of, block_of, read_resumes
 from pytest_browsereval.features.gates import GATE_FILE, read_gate
 from pytest_browsereval.features.runs.provenance import hash_provenances
-from pytest_browsereval.features.runs.resumes import (
-    find_branch,
-    find_drift,
-    find_other_browser,
-    read_resumes,
-)
 from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.lookup import age
 from pytest_browsereval.run.manifest import RESUMES_FILE
 from pytest_browsereval.run.shards import Parts
-from pytest_browsereval.run_files import open_written, parse_written, read_written
+from pytest_browsereval.run_files import parse_written, read_written
 from pytest_browsereval.runs.passrate import pass_rate
-from pytest_browsereval.runs.summary_file import SUMMARY, parse_summary
+from pytest_browsereval.runs.summary_file import SUMMARY, Result, read_figures, read_results
 from pytest_browsereval.runs.trial import total_cost
 from pytest_browsereval.stats.statistics import percentile
 
@@ -52,8 +46,7 @@ LONGEST = 120
 LARGEST = 1 << 63
 """Of a whole number: a larger one need not be a float."""
 
-_VERDICTS = {str(verdict): verdict for verdict in Verdict}
-_SOURCES = {str(source): source for source in ErrorSource}
+_VERDICTS = frozenset(map(str, Verdict))
 
 
 class State(StrEnum):
@@ -94,7 +87,6 @@ class VariantDigest(Figures):
 
     name: str
     agent: str = ""
-    model: str = ""
     provenance: str = ""
     """A hash over what decides whether it can be compared; empty if that is unknown."""
     rows: str = ""
@@ -123,8 +115,6 @@ class RunDigest(BaseModel):
     """Why it is not complete, and how often attacks on its agents succeeded."""
     folders: tuple[str, ...] = ()
     """Of a run at a URL: where the files of its parts are that are done, below that."""
-    page: str = ""
-    """Where its own page is, as seen from the history; empty where somebody has to look."""
     commit: str | None = None
     branch: str | None = None
     """The branch that the commit was on; None for a pull request, changed files, and where nobody knows."""
@@ -154,51 +144,97 @@ class RunDigest(BaseModel):
         return self.started_at, self.run
 
 
-class StoredRow(NamedTuple):
-    """A trial as ``summary.json`` has it."""
+@dataclass(frozen=True)
+class RunFiles:
+    """The files of a run that say what it came to; of one in parts at a URL those of all that are done."""
 
-    query_id: str
-    variant: str
-    trial: int
-    verdict: Verdict
-    error_source: ErrorSource | None
-    row_hash: str
-    steps: float | None
-    duration_ms: float | None
-    cost_usd: float | None
-    attempts: int
-    is_attacked: bool = False
-    """Whether it was made under an attack: no rate has it."""
-    website: None = None
-    """Not in a summary: without it there is no interval by site."""
+    folders: tuple[Path, ...]
+    numbers: tuple[int, ...] = ()
+    """Which parts they are; none of a run that was not divided."""
+    of: int = 1
+
+    def read_manifest(self) -> tuple[dict[str, Any], str]:
+        """Return the manifest, and a hash over it; both empty if it is missing or damaged."""
+        try:
+            contents = [read_written(folder / "manifest.json") for folder in self.folders]
+            found = [parse_written(content) for content in contents]
+        except (OSError, ValueError):
+            return {}, ""
+        if not all(isinstance(one, dict) for one in found):
+            return {}, ""
+        first, digest = found[0], hashlib.sha256(b"".join(contents)).hexdigest()[:16]
+        if not self.numbers:
+            return first, digest
+        if len({str(one.get("git_branch")) for one in found}) > 1:
+            first["git_branch"] = None
+        if isinstance(shards := first.get("shards"), dict):
+            first["shards"] = {**shards, "have": list(self.numbers)}
+        return {**first, "merged_from": [f"{number}-of-{self.of}" for number in self.numbers]}, digest
+
+    def read_resumes(self) -> list[Mapping[str, Any]]:
+        """Return what later sessions have changed; nothing of a line that is damaged."""
+        return [line for folder in self.folders for line in read_resumes(folder)]
+
+    def read_summary(self) -> Summary:
+        """Return the figures, and the trials.
+
+        Raises:
+            OSError, ValueError, TypeError: it is missing or damaged.
+        """
+        figures = [read_figures(folder) for folder in self.folders]
+        rows = [row for folder in self.folders for row in read_results(folder)]
+        if any(row.verdict not in _VERDICTS for row in rows):
+            raise ValueError("a result has no verdict")
+        if not self.numbers:
+            return figures[0], rows
+        counts = {key: sum(int(one.get(key) or 0) for one in figures) for key in ("selected", "skipped")}
+        graders: dict[str, set[str]] = {}
+        for name, rules in chain.from_iterable(block_of(one.get("graders")).items() for one in figures):
+            graders.setdefault(name, set()).update(rules)
+        return {**figures[0], **counts, "graders": {name: sorted(own) for name, own in graders.items()}}, rows
+
+    def find_rows(self) -> Summary:
+        """Return the same; without anything if it is missing or damaged."""
+        try:
+            return self.read_summary()
+        except (OSError, ValueError, TypeError):
+            return {}, []
+
+    def read_gate(self) -> dict[str, Any] | None:
+        """Return what the gate came to; None without one, and of parts, whose gate is not that of the run."""
+        return None if self.numbers else read_gate(self.folders[0])
 
 
-def digest_run(folder: Path, name: str) -> RunDigest:
+Summary = tuple[dict[str, Any], list[Result]]
+"""The figures of a run, and its trials."""
+
+
+def digest_run(files: RunFiles, name: str) -> RunDigest:
     """Return the digest of a run; whatever is damaged in its folder, there is one.
 
     Args:
-        folder: of the run.
+        files: of the run.
         name: what the history calls it.
     """
-    manifest, sha256 = _read_manifest(folder / "manifest.json")
-    resumes = read_resumes(folder)
+    manifest, sha256 = files.read_manifest()
+    resumes, folder = files.read_resumes(), files.folders[0]
     begun: dict[str, Any] = {
         "run": name,
         "manifest": sha256,
         "eval": _text(manifest.get("name")) or folder.resolve().parent.name,
         "started_at": _begin(manifest.get("started_at"), folder),
         "commit": _text(manifest.get("git_commit")) or None,
-        "branch": _text(find_branch(manifest, resumes)) or None,
+        "branch": _text(_find_branch(manifest, resumes)) or None,
     }
-    if not (folder / SUMMARY).exists():
+    if not files.numbers and not (folder / SUMMARY).exists():
         note = "no summary.json: it was cut off, or still runs"
         return RunDigest(**begun, state=State.UNFINISHED, note=note, variants=tuple(_plan(manifest)))
     try:
-        summary, rows = _read_rows(folder / SUMMARY)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        summary, rows = files.read_summary()
+    except (OSError, ValueError, TypeError) as error:
         note = f"summary.json is damaged: {one_line(str(error) or type(error).__name__, LONGEST)}"
         return RunDigest(**begun, state=State.DAMAGED, note=note)
-    gate = read_gate(folder)
+    gate = files.read_gate()
     variants = tuple(_variants(manifest, rows))
     state, note = _judge_state(manifest, summary, len(rows))
     state, note = _judge_sessions(state, note, manifest, resumes)
@@ -215,66 +251,6 @@ def digest_run(folder: Path, name: str) -> RunDigest:
         graders=_graders(summary),
         whole=variants[0].figures if len(variants) == 1 else Figures(**_figures(rows)),
         variants=variants,
-    )
-
-
-def read_block(file: Path) -> dict[str, Any]:
-    """Return a JSON file of a run; empty if it is missing or damaged."""
-    try:
-        found = parse_written(read_written(file))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-Summary = tuple[dict[str, Any], list[StoredRow]]
-"""The figures of a run, and its trials, which take a third of the memory of their JSON."""
-
-
-def read_summary(file: Path) -> Summary:
-    """Return a summary; without anything if it is missing or damaged."""
-    try:
-        return _read_rows(file)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return {}, []
-
-
-def _read_rows(file: Path) -> Summary:
-    """Return a summary, of which one line after another is read.
-
-    Raises:
-        OSError, ValueError, TypeError, KeyError, AttributeError: it is missing or damaged.
-    """
-    with open_written(str(file)) as opened:
-        figures, rows = parse_summary(opened, _read_row)
-        return figures, list(rows)
-
-
-def _read_manifest(file: Path) -> tuple[dict[str, Any], str]:
-    """Return a manifest, and a hash over it; both empty if it is missing or damaged."""
-    try:
-        content = read_written(file)
-        found = parse_written(content)
-    except (OSError, ValueError):
-        return {}, ""
-    return (found, hashlib.sha256(content).hexdigest()[:16]) if isinstance(found, dict) else ({}, "")
-
-
-def _read_row(one: Mapping[str, Any]) -> StoredRow:
-    get = one.get
-    source = get("error_source")
-    return StoredRow(  # in the order of its fields: by their names it takes half as long again
-        str(one["query_id"]),
-        str(get("variant", "default")),
-        int(get("trial", 1)),
-        _VERDICTS[one["verdict"]],
-        _SOURCES.get(source) if isinstance(source, str) else None,
-        str(get("row_hash", "")),
-        _number(get("steps")),
-        _number(get("duration_ms")),
-        _number(get("cost_usd")),
-        int(get("attempts", 1)),
-        "attack" in one,
     )
 
 
@@ -324,11 +300,26 @@ def _judge_sessions(
     state: State, note: str, manifest: Mapping[str, Any], resumes: Sequence[Mapping[str, Any]]
 ) -> tuple[State, str]:
     """Return the same where a run was resumed as something else: its manifest is not what all of it is."""
-    if drift := find_drift(resumes):
-        state, note = State.PARTIAL, "; ".join(filter(None, (note, f"resumed anyway: {_text(drift)}")))
-    elif state is State.COMPLETE and (browser := find_other_browser(manifest, resumes)):
-        state, note = State.MERGED, f"resumed with another browser: {_text(browser)}"
+    drifts = (one.get("differences") for one in resumes if _has_run(one))
+    browsers = (str(one["browser"]) for one in resumes if one.get("browser"))
+    if drift := next((one[0] for one in drifts if isinstance(one, list) and one), None):
+        state, note = State.PARTIAL, "; ".join(filter(None, (note, f"resumed anyway: {_text(str(drift))}")))
+    elif state is State.COMPLETE and (
+        other := next((name for name in browsers if name != manifest.get("browser")), "")
+    ):
+        state, note = State.MERGED, f"resumed with another browser: {_text(other)}"
     return state, note
+
+
+def _find_branch(manifest: Mapping[str, Any], resumes: Iterable[Mapping[str, Any]]) -> Any:
+    """Return the branch of a run; None where trials of it were made on another one."""
+    branch = manifest.get("git_branch")
+    return None if any(one.get("git_branch") != branch for one in resumes if _has_run(one)) else branch
+
+
+def _has_run(line: Mapping[str, Any]) -> bool:
+    """Whether a line of ``resumes.jsonl`` is one of a session that had something to run."""
+    return "resumed_at" in line and line.get("finished") != line.get("trials")
 
 
 def _is_selected(manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> bool:
@@ -354,11 +345,9 @@ def _plan(manifest: Mapping[str, Any]) -> Iterator[VariantDigest]:
 def _plan_variants(variants: str) -> tuple[VariantDigest, ...]:
     """Return the variants of a block, which are those of many runs."""
     config = redact_config({"variants": json.loads(variants)})
-    found = []
-    for name, agent in agents_of(config).items():
-        model = ", ".join(models_of(block_of(config["variants"].get(name))))
-        found.append(VariantDigest(name=_text(name), agent=_text(agent), model=_text(model)))
-    return tuple(found)
+    return tuple(
+        VariantDigest(name=_text(name), agent=_text(agent)) for name, agent in agents_of(config).items()
+    )
 
 
 def _hash_files(manifest: Mapping[str, Any]) -> str:
@@ -374,9 +363,9 @@ def _graders(summary: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return {_text(name): tuple(map(_text, _entries(rules))) for name, rules in found.items()}
 
 
-def _variants(manifest: Mapping[str, Any], rows: Sequence[StoredRow]) -> Iterator[VariantDigest]:
+def _variants(manifest: Mapping[str, Any], rows: Sequence[Result]) -> Iterator[VariantDigest]:
     known = {one.name: one for one in _plan(manifest)}
-    own: dict[str, list[StoredRow]] = {}
+    own: dict[str, list[Result]] = {}
     for row in rows:
         own.setdefault(row.variant, []).append(row)
     hashes = hash_provenances(manifest, own)
@@ -386,13 +375,12 @@ def _variants(manifest: Mapping[str, Any], rows: Sequence[StoredRow]) -> Iterato
             **_figures(trials),
             name=plan.name,
             agent=plan.agent,
-            model=plan.model,
             provenance=hashes[name],
             rows=hash_rows(trials, manifest),
         )
 
 
-def hash_rows(trials: Iterable[StoredRow], manifest: Mapping[str, Any]) -> str:
+def hash_rows(trials: Iterable[Result], manifest: Mapping[str, Any]) -> str:
     """Return a hash over rows as they were; by their file where a summary does not know each row's own hash.
 
     Args:
@@ -411,11 +399,11 @@ def _hash_pairs(pairs: Sequence[tuple[str, str]], *files: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _figures(rows: Sequence[StoredRow]) -> dict[str, Any]:
+def _figures(rows: Sequence[Result]) -> dict[str, Any]:
     paid, rows = rows, [one for one in rows if not one.is_attacked]
     rate = pass_rate(rows)
     ends = rate.by_task.interval if rate.by_task else rate.interval
-    judged = [one for one in rows if one.verdict is not Verdict.ERRORED]
+    judged = [one for one in rows if one.verdict != Verdict.ERRORED]
     return dict(  # noqa: C408 as its fields are named
         passed=rate.passed,
         failed=rate.failed,
@@ -423,14 +411,15 @@ def _figures(rows: Sequence[StoredRow]) -> dict[str, Any]:
         tasks=len({one.query_id for one in rows}),
         rate=rate.value,
         interval=ends and (ends.low, ends.high),
-        cost_usd=total_cost(one.cost_usd for one in paid),
-        p95_steps=_p95([one.steps for one in judged if one.steps is not None]),
-        p95_ms=_p95([one.duration_ms for one in judged if one.duration_ms is not None]),
+        cost_usd=total_cost(_number(one.cost_usd) for one in paid),
+        p95_steps=_p95(one.steps for one in judged),
+        p95_ms=_p95(one.duration_ms for one in judged),
     )
 
 
-def _p95(values: Sequence[float]) -> float | None:
-    return percentile(values, 0.95) if values else None
+def _p95(values: Iterable[Any]) -> float | None:
+    known = [value for value in map(_number, values) if value is not None]
+    return percentile(known, 0.95) if known else None
 
 
 def _number(value: Any) -> float | None:

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.runs.digest import (
-    RunDigest,
-    State,
-    Summary,
-    digest_run,
-    read_block,
-    read_summary,
-)
+from pytest_browsereval.features.runs.digest import RunDigest, RunFiles, State, digest_run
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.run.journal import JOURNAL
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.run import RUN_ID
-from pytest_browsereval.runs.summary_file import SUMMARY
 
 MOST_ASKED = 20
 """Runs without a summary of which a lock says whether they still run."""
@@ -37,10 +28,8 @@ class History:
     """The results folder, or its URL."""
     runs: tuple[RunDigest, ...]
     """The newest first."""
-    read_manifests: Callable[[Sequence[str]], list[dict[str, Any]]] = field(compare=False)
-    """Reads manifests by the names of the runs; one that is missing or damaged is empty."""
-    read_summaries: Callable[[Sequence[str]], Iterator[Summary]] = field(compare=False)
-    """Yields summaries in the same way: the trials of a few large runs would fill the memory."""
+    files: Mapping[str, RunFiles] = field(compare=False)
+    """By the names of the runs: to read more of one."""
     folder: Path | None = None
     """The results folder; None at a URL."""
 
@@ -54,19 +43,12 @@ def read_history(place: Path) -> History:
     Raises:
         UsageError: there is no such folder, or it has no run.
     """
-    names = list(find_runs(place))
-    if not names:
+    files = {name: RunFiles((place / name,)) for name in find_runs(place)}
+    if not files:
         raise UsageError(_describe_nothing(place))
-    runs = [digest_run(place / name, name) for name in names]
+    runs = [digest_run(own, name) for name, own in files.items()]
     newest = sorted(runs, key=lambda run: run.order, reverse=True)
-    shown = mark_runs(list(_ask_unfinished(place, newest)))
-    return History(
-        format_path(place),
-        shown,
-        lambda names: [read_block(place / run / "manifest.json") for run in names],
-        lambda names: (read_summary(place / run / SUMMARY) for run in names),
-        place,
-    )
+    return History(format_path(place), mark_runs(list(_ask_unfinished(place, newest))), files, place)
 
 
 def mark_runs(runs: Sequence[RunDigest]) -> tuple[RunDigest, ...]:
@@ -171,8 +153,5 @@ def _is_run(folder: str) -> bool:
 
 def _describe_nothing(place: Path) -> str:
     if not place.is_dir():
-        return f"{format_path(place)} is not a folder. Name a results folder, with the runs of evals in it."
-    if _is_run(str(place)):
-        above = format_path(place.absolute().parent)
-        return f"{format_path(place)} is a run. Name the folder that it is in: browsereval runs {above}"
+        return f"{format_path(place)} is not a folder. Name a run, or a results folder with runs of evals."
     return f"{format_path(place)} has no run. Run an eval, or name the folder with its results."

@@ -64,7 +64,7 @@ def make_page(history: History, runs: Sequence[RunDigest], breaks: Breaks, home:
         "folder": "" if history.folder is None else history.name,
         "compared": [] if home is None else _list_compared(history.folder),
         "url": history.name if history.folder is None else "",
-        "runs": [_run(run, _find_page(run, history.folder, home), breaks, places, words) for run in runs],
+        "runs": [_run(run, _find_page(run, history.folder), breaks, places, words) for run in runs],
         "changes": list(map(str, _CHANGES)),
         "grids": {name: _grid(history, own, places) for name, own in _by_eval(runs).items()},
         "words": words.all,
@@ -78,10 +78,10 @@ def _list_compared(folder: Path | None) -> list[str]:
     return [] if folder is None else sorted(path.name for path in folder.glob(f"{COMPARED}*.html"))
 
 
-def _find_page(run: RunDigest, folder: Path | None, home: str | None) -> str:
+def _find_page(run: RunDigest, folder: Path | None) -> str:
     """Return where a run's own page is, as seen from the history; empty if no link leads to one."""
     if folder is None:
-        return run.page if home is not None else ""
+        return ""
     is_there = os.path.isfile(f"{folder}{os.sep}{run.run}{os.sep}{PAGE}")  # noqa: PTH113 a path object costs more
     return f"{run.run}/{PAGE}" if is_there else ""
 

@@ -1,15 +1,20 @@
-"""Report of all runs, over time."""
+"""Reports of all runs over time, and of some runs: what they were made of, and how their tasks came out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.features.runs.breaks import Break
+from pytest_browsereval.features.runs.description import RunDescription
 from pytest_browsereval.features.runs.digest import Figures, RunDigest, State, VariantDigest
-from pytest_browsereval.model.display import one_line, percent
+from pytest_browsereval.features.runs.flakes import WORST, Flakes
+from pytest_browsereval.model.display import format_count, one_line, percent
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.report import Report, Row, Table
 from pytest_browsereval.report.table import format_interval
+from pytest_browsereval.runs.repeats import Stability, TaskRepeats
 from pytest_browsereval.stats.statistics import Interval
 
 HEAD = ("started (UTC)", "eval", "agent", "pass rate, 95 % interval", "errored", "cost", "gate", "commit")
@@ -91,3 +96,91 @@ def _run_json(run: RunDigest, breaks: Breaks) -> dict[str, Any]:
         one["not_comparable_with"] = found and found.before
         one["changed"] = {} if found is None else {word: list(lines) for word, lines in found.changes.items()}
     return content
+
+
+# -- runs that are named
+
+MOST_MARKS = 20
+"""Each run is a letter, and a line has room for so many; the newest are shown."""
+
+LEGEND = "runs, the oldest first: P passed, F failed, M both, E errored, . no result"
+
+# A manifest has no single key for the agent: these say what it was.
+_AGENT = (
+    "config:",
+    "config.variants",
+    "config.limits",
+    "config.tools",
+    "config.toolkits",
+    "tool_schema_hash",
+)
+
+
+def describe_runs(
+    runs: Sequence[RunDescription], differences: Sequence[tuple[str, str]], flakes: Flakes
+) -> Report:
+    """Return what runs were made of, in what they differ, and how their tasks came out.
+
+    Args:
+        runs: the oldest first.
+        differences: between one and the next: the names of the two, and a line for each value.
+        flakes: of the tasks.
+    """
+    is_one, lines = len(runs) == 1, [line for _, line in differences]
+    rows = [line if len(runs) == 2 else f"{where}: {line}" for where, line in differences]
+    notes = [*([LEGEND] if flakes.tasks else []), *_warn(lines)]
+    if not is_one and not rows:
+        notes.append("the runs differ in nothing but time")
+    if not is_one and not flakes.tasks:
+        notes.append("no task of these runs has more than one trial, so whether one is flaky is unknown")
+    return Report(
+        facts=runs[0].facts if is_one else list(map(_describe_run, runs)),
+        tables=[
+            Table(("",), [Row((line,)) for line in rows], "they differ in, the older one first:"),
+            _list_flakes(flakes),
+        ],
+        notes=notes,
+        content=lambda: {
+            "runs": [one.content for one in runs],
+            "differences": rows,
+            **flakes.as_json(),
+        },
+    )
+
+
+def _describe_run(one: RunDescription) -> str:
+    found = one.summary
+    counts = {kind: found.count(kind) for kind in Verdict} if found else {}
+    told = ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
+    return f"{format_path(one.run.folder)}: {told or 'no result'}"
+
+
+def _list_flakes(found: Flakes) -> Table:
+    """Return the tasks with several trials; those that always passed are in the counts only."""
+    listed = [one for one in found.tasks if one[0].stability is not Stability.STABLE_PASS]
+    counts = ", ".join(f"{found.counts[kind]:,} {kind}" for kind in WORST if found.counts[kind])
+    about = [f"{format_count(len(found.tasks), 'task')} with several trials: {counts}"] if counts else []
+    if counts and found.edited:
+        were = f"{format_count(found.edited, 'row')} {'was' if found.edited == 1 else 'were'} edited"
+        older = format_count(found.left_out, "trial")
+        about.append(f"note: {were} between the runs: {older} of older versions left out")
+    if counts and found.twice:
+        about.append(f"note: {format_count(found.twice, 'trial')} in two of the runs, counted once")
+    if counts and found.once:
+        about.append(f"note: {format_count(found.once, 'task')} with one trial only, in no class")
+    head = ("task", "class", "passed", "failed", "errored", "runs")
+    return Table(head, list(map(_make_row, listed)), about=about, aligns="llrrrl")
+
+
+def _make_row(one: tuple[TaskRepeats, str]) -> Row:
+    task, marks = one
+    name = task.query_id if task.variant == "default" else f"{task.query_id} [{task.variant}]"
+    counts = map(str, (task.passed, task.failed, task.errored))
+    return Row((name, str(task.stability), *counts, marks[-MOST_MARKS:]))
+
+
+def _warn(differences: Sequence[str]) -> Iterator[str]:
+    """Yield what is not flakiness: a change that another agent or grader may have caused."""
+    for what, start in (("agent", _AGENT), ("grader", ("grader ",))):
+        if any(line.startswith(start) for line in differences):
+            yield f"warning: the {what} is not the same, so a change of a task may not be flakiness"

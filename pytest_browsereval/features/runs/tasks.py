@@ -10,10 +10,11 @@ from itertools import pairwise
 from typing import Any
 
 from pytest_browsereval.analysis.manifest import block_of
-from pytest_browsereval.features.runs.digest import RunDigest, State, StoredRow
+from pytest_browsereval.features.runs.digest import RunDigest, State
 from pytest_browsereval.features.runs.history import History
 from pytest_browsereval.model.display import natural
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.runs.summary_file import Result
 
 LAST = 20
 """Runs."""
@@ -73,9 +74,8 @@ def read_grid(history: History, runs: Iterable[RunDigest]) -> TaskGrid:
     quarantine: Mapping[str, Any] = {}
     versions: dict[tuple[str, str], str] = {}  # of each row the hash in the newest run that has it
     cells: dict[tuple[str, str], list[str]] = {}
-    summaries = history.read_summaries([run.run for run in reversed(chosen)])
     for number in reversed(range(len(chosen))):  # one run at a time: 200,000 trials take 80 MiB
-        figures, rows = next(summaries)
+        figures, rows = history.files[chosen[number].run].find_rows()
         if number == len(chosen) - 1:
             quarantine = block_of(block_of(figures.get("gate")).get("quarantine"))
         rows = [row for row in rows if not row.is_attacked]
@@ -83,7 +83,7 @@ def read_grid(history: History, runs: Iterable[RunDigest]) -> TaskGrid:
         for key, row_hash in own.items():
             versions.setdefault(key, row_hash)
         for key, kinds in _list_kinds(rows, versions).items():
-            cells.setdefault(key, [NONE] * len(chosen))[number] = _LETTERS[kinds]
+            cells.setdefault(key, [NONE] * len(chosen))[number] = LETTERS[kinds]
     lines = _lines(cells, quarantine)
     return TaskGrid(tuple(chosen), tuple(lines), len(cells) - len(lines))
 
@@ -96,21 +96,21 @@ def _choose_runs(runs: Iterable[RunDigest]) -> list[RunDigest]:
 
 
 def _list_kinds(
-    rows: Iterable[StoredRow], versions: Mapping[tuple[str, str], str]
+    rows: Iterable[Result], versions: Mapping[tuple[str, str], str]
 ) -> dict[tuple[str, str], int]:
-    """Return which kinds of trials each task has, as a sum of ``_KINDS``."""
+    """Return which kinds of trials each task has, as a sum of ``KINDS``."""
     found: dict[tuple[str, str], int] = {}
     for row in rows:
         key = row.query_id, row.variant
         is_edited = row.row_hash not in ("", versions.get(key, ""))
-        found[key] = found.get(key, 0) | (0 if is_edited else _KINDS[row.verdict])
+        found[key] = found.get(key, 0) | (0 if is_edited else KINDS[row.verdict])
     return found
 
 
-_KINDS = {Verdict.PASSED: 1, Verdict.FAILED: 2, Verdict.ERRORED: 4}
+KINDS: Mapping[str, int] = {Verdict.PASSED: 1, Verdict.FAILED: 2, Verdict.ERRORED: 4}
 """A bit for each: sets of 200,000 tasks take 40 MiB."""
 
-_LETTERS = (EDITED, "P", "F", "M", "E", "P", "F", "M")
+LETTERS = (EDITED, "P", "F", "M", "E", "P", "F", "M")
 """Of each sum: an error beside a verdict says nothing, and of nothing all rows were edited."""
 
 

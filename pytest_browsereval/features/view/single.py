@@ -31,7 +31,7 @@ from pytest_browsereval.report.viewer.attempts import (
 )
 from pytest_browsereval.report.viewer.page import in_html, page
 from pytest_browsereval.report.viewer.records import TEXTS, details_of, without_texts
-from pytest_browsereval.report.viewer.rows import DAMAGED, Table
+from pytest_browsereval.report.viewer.rows import Table
 from pytest_browsereval.report.viewer.writing import Written, build_run_data, check_run, title_of
 from pytest_browsereval.run_files import open_written, write_whole
 from pytest_browsereval.runs.run import StoredRun
@@ -198,7 +198,7 @@ def write_single(
     blocks = "\n".join(block.markup(number) for number, block in sorted(made.blocks.items()))
     data["run"]["left_out"] = message
     write_whole(file, page(data, title, blocks))
-    return Written(file, table.attempts, table.count(DAMAGED)), message
+    return Written(file, table.attempts, table.count_damaged()), message
 
 
 def _pictures(run: Path, order: list[tuple[bool, int, str]]) -> Iterator[tuple[int, Path]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pytest_browsereval.analysis.manifest import agents_of
@@ -12,11 +12,9 @@ from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.report.viewer.attempts import ShownAttempt
-from pytest_browsereval.report.viewer.standing import Trial
 from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.runs.keys import KEYS
-from pytest_browsereval.runs.trial import total_cost
-from pytest_browsereval.stats.statistics import Share
+from pytest_browsereval.runs.summary import RunSummary
 
 # In the place of a verdict. No rate counts such an attempt.
 UNFINISHED, DAMAGED = "unfinished", "damaged"
@@ -44,7 +42,7 @@ class Table:
         self._last: dict[TrialKey, list[Any]] = {}
         self._earlier: list[list[Any]] = []
         self._without: list[list[Any]] = []
-        self._costs: dict[str, float | None] = {}
+        self._keys: set[str] = set()
 
     def add(
         self, attempt: ShownAttempt, chunk: int = 0, *, query_id: str = "", query: str = ""
@@ -65,8 +63,8 @@ class Table:
             row = self._bare(attempt, chunk, query_id, query)
             self._without.append(row)
             return [row]
-        is_again = attempt.key in self._costs
-        self._costs[attempt.key] = _finite(data.cost_usd, 12)
+        is_again = attempt.key in self._keys
+        self._keys.add(attempt.key)
         row, trial = self._row(attempt, data, chunk), TrialKey.of(data)
         before = self._last.get(trial)
         if before is None or is_again:
@@ -146,66 +144,45 @@ class Table:
         words = self._words[name]
         return words.setdefault(text, len(words))
 
-    def count(self, verdict: str) -> int:
-        """Return how many trials have that verdict, or how many attempts have none for that reason.
+    def count_damaged(self) -> int:
+        """Return how many attempts cannot be read."""
+        return self._count_without(DAMAGED)
 
-        As in all figures of a run, those of derived rows are not among the trials.
-        """
-        place = self._words["verdict"].get(verdict)
-        rows = self._without if verdict in (UNFINISHED, DAMAGED) else self._plain
-        return sum(row[_PLACE["verdict"]] == place for row in rows)
-
-    @property
-    def _plain(self) -> Iterator[list[Any]]:
-        none = self._words["derived"].get("")
-        return (row for row in self._last.values() if row[_PLACE["derived"]] == none)
-
-    @property
-    def derived(self) -> int:
-        """How many trials are of derived rows."""
-        return len(self._last) - sum(1 for _ in self._plain)
+    def _count_without(self, word: str) -> int:
+        place = self._words["verdict"].get(word)
+        return sum(row[_PLACE["verdict"]] == place for row in self._without)
 
     @property
     def attempts(self) -> int:
         """How many there are."""
         return len(self._last) + len(self._earlier) + len(self._without)
 
-    def trials(self) -> Iterator[Trial]:
-        """Yield the trials that have a verdict, without those of derived rows."""
-        words, none = list(self._words["verdict"]), self._words["derived"].get("")
-        for key, row in self._last.items():
-            if row[_PLACE["derived"]] != none:
-                continue
-            verdict = Verdict(words[row[_PLACE["verdict"]]])
-            started, tries = row[_PLACE["started"]], row[_PLACE["tries"]]
-            yield Trial(key.query_id, key.variant, verdict, started, tries)
-
-    def as_json(self, run: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the data of the run page: trials as they were begun, then attempts without a verdict."""
+    def as_json(self) -> dict[str, Any]:
+        """Return the rows of a page: trials as they were begun, then attempts without a verdict."""
         started = _PLACE["started"]
         rows = sorted(self._last.values(), key=lambda row: row[started])
         return {
-            "run": dict(run),
-            "totals": self.totals(),
             "words": {name: list(words) for name, words in self._words.items()},
             "columns": COLUMNS,
             "keys": [[key.label, key.name] for key in KEYS],
             "rows": [*rows, *self._without, *self._earlier],
         }
 
-    def totals(self) -> dict[str, Any]:
-        """Return the figures of the whole: counts, the pass rate with its interval, the cost."""
-        counts = {name: self.count(name) for name in (*map(str, Verdict), UNFINISHED, DAMAGED)}
-        share = Share(counts[Verdict.PASSED], counts[Verdict.PASSED] + counts[Verdict.FAILED])
-        interval = share.interval
+    def totals(self, summary: RunSummary) -> dict[str, Any]:
+        """Return the figures of the whole: counts, the pass rate with its interval, the cost.
+
+        As in all figures of a run, trials of derived rows are not among the trials.
+        """
+        rate = summary.rate
         return {
-            **counts,
-            "trials": len(self._last) - self.derived,
-            "derived": self.derived,
-            "judged": share.of,
-            "rate": share.value,
-            "interval": interval and interval.as_json(),
-            "cost": total_cost(self._costs.values()),
+            **{str(verdict): summary.count(verdict) for verdict in Verdict},
+            **{word: self._count_without(word) for word in (UNFINISHED, DAMAGED)},
+            "trials": len(summary.plain),
+            "derived": len(summary.trials) - len(summary.plain),
+            "judged": rate.judged,
+            "rate": rate.value,
+            "interval": rate.interval and rate.interval.as_json(),
+            "cost": _finite(summary.cost_usd, 12),
         }
 
 

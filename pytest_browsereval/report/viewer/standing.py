@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,28 +11,17 @@ from pytest_browsereval.analysis.quarantine import find_quarantined
 from pytest_browsereval.config import GateConfig, gate_from
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.model.display import one_line
-from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.registry import Registry
-from pytest_browsereval.runs.repeats import TaskRepeats, repeats
+from pytest_browsereval.runs.repeats import TaskRepeats
+from pytest_browsereval.runs.summary import RunSummary
 
-# Lines; `browsereval show` prints all.
+# Lines; `browsereval runs RUN` prints all.
 MOST_RESUMES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """A trial by its last attempt, with what is asked of it here."""
-
-    query_id: str
-    variant: str
-    verdict: Verdict
-    started_at: str
-    attempts: int
-
-
-def repeats_of(trials: Iterable[Trial]) -> dict[str, Any] | None:
+def repeats_of(summary: RunSummary) -> dict[str, Any] | None:
     """Return what repeated trials say of each other, and each task's own; None where nothing is repeated."""
-    found = repeats((trial, trial.attempts) for trial in trials)
+    found = summary.repeats
     if found is None:
         return None
     whole = found.as_json()
@@ -47,15 +35,15 @@ def _task(task: TaskRepeats, k: int) -> list[Any]:
     return [task.query_id, task.variant, str(task.stability), *counts, *rates]
 
 
-def quarantine_of(block: Any, trials: Sequence[Trial]) -> dict[str, dict[str, str]]:
+def quarantine_of(block: Any, summary: RunSummary) -> dict[str, dict[str, str]]:
     """Return which rows the run's own gate leaves out, and whose time is over, each with its last day.
 
     Args:
         block: of the gate, as the run has it.
-        trials: the run's.
+        summary: of the run.
     """
     gate = _gate(block)
-    out = find_quarantined(gate, (trial.started_at for trial in trials))
+    out = find_quarantined(gate, (trial.last.started_at for trial in summary.plain))
     days = {query_id: last.isoformat() for query_id, last in gate.quarantine.items()}
     return {
         "now": {query_id: day for query_id, day in days.items() if query_id in out},
@@ -76,4 +64,4 @@ def resumes_of(run: Path, manifest: Mapping[str, Any]) -> list[str]:
     """Return when and how the run was resumed, a line each."""
     lines = [one_line(line) for line in describe_resumes(manifest, read_resumes(run))]
     more = len(lines) - MOST_RESUMES
-    return [*lines[:MOST_RESUMES], *([f"and {more} lines more: browsereval show RUN"] if more > 0 else [])]
+    return [*lines[:MOST_RESUMES], *([f"and {more} lines more: browsereval runs RUN"] if more > 0 else [])]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.analysis.manifest import block_of
 from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.redaction.text import well_formed
@@ -21,11 +22,10 @@ from pytest_browsereval.report.links import PAGE, check_page, way_from
 from pytest_browsereval.report.viewer.attempts import ShownAttempt, iter_attempts
 from pytest_browsereval.report.viewer.page import as_script, page
 from pytest_browsereval.report.viewer.records import details_of
-from pytest_browsereval.report.viewer.rows import DAMAGED, Table, about_run
+from pytest_browsereval.report.viewer.rows import Table, about_run
 from pytest_browsereval.report.viewer.standing import quarantine_of, repeats_of, resumes_of
 from pytest_browsereval.run_files import write_whole
 from pytest_browsereval.runs.run import StoredRun
-from pytest_browsereval.runs.summary_file import describe_rounds
 
 # Characters. A browser loads such a script in a moment; one for each attempt would make 20,000 files.
 CHUNK = 400_000
@@ -125,7 +125,7 @@ def write_viewer(door: Door, run: Path, file: Path | None = None) -> Written:
     data = build_run_data(stored, table, places)
     write_whole(target, page(data, title_of(data)))
     details.remove_older()
-    return Written(target, table.attempts, table.count(DAMAGED))
+    return Written(target, table.attempts, table.count_damaged())
 
 
 def build_run_data(run: StoredRun, table: Table, places: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,16 +137,18 @@ def build_run_data(run: StoredRun, table: Table, places: Mapping[str, Any]) -> d
         places: where the page finds what is not in it.
     """
     manifest = run.read_manifest()
-    trials = list(table.trials())
-    about = about_run(manifest, run.folder.resolve().name, run.count_selected())
-    if rounds := describe_rounds(run.folder):
-        about["facts"]["Rounds"] = rounds
+    summary = run.sum_up_lines()
+    about = about_run(manifest, run.name, run.count_selected())
+    if rounds := block_of(run.read_figures().get("rounds")).get("line"):
+        about["facts"]["Rounds"] = str(rounds)  # what became of trials that were made in rounds
     return {
         "gate": None,  # at the front, where a feature puts what it came to: it is decided later
-        **table.as_json({**about, "resumes": resumes_of(run.folder, manifest), **places}),
-        "beside": run.door.sum_up_run(run) if table.derived else {},
-        "repeats": repeats_of(trials),
-        "quarantine": quarantine_of(run.find_gate(), trials),
+        "run": {**about, "resumes": resumes_of(run.folder, manifest), **places},
+        "totals": table.totals(summary),
+        **table.as_json(),
+        "beside": run.door.sum_up_run(run) if len(summary.plain) < len(summary.trials) else {},
+        "repeats": repeats_of(summary),
+        "quarantine": quarantine_of(run.find_gate(), summary),
     }
 
 

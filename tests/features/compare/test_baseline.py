@@ -15,7 +15,6 @@ from pytest_browsereval.features.compare.baseline import against_baseline, read_
 from pytest_browsereval.features.compare.compare import RunComparison, compare
 from pytest_browsereval.features.compare.content import as_json
 from pytest_browsereval.features.compare.rules import judge_baseline
-from pytest_browsereval.features.outcomes import outcomes_of
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.runs.run import StoredRun
@@ -175,7 +174,7 @@ def test_damaged_files(tmp_path: Path, content: str, told: str) -> None:
     file.write_text(content)
     with pytest.raises(UsageError, match=told) as caught:
         read_run(file)
-    assert "Write it by `browsereval baseline RUN FILE`" in str(caught.value)
+    assert "Write it by `browsereval export RUN --to baseline -o FILE`" in str(caught.value)
 
 
 def test_a_trial_that_stands_twice_is_refused(tmp_path: Path) -> None:
@@ -219,7 +218,7 @@ def test_a_side_without_a_trial_misses_the_rules(
         StoredRun(store.root).summary,
         GateConfig(baseline=tmp_path / "a", max_drop=0.1, max_regressions=0),
     )
-    compared = against_baseline(gate, outcomes_of(StoredRun(store.root)), left_out=left_out)
+    compared = against_baseline(gate, StoredRun(store.root), left_out=left_out)
     for result in decided(found, gate, compared)[-2:]:
         assert (result.is_met, result.message) == (
             False,

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.compare.baseline import read_run
 from pytest_browsereval.features.compare.compare import Change, RunComparison, compare
 from pytest_browsereval.features.compare.content import as_json
-from pytest_browsereval.features.outcomes import RunOutcomes, read_outcomes
 from pytest_browsereval.model.derived import Derived
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.stats.paired import Judgement, Method
 from pytest_browsereval.stats.statistics import Share
 from tests.labelled import write_run
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, spoil_line, write_summary
 
 
-def run(root: Path, *attempts: TaskMetadata, manifest: dict[str, Any] | None = None) -> RunOutcomes:
+def run(root: Path, *attempts: TaskMetadata, manifest: dict[str, Any] | None = None) -> StoredRun:
     """Return a run of these attempts, as its folder tells it."""
     store = write_run(root, *attempts)
     store.write_manifest(manifest or {"browser": "one"})
     write_summary(store, selected=len(attempts))
-    return read_outcomes(root)
+    return read_run(root)
 
 
 def two(tmp_path: Path, a: list[TaskMetadata], b: list[TaskMetadata], **more: Any) -> RunComparison:
@@ -122,9 +122,7 @@ def test_other_numbers_of_trials_lose_nothing(tmp_path: Path) -> None:
     one = found.whole.paired
     assert (one.gained, one.lost, one.changed, one.test) == (1, 1, 3, Method.EXCHANGE)
     assert [note for note in found.notes if note.startswith("3 tasks have not as many judged trials")]
-    half = compare(
-        found.a, replace(found.b, trials=tuple(t for t in found.b.trials if t.last.trial in (2, 3)))
-    )
+    half = two(tmp_path / "half", a, [one for one in b if one.trial in (2, 3)])
     assert half.whole.counts == {Change.UNCHANGED: 2, Change.GAINED: 1}
 
 
@@ -219,22 +217,23 @@ def test_runs_that_cannot_be_compared(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no task in common: one has 't', the other 'u'"):
         compare(one, other)
     with pytest.raises(UsageError, match=r"nowhere is not a folder: give a run folder"):
-        read_outcomes(tmp_path / "nowhere")
+        read_run(tmp_path / "nowhere")
     (tmp_path / "empty/tasks").mkdir(parents=True)
     with pytest.raises(UsageError, match=r"has no finished attempt"):
-        read_outcomes(tmp_path / "empty")
+        read_run(tmp_path / "empty")
     spoil_line(tmp_path / "b", "u")
     with pytest.raises(UsageError, match=r"is damaged: verdict"):
-        read_outcomes(tmp_path / "b")
+        read_run(tmp_path / "b")
 
 
 def test_a_run_without_a_trial_is_named(tmp_path: Path) -> None:
     """Which of the two it is, whichever it is."""
     one = run(tmp_path / "a", attempt("t"))
-    none = replace(one, folder=Path("none"), trials=())
-    with pytest.raises(UsageError, match=r"^none \(A\) has no trial with a result"):
+    (tmp_path / "none/tasks").mkdir(parents=True)
+    none = StoredRun(tmp_path / "none")
+    with pytest.raises(UsageError, match=r"none \(A\) has no trial with a result"):
         compare(none, one)
-    with pytest.raises(UsageError, match=r"^none \(B\) has no trial with a result"):
+    with pytest.raises(UsageError, match=r"none \(B\) has no trial with a result"):
         compare(one, none)
 
 
@@ -245,7 +244,7 @@ def test_runs_that_are_not_whole_are_told(tmp_path: Path) -> None:
     write_summary(RunStore(tmp_path / "a"), selected=5)
     run(tmp_path / "b", attempt("t"))
     (tmp_path / "b/summary.json").unlink()
-    found = compare(read_outcomes(tmp_path / "a"), read_outcomes(tmp_path / "b"))
+    found = compare(read_run(tmp_path / "a"), read_run(tmp_path / "b"))
     assert found.notes == (
         "A lacks 3 of its 5 trials",
         "B was ended before its summary was written: how many trials it lacks is unknown",
@@ -261,7 +260,7 @@ def test_trials_under_attack_are_told_of(tmp_path: Path) -> None:
     ]
     run(tmp_path / "a", attempt("t"), attempt("u"), *under)
     run(tmp_path / "b", attempt("t"), attempt("u"), under[0])
-    found = compare(read_outcomes(tmp_path / "a"), read_outcomes(tmp_path / "b"))
+    found = compare(read_run(tmp_path / "a"), read_run(tmp_path / "b"))
     end = "under attack, and not compared here: see browsereval attacks"
     assert found.notes == (f"2 of the 4 trials of A are {end}", f"1 of the 3 trials of B is {end}")
 

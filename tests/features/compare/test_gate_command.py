@@ -1,4 +1,4 @@
-"""``compare``, ``gate`` and ``baseline`` as they are typed."""
+"""``compare`` and ``gate`` as they are typed."""
 
 from __future__ import annotations
 
@@ -153,8 +153,8 @@ def test_typed_rules_limit_what_may_fail_as_in_pytest(rules: str, capsys: pytest
 
 def test_baselines(capsys: pytest.CaptureFixture[str]) -> None:
     """A run as a file: compared with, and the baseline of a gate, relative to the config or as typed."""
-    assert main(["baseline", B, "base.json"]) == 0
-    assert capsys.readouterr().out == "base.json: 10 trials, pass rate 80.0% of 10\n"
+    assert main(["export", B, "--to=baseline", "-o", "base.json"]) == 0
+    assert capsys.readouterr().out == "baseline: 10 of 10 trials in base.json\n"
     assert main(["compare", "base.json", A]) == 0
     assert "lost (2)" in capsys.readouterr().out
     rules = ["--eval-set", "gate.max_regressions=1"]
@@ -178,8 +178,8 @@ def against(baseline: str, folder: str | None, name: str = "out/shop/c") -> str:
 def test_the_baseline_lies_beside_the_config(capsys: pytest.CaptureFixture[str]) -> None:
     """Wherever the run is: not another file of that name, which decides by other results."""
     Path("evals").mkdir()
-    assert main(["baseline", B, "evals/baseline.json"]) == 0
-    assert main(["baseline", A, "baseline.json"]) == 0
+    assert main(["export", B, "--to=baseline", "-o", "evals/baseline.json"]) == 0
+    assert main(["export", A, "--to=baseline", "-o", "baseline.json"]) == 0
     assert main(["gate", against("baseline.json", "../../../evals")]) == 1
     assert "2 regressed against b (6, 7); at most 0" in " ".join(capsys.readouterr().out.split())
     absolute = str(Path("baseline.json").absolute())
@@ -189,7 +189,7 @@ def test_the_baseline_lies_beside_the_config(capsys: pytest.CaptureFixture[str])
 
 def test_a_baseline_that_is_nowhere_is_not_guessed(capsys: pytest.CaptureFixture[str]) -> None:
     """A merged run or an older one does not tell where its config is; one that was moved tells it wrongly."""
-    assert main(["baseline", A, "baseline.json"]) == 0
+    assert main(["export", A, "--to=baseline", "-o", "baseline.json"]) == 0
     older, moved = against("baseline.json", None), against("baseline.json", "../../..", "c")
     capsys.readouterr()
     assert main(["gate", older]) == 4
@@ -236,8 +236,8 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
         f"gate {A} --eval-set gate.max_drop=0": "max_drop needs a baseline",
         f"gate {A} --baseline {B}": "baseline needs a rule. Add `max_regressions: 0`",
         f"gate {A} --baseline x --eval-set gate.max_drop=0": "there is no run 'x'",
-        f"baseline {A} no/such.json": "no/such.json cannot be written",
-        "baseline nowhere x.json": "there is no run 'nowhere'",
+        f"export {A} --to baseline -o no/such.json": "no/such.json cannot be written",
+        "export nowhere --to baseline": "there is no run 'nowhere'",
     }
     for typed, told in cases.items():
         assert main(typed.split()) == 4, typed

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pytest_browsereval.features.compare.compare import RunComparison, compare
 from pytest_browsereval.features.compare.report import make_report
-from pytest_browsereval.features.outcomes import RunOutcomes
 from pytest_browsereval.report import markdown
 from pytest_browsereval.report.text import draw_report
+from pytest_browsereval.runs.run import StoredRun
 from tests.features.compare.test_compare import run, two
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 
@@ -41,7 +41,7 @@ def test_costs_are_those_of_what_is_compared(tmp_path: Path) -> None:
     known = [attempt(n, variant=v, cost_usd=0.1) for n in "tu" for v in ("fn", "cdp")]
     both = run(tmp_path / "a", *known, *(attempt(n, variant="other", cost_usd=None) for n in "tu"))
 
-    def tell_cost(a: RunOutcomes, b: RunOutcomes, variants: tuple[str, str] | None) -> str:
+    def tell_cost(a: StoredRun, b: StoredRun, variants: tuple[str, str] | None) -> str:
         lines = draw(compare(a, b, variants=variants))
         return " ".join(next(line for line in lines if line.startswith("cost in all")).split())
 
@@ -57,7 +57,7 @@ def test_words_of_all_verdicts(tmp_path: Path) -> None:
     a, b = run(tmp_path / "a", *passed), run(tmp_path / "b", *failed)
     few, none = run(tmp_path / "c", *failed[:1], *passed[1:]), run(tmp_path / "d", *errored)
 
-    def first(run_a: RunOutcomes, run_b: RunOutcomes, margin: float = 0.05) -> str:
+    def first(run_a: StoredRun, run_b: StoredRun, margin: float = 0.05) -> str:
         return make_report(compare(run_a, run_b, margin=margin)).title
 
     assert first(a, b).startswith("B is worse: -100.0 points (95 % ")

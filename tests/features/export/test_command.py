@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from functools import partial
 from pathlib import Path
@@ -215,7 +216,7 @@ def test_the_hint_has_the_options_of_the_config(evals: Evals) -> None:
 def test_two_evals_of_a_session_do_not_take_each_others_place(evals: Evals) -> None:
     """Their runs have one id, and may have rows of one id: files and the ids of attempts differ."""
     evals.write_rows(row("a"))
-    exports = ["jsonl", "atif"]
+    exports = ["csv", "atif"]
     evals.write_config("one.eval.yaml", export=exports)
     evals.write_config("two.eval.yaml", export=exports)
     run = evals.run("one.eval.yaml", "two.eval.yaml")
@@ -223,8 +224,8 @@ def test_two_evals_of_a_session_do_not_take_each_others_place(evals: Evals) -> N
     first, second = run.folders
     assert first.name == second.name
     tables = sorted((evals.path / "tables/attempts").iterdir())
-    assert [file.name for file in tables] == [f"{name}-{first.name}.jsonl" for name in ("one", "two")]
-    assert [json.loads(file.read_text())["eval"] for file in tables] == ["one", "two"]
+    assert [file.name for file in tables] == [f"{name}-{first.name}.csv" for name in ("one", "two")]
+    assert [next(csv.DictReader(file.read_text().splitlines()))["eval"] for file in tables] == ["one", "two"]
     documents = [json.loads(file.read_text()) for file in sorted(evals.path.glob("atif/**/*.json"))]
     assert [one["trajectory_id"].split("/")[0] for one in documents] == ["one", "two"]
 
@@ -232,7 +233,7 @@ def test_two_evals_of_a_session_do_not_take_each_others_place(evals: Evals) -> N
 def test_two_evals_of_one_name_are_not_exported(evals: Evals) -> None:
     """Their runs have one id, so that those of one would take the place of the other's: before the run."""
     evals.write_rows(row("a"))
-    evals.write_config("shop.eval.yaml", export=["jsonl"])
+    evals.write_config("shop.eval.yaml", export=["csv"])
     evals.write_config("below/shop.eval.yaml", dataset="../rows.jsonl")
     run = evals.run("shop.eval.yaml", "below/shop.eval.yaml")
     assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
@@ -251,7 +252,7 @@ def test_one_run_does_not_take_the_place_of_another_with_its_id(evals: Evals) ->
     first, second = (one / "results" / "shop" for one in (evals.path, evals.path / "below"))
     (first,), (second,) = first.glob("2*"), second.glob("2*")
     assert first.name == second.name
-    for kind in ("jsonl", "atif"):
+    for kind in ("csv", "atif"):
         write = partial(evals.run_command, "export", "--to", kind)
         assert (write(str(first)).ret, write(str(first)).ret) == (0, 0)
         refused = write(str(second))
@@ -259,7 +260,7 @@ def test_one_run_does_not_take_the_place_of_another_with_its_id(evals: Evals) ->
         assert f"has the export of another run that is 'shop', {first.name}" in refused.stderr.str()
         assert write(str(second), "-o", f"{kind}-of-below").ret == 0
     (table,) = evals.path.glob("tables/attempts/*")
-    assert json.loads(table.read_text())["folder"].startswith("tasks/a/")
+    assert next(csv.DictReader(table.read_text().splitlines()))["folder"].startswith("tasks/a/")
 
 
 BY_HAND = """
@@ -290,9 +291,9 @@ def test_tests_by_hand_with_one_row_have_ids_of_their_own(evals: Evals) -> None:
     first, second = (f"{name}/{found[0].name}/a/default" for name in names)
     assert ids == [f"{first}/1/1", f"{second}/1/1", f"{second}/2/1"]
     for folder in found:
-        assert evals.run_command("export", str(folder), "--to=jsonl").ret == 0
+        assert evals.run_command("export", str(folder), "--to=csv").ret == 0
     tables = sorted(file.name for file in (evals.path / "tables/attempts").iterdir())
-    assert tables == [f"{name}-{found[0].name}.jsonl" for name in names]
+    assert tables == [f"{name}-{found[0].name}.csv" for name in names]
 
 
 def test_runs_merged_into_folders_of_one_name_have_ids_of_their_own(evals: Evals) -> None:
@@ -306,7 +307,7 @@ def test_runs_merged_into_folders_of_one_name_have_ids_of_their_own(evals: Evals
     for place, given in (("x", parts[0]), ("y", parts[1]), ("z", parts[0])):
         done = evals.run_command("merge", *given, "-o", f"{place}/merged")
         assert done.ret == 0, done.stderr.str()
-        assert evals.run_command("export", f"{place}/merged", "--to=jsonl").ret == 0
+        assert evals.run_command("export", f"{place}/merged", "--to=csv").ret == 0
     first, second, again = (open_run(evals.path / place / "merged") for place in "xyz")
     assert first.id == again.id != second.id
     assert first.id.startswith("merged-")
@@ -314,7 +315,7 @@ def test_runs_merged_into_folders_of_one_name_have_ids_of_their_own(evals: Evals
     assert ids[0] == ids[2]
     assert not ids[0] & ids[1]
     tables = sorted(file.name for file in (evals.path / "tables/attempts").iterdir())
-    assert tables == sorted(f"shop-{run.id}.jsonl" for run in (first, second))
+    assert tables == sorted(f"shop-{run.id}.csv" for run in (first, second))
 
 
 def test_a_run_without_its_manifest_has_the_same_ids(evals: Evals) -> None:
@@ -324,7 +325,7 @@ def test_a_run_without_its_manifest_has_the_same_ids(evals: Evals) -> None:
     run = evals.run("My shop.eval.yaml").folder
     before = [one.id for one in open_run(run).attempts]
     (run / "manifest.json").unlink()
-    done = evals.run_command("export", str(run), "--to=jsonl")
+    done = evals.run_command("export", str(run), "--to=csv")
     assert done.ret == 0
     note = "note: manifest.json is missing or damaged: the name of the eval, 'My shop', and with it all ids"
     assert done.errlines[0] == f"{note} follow from the folder"
@@ -339,11 +340,11 @@ def test_a_run_that_is_still_written_is_not_called_ended(evals: Evals) -> None:
     (run / "summary.json").unlink()
     remove_lines(run, "b")
     with RunStore(run).locks.hold():
-        done = evals.run_command("export", str(run), "--to=jsonl")
+        done = evals.run_command("export", str(run), "--to=csv")
     assert done.errlines == [
         "note: a process still writes the run: 1 of the run's 2 trials have no result: b"
     ]
-    ended = evals.run_command("export", str(run), "--to=jsonl")
+    ended = evals.run_command("export", str(run), "--to=csv")
     assert ended.errlines[0].startswith("note: the run was ended before its summary.json was written: 1 of")
 
 
@@ -355,24 +356,24 @@ def test_a_run_in_parts_at_a_url_has_to_be_merged_first(evals: Evals, tmp_path: 
     for part in (1, 2):
         options = (f"--eval-output={url}", "--eval-run-name=nightly", f"--eval-shard={part}/2")
         assert evals.run("shop.eval.yaml", *options).ret == 0
-    done = evals.run_command("export", f"{url}/shop/nightly", "--to=jsonl")
+    done = evals.run_command("export", f"{url}/shop/nightly", "--to=csv")
     assert done.ret == 4
     command = f"browsereval merge {url}/shop/nightly -o FOLDER"
     assert f"is a run in 2 parts. Run `{command}`, and give that folder." in done.stderr.str()
     assert evals.run_command(*command.split()[1:-1], "whole").ret == 0
-    whole = evals.run_command("export", "whole", "--to=jsonl")
-    assert (whole.outlines, whole.errlines) == (["jsonl: 8 of 8 trials in tables"], [])
+    whole = evals.run_command("export", "whole", "--to=csv")
+    assert (whole.outlines, whole.errlines) == (["csv: 8 of 8 trials in tables"], [])
 
 
 @pytest.mark.slow
 def test_workers_and_an_export_of_the_session(evals: Evals) -> None:
     """The controller writes it once, with the trials of all workers."""
     evals.write_rows(*(row(name) for name in "abcd"), row("bad", says="wrong"))
-    evals.write_config(export=["jsonl"], trials=2)
+    evals.write_config(export=["csv"], trials=2)
     run = evals.run("shop.eval.yaml", "-n2")
     assert run.ret == 1, run.stdout.str()
     lines = [line for line in run.outlines if "exported" in line]
-    assert lines == ["eval shop: exported as jsonl: 10 of 10 trials in tables"]
+    assert lines == ["eval shop: exported as csv: 10 of 10 trials in tables"]
     (table,) = (evals.path / "tables/attempts").iterdir()
     found = [json.loads(line) for line in table.read_text().splitlines()]
     verdicts = [one["verdict"] for one in found if one["counts"]]
@@ -383,15 +384,15 @@ def test_workers_and_an_export_of_the_session(evals: Evals) -> None:
 def test_a_part_is_exported_with_a_note(evals: Evals) -> None:
     """Nobody is to take its figures for those of the run; a session leaves it out."""
     evals.write_rows(*(row(name) for name in "abcdefgh"))
-    evals.write_config(export=["jsonl"])
+    evals.write_config(export=["csv"])
     run = evals.run("shop.eval.yaml", "--eval-shard=1/2")
     assert "eval shop: not exported: this is a part of a run." in run.stdout.str()
-    done = evals.run_command("export", str(run.folder), "--to=jsonl")
+    done = evals.run_command("export", str(run.folder), "--to=csv")
     assert done.ret == 0
     assert "note: this is a part of a run (1/2). Merge all parts" in done.stderr.str()
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "atif"])
+@pytest.mark.parametrize("kind", ["csv", "atif"])
 def test_a_log_that_is_damaged_is_a_loss(evals: Evals, kind: str) -> None:
     """Its steps are not in the export: the command ends with 1 and names the file."""
     evals.write_rows(row("a"))

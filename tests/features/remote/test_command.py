@@ -15,34 +15,30 @@ __all__ = ["bucket", "cache"]
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "attacks": ("URL",),
-    "baseline": ("URL", "base.json"),
     "calibrate": ("URL",),
     "causes": ("URL",),
     "compare": ("URL", "OTHER"),
     "doctor": ("shop.eval.yaml", "--run=URL"),
     "export": ("URL", "--to=online-mind2web", "-o", "exported"),
-    "flakes": ("URL", "OTHER"),
     "gate": ("URL", "--config=shop.eval.yaml", "--baseline=OTHER", "--eval-set=gate.max_drop=0.5"),
     "label": ("URL",),
     "merge": ("URL", "-o", "merged"),
     "push": ("URL", "s3://bucket/evals"),
-    "show": ("URL",),
+    "runs": ("URL",),
     "view": ("URL",),
 }
 """By command: arguments in which URL stands for that of a run."""
 
 READ = {
     "attacks": "has no attempt under attack",
-    "baseline": "4 trials, pass rate 75.0% of 4",
     "calibrate": "0 of 4 attempts are labelled",
     "causes": "1 trial failed, by cause",
     "compare": "tasks: 4 unchanged",
     "doctor": "row 'bad': its own solution fails",
     "export": "4 of 4 trials",
-    "flakes": "runs, the oldest first",
     "gate": "pass rate 75.0% (3 of 4 judged)",
     "merge": "one run is merged with nothing",  # parts of one are: test_push_and_pull.py
-    "show": "4 selected, 3 passed, 1 failed",
+    "runs": "4 selected, 3 passed, 1 failed",
     "view": "4 attempts",
 }
 """By command: what it prints of the run; the others refuse it."""

@@ -40,10 +40,10 @@ def copies(cache: Path) -> list[Path]:
     "command",
     [
         ("gate", "URL", "--config=shop.eval.yaml"),
-        ("show", "URL"),
+        ("runs", "URL"),
         ("compare", "URL", "OTHER"),
-        ("flakes", "URL", "OTHER"),
-        ("baseline", "URL", "base.json"),
+        ("runs", "URL", "OTHER"),
+        ("export", "URL", "--to=baseline", "-o", "base.json"),
     ],
     ids=lambda command: command[0],
 )
@@ -80,7 +80,7 @@ def test_pictures_stay_there_until_somebody_looks(
 def test_a_copy_without_pictures_passes_for_no_run(evals: Evals, bucket: str, cache: Path) -> None:
     """A command that needs files names the URL; what reads records takes the folder."""
     url = pushed(evals, written(evals), bucket)
-    assert evals.run_command("show", url).ret == 0
+    assert evals.run_command("runs", url).ret == 0
     [copy] = copies(cache)
     for command in (("view", str(copy)), ("push", str(copy), bucket), ("label", str(copy))):
         refused = evals.run_command(*command)
@@ -90,7 +90,7 @@ def test_a_copy_without_pictures_passes_for_no_run(evals: Evals, bucket: str, ca
         run = evals.run("shop.eval.yaml", f"--eval-{option}={copy}")
         assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
         assert f"Give the run: {url}" in run.stdout.str() + run.stderr.str()
-    assert evals.run_command("show", str(copy)).ret == 0
+    assert evals.run_command("runs", str(copy)).ret == 0
 
 
 def test_what_is_pulled_is_whole(evals: Evals, bucket: str) -> None:
@@ -112,11 +112,11 @@ def test_a_copy_that_was_not_completed_is_completed(
     def gone(self: Bucket, path: str) -> bytes | None:
         return None if path.endswith(".jpeg") else get(self, path)
 
-    assert evals.run_command("show", url).ret == 0
+    assert evals.run_command("runs", url).ret == 0
     with monkeypatch.context() as patch:
         patch.setattr(Bucket, "get", gone)
         assert "is missing" in evals.run_command("view", url).stderr.str()
-        assert evals.run_command("show", url).ret == 0
+        assert evals.run_command("runs", url).ret == 0
     assert len(copies(cache)) == 1
     assert list(cache.rglob("*.jpeg")) == []
     assert evals.run_command("view", url).ret == 0
@@ -126,7 +126,7 @@ def test_a_copy_that_was_not_completed_is_completed(
 def test_a_copy_that_others_read_is_not_touched(evals: Evals, bucket: str, cache: Path) -> None:
     """A gate that reads while a page is made would miss attempts."""
     url = pushed(evals, written(evals), bucket)
-    assert evals.run_command("show", url).ret == 0
+    assert evals.run_command("runs", url).ret == 0
     before = {path: path.read_bytes() for path in cache.rglob("*") if path.is_file()}
     assert evals.run_command("view", url).ret == 0
     assert {path: path.read_bytes() for path in before if path.is_file()} == before

@@ -60,14 +60,14 @@ def test_commands_read_a_run_by_its_url(evals: Evals, bucket: str) -> None:
     run = written(evals)
     url = pushed(evals, run, bucket)
     assert url == f"{bucket}/shop/{run.name}"
-    for command in (("gate", "--config", "shop.eval.yaml"), ("show", "--json"), ("compare", str(run))):
+    for command in (("gate", "--config", "shop.eval.yaml"), ("runs", "--json"), ("compare", str(run))):
         name, *rest = command
         here, there = (evals.run_command(name, given, *rest) for given in (str(run), url))
         assert (there.ret, there.stderr.str()) == (here.ret, here.stderr.str())
         texts = [one.stdout.str() for one in (here, there)]
-        if name == "show":  # logs, by which causes are found, are not brought for it
+        if name == "runs":  # logs, by which causes are found, are not brought for it
             said = [json.loads(text) for text in texts]
-            assert [one.pop("causes") == [] for one in said] == [False, True]
+            assert [one["runs"][0].pop("causes") == [] for one in said] == [False, True]
             texts = [json.dumps(one, indent=1) for one in said]
         lines = [[line for line in text.splitlines() if run.name not in line] for text in texts]
         assert lines[0] == lines[1]
@@ -116,7 +116,7 @@ def test_shards_are_parts_of_one_run(evals: Evals, bucket: str) -> None:
             half = evals.run_command("gate", url, "--eval-set", "gate={}")
             assert half.ret not in (0, 1)
             assert "of this run 2-of-2 is not there" in half.stderr.str()
-            assert evals.run_command("show", f"{url}/parts/1-of-2").ret == 0
+            assert evals.run_command("runs", f"{url}/parts/1-of-2").ret == 0
     single = evals.run_command("gate", url)
     assert single.ret != 0
     assert f"is a run in 2 parts. Run `browsereval merge {url} -o FOLDER`" in single.stderr.str()

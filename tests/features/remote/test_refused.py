@@ -71,8 +71,8 @@ def test_a_run_that_lacks_results_does_not_count(evals: Evals, bucket: str) -> N
 def test_a_folder_may_be_called_parts(evals: Evals, bucket: str) -> None:
     """Parts of a run are below the run only."""
     url = pushed(evals, written(evals), f"{bucket}/parts/all")
-    assert evals.run_command("show", url).ret == 0
-    assert evals.run_command("show", f"{url}/parts/1-of-1").ret == 0
+    assert evals.run_command("runs", url).ret == 0
+    assert evals.run_command("runs", f"{url}/parts/1-of-1").ret == 0
 
 
 def test_what_was_sent_counts(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,7 +210,7 @@ def test_a_name_in_the_bucket_says_nothing_to_the_terminal(evals: Evals, bucket:
 def test_a_url_says_nothing_to_the_terminal(evals: Evals, bucket: str) -> None:
     """A line break would be left out of it in silence, and another folder be meant."""
     for url in (f"{bucket}/shop\x1b[2J/run", f"{bucket}/sh\nop/run"):
-        result = evals.run_command("show", url)
+        result = evals.run_command("runs", url)
         assert (result.ret, result.stdout.str()) == (4, "")
         assert "is not the URL of a folder: it has characters that do not print" in result.stderr.str()
         assert "\x1b" not in result.stderr.str()

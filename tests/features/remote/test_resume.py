@@ -101,7 +101,7 @@ def test_an_attempt_that_is_not_all_there_is_run_again(evals: Evals, bucket: str
     run.assert_outcomes(passed=3, failed=1)
     assert calls(evals) == ["bad", "b", "c", "d"]
     assert len(run.attempts) == 4
-    assert evals.run_command("show", f"{bucket}/shop/nightly").ret == 0
+    assert evals.run_command("runs", f"{bucket}/shop/nightly").ret == 0
 
 
 def cut_off(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -276,7 +276,7 @@ def test_a_copy_of_a_folder_is_another_try(evals: Evals, bucket: str) -> None:
     assert old.ret == 1
     refused = evals.run_command("push", str(run.folder), bucket, "--name=nightly")
     assert "is done by another try" in refused.stderr.str()
-    assert evals.run_command("show", f"{bucket}/shop/nightly").ret == 0
+    assert evals.run_command("runs", f"{bucket}/shop/nightly").ret == 0
 
 
 @pytest.mark.parametrize("option", ["--collect-only", "--eval-plan", "--setup-only"])

@@ -66,7 +66,7 @@ def test_a_run_goes_there_and_back(evals: Evals, bucket: str, faults: Faults) ->
     assert evals.run_command("pull", url, "-o", "copy").ret == 0
     assert (evals.path / "copy" / "summary.json").read_bytes() == (run / "summary.json").read_bytes()
     before = len(faults.seen)
-    assert evals.run_command("show", url).ret == 0
+    assert evals.run_command("runs", url).ret == 0
     assert [line for line in faults.seen[before:] if "/tasks/" in line] == []
 
 

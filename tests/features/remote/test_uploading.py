@@ -243,7 +243,7 @@ def test_nothing_waits_for_a_bucket_that_does_not_answer(
     run = evals.run("shop.eval.yaml", f"--eval-output={bucket}")
     url = f"{bucket}/shop/{run.folder.name}"
     assert evals.run_command("push", str(run.folder), bucket, "--name=again").ret == 0
-    assert evals.run_command("show", url).ret == 0
+    assert evals.run_command("runs", url).ret == 0
     assert callers == {True}
 
 

@@ -373,7 +373,7 @@ def test_the_gate_is_that_of_the_last_session(shop: Evals) -> None:
     decided = offline(shop, "gate")
     assert decided.ret == 1
     decided.stdout.fnmatch_lines(["*min_pass_rate*50.0%*90.0%*"])
-    offline(shop, "show").stdout.fnmatch_lines(["*min_pass_rate 0.9*"])
+    offline(shop, "runs").stdout.fnmatch_lines(["*min_pass_rate 0.9*"])
     offline(shop, "view")
     assert '"now":{"c":"2999-01-01"}' in (only_run(shop) / "index.html").read_text()
 

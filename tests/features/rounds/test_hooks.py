@@ -68,13 +68,13 @@ def test_a_run_ends_when_its_gate_is_decided(evals: Evals) -> None:
 
 
 def test_a_job_summary_says_what_was_saved(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the terminal does; `browsereval show` counts what was not needed."""
+    """As the terminal does; `browsereval runs RUN` counts what was not needed."""
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(evals.path / "summary.md"))
     _write(evals, 20)
     evals.run()
     assert "rounds: decided after 2 of 4 trials" in (evals.path / "summary.md").read_text()
-    shown = evals.run_command("show", str(evals.run_folder()))
+    shown = evals.run_command("runs", str(evals.run_folder()))
     assert "40 not needed" in " ".join(shown.stdout.str().split())
 
 
@@ -228,7 +228,7 @@ def test_a_decided_run_is_a_whole_one(evals: Evals) -> None:
     evals.run()
     whole = evals.summary()
     assert whole["all_trials"] == whole["selected"] == 40
-    assert evals.run_command("baseline", str(evals.run_folder()), str(evals.path / "base.json")).ret == 0
+    assert evals.run_command("export", str(evals.run_folder()), "--to=baseline").ret == 0
     evals.run("shop.eval.yaml", "--eval-limit=10")
     some = evals.summary()
     assert some["all_trials"] > some["selected"]

@@ -79,7 +79,7 @@ def test_the_newest_whole_run_of_the_branch(project: Evals) -> None:
     gated = project.run_command("gate", *named)
     assert gated.ret == 1
     gated.stdout.fnmatch_lines([f"*1 regressed against {whole.name}*"])
-    shown = project.run_command("show", "latest-on-main", "--config", "shop.eval.yaml")
+    shown = project.run_command("runs", "latest-on-main", "--config", "shop.eval.yaml")
     shown.stdout.fnmatch_lines([f"*{whole.name}*"])
 
 
@@ -122,7 +122,7 @@ def test_a_run_that_is_graded_again_is_compared_with_those_before(project: Evals
     again = project.run("--eval-regrade=latest", ON_MAIN)
     assert again.ret == 0
     assert first.name in again.stdout.str()
-    shown = project.run_command("show", "latest-on-main", "--config", "shop.eval.yaml")
+    shown = project.run_command("runs", "latest-on-main", "--config", "shop.eval.yaml")
     shown.stdout.fnmatch_lines([f"*{second.name}*"])
 
 
@@ -142,7 +142,7 @@ def test_a_run_that_another_branch_has_finished_is_on_none(project: Evals) -> No
     runs = json.loads((project.path / "all.json").read_text())["runs"]
     branches = {run["run"].rpartition("/")[2]: run["branch"] for run in runs}
     assert branches == {whole.name: "main", cut.name: None}
-    shown = project.run_command("show", "latest-on-main", "--config", "shop.eval.yaml")
+    shown = project.run_command("runs", "latest-on-main", "--config", "shop.eval.yaml")
     shown.stdout.fnmatch_lines([f"*{whole.name}*"])
 
 
@@ -153,5 +153,5 @@ def test_a_run_of_one_variant_of_several_is_not_whole(project: Evals) -> None:
     commit(project)
     whole = project.run().folder
     project.run("--eval-agent=a")
-    shown = project.run_command("show", "latest-on-main", "--config", "shop.eval.yaml")
+    shown = project.run_command("runs", "latest-on-main", "--config", "shop.eval.yaml")
     shown.stdout.fnmatch_lines([f"*{whole.name}*"])

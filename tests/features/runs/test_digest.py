@@ -9,19 +9,23 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.features.gates import GATE_FILE, write_gate
-from pytest_browsereval.features.runs.digest import RunDigest, State, digest_run
+from pytest_browsereval.features.runs.digest import RunDigest, RunFiles, State, digest_run
 from pytest_browsereval.features.runs.report import make_report
 from pytest_browsereval.model.derived import Derived
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.text import draw_report
+from pytest_browsereval.run.manifest import RESUMES_FILE
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.run import StoredRun
 from tests.features.runs.conftest import config_with, day, leave_run, name_of, tried
 from tests.recorded import ERRORED, FAILED, PASSED, write_summary
 
+RESUMED: dict[str, Any] = {"resumed_at": "2026-01-02T00:00:00.000Z", "trials": 2, "finished": 1}
+DRIFT = {**RESUMED, "git_branch": "main", "differences": ["config.limits.max_steps: 9 -> 2"]}
+
 
 def digest_of(folder: Path) -> RunDigest:
-    return digest_run(folder, f"{folder.parent.name}/{folder.name}")
+    return digest_run(RunFiles((folder,)), f"{folder.parent.name}/{folder.name}")
 
 
 def test_figures_are_those_of_the_summary(tmp_path: Path) -> None:
@@ -40,11 +44,7 @@ def test_figures_are_those_of_the_summary(tmp_path: Path) -> None:
     assert (found.eval, found.started_at, found.state) == ("shop", day(1), State.COMPLETE)
     assert (found.gate, found.missed) == (False, ("min_pass_rate",))
     (variant,) = found.variants
-    assert (variant.name, variant.agent, variant.model) == (
-        "default",
-        "single openai/gpt-4o",
-        "openai/gpt-4o",
-    )
+    assert (variant.name, variant.agent) == ("default", "single openai/gpt-4o")
 
 
 def test_repeated_trials_have_the_interval_by_task(tmp_path: Path) -> None:
@@ -125,7 +125,8 @@ def test_without_a_summary_there_is_no_rate(tmp_path: Path) -> None:
         b"null",
         b'{"results": [1]}',
         b'{"results": 7}',
-        b'{"results": [{"query_id": "a", "verdict": "won"}]}',
+        b'{"results": [{"query_id": "a", "variant": "v", "trial": 1, "verdict": "won"}]}',
+        b'{"results": [{"query_id": ["a"], "variant": "v", "trial": 1, "verdict": "passed"}]}',
         b"[" * 100_000,
         b"\xff\xfe",
     ],
@@ -171,7 +172,8 @@ def test_times_are_in_one_zone(tmp_path: Path, given: str, kept: str) -> None:
 def test_odd_figures_are_unknown(tmp_path: Path) -> None:
     """Numbers that are none, or not finite, are in no sum and no percentile."""
     folder = leave_run(tmp_path / "shop", 1, tried("a", PASSED))
-    row = {"query_id": "a\ud800\x1b[2J", "verdict": "passed", "steps": "many", "cost_usd": 1e999}
+    key = {"query_id": "a\ud800\x1b[2J", "variant": "v", "trial": 1}
+    row = {**key, "verdict": "passed", "steps": "many", "cost_usd": 1e999}
     (folder / "summary.json").write_text(json.dumps({"results": [row], "selected": True, "skipped": "x"}))
     whole = digest_of(folder).whole
     assert (whole.rate, whole.cost_usd, whole.p95_steps, whole.p95_ms) == (1.0, None, None, None)
@@ -199,3 +201,25 @@ def test_all_rules_that_were_not_met_are_named(tmp_path: Path) -> None:
     ]
     write_gate(folder, [*met, *unsure, RuleResult("last", is_met=False, message="")])
     assert digest_of(folder).missed == ("open", "last")
+
+
+@pytest.mark.parametrize(
+    ("line", "branch", "state", "note"),
+    [
+        ({**RESUMED, "git_branch": "main"}, "main", State.COMPLETE, ""),
+        ({**RESUMED, "git_branch": "topic"}, None, State.COMPLETE, ""),
+        ({**RESUMED, "git_branch": None}, None, State.COMPLETE, ""),
+        ({**RESUMED, "git_branch": "topic", "finished": 2}, "main", State.COMPLETE, ""),
+        (DRIFT, "main", State.PARTIAL, "resumed anyway: config.limits.max_steps: 9 -> 2"),
+        ({"browser": "Chromium 1"}, "main", State.COMPLETE, ""),
+        ({"browser": "Chromium 2"}, "main", State.MERGED, "resumed with another browser: Chromium 2"),
+    ],
+)
+def test_a_run_that_was_resumed_as_something_else(
+    tmp_path: Path, line: dict[str, Any], branch: str | None, state: State, note: str
+) -> None:
+    """Trials of another branch, config or browser are in it; a line that was cut is passed over."""
+    folder = leave_run(tmp_path / "shop", 1, tried("a", PASSED), tried("b", PASSED), git_branch="main")
+    (folder / RESUMES_FILE).write_text(f'{json.dumps(line)}\n{{"resu')
+    found = digest_of(folder)
+    assert (found.branch, found.state, found.note) == (branch, state, note)

@@ -122,14 +122,16 @@ def test_a_url_without_runs(evals: Evals, bucket: str) -> None:
     assert evals.run_command("runs", "ftp://bucket/evals").ret == 4
 
 
-@pytest.mark.parametrize("below", ["/shop", "/shop/one"])
-def test_a_folder_below_is_not_that_of_all_runs(evals: Evals, bucket: str, below: str) -> None:
-    """Parts and tries pass for no runs, and no page is written among them."""
+def test_a_folder_below_is_not_that_of_all_runs(evals: Evals, bucket: str) -> None:
+    """That of an eval has no runs of evals in it; that of a run describes the run. No page is written."""
     write(evals)
     send(evals, bucket, "one")
-    wrong = evals.run_command("runs", bucket + below)
+    wrong = evals.run_command("runs", f"{bucket}/shop")
     assert wrong.ret == 4
-    wrong.stderr.fnmatch_lines([f"*{bucket}{below} has no run.*"])
+    wrong.stderr.fnmatch_lines([f"*{bucket}/shop has no run.*"])
+    one = evals.run_command("runs", f"{bucket}/shop/one")
+    assert one.ret == 0
+    assert "4 selected, 3 passed, 1 failed" in one.stdout.str()
     assert objects(evals, "runs.html") == []
 
 
@@ -154,7 +156,7 @@ def test_a_baseline_from_the_record(project: Evals, bucket: str) -> None:
     same.stdout.fnmatch_lines(["*1 regressed against first*"])
     gated = project.run_command("gate", "latest", "--baseline", f"{bucket}/shop/latest-on-main")
     gated.stdout.fnmatch_lines(["*1 regressed against first*"])
-    assert project.run_command("show", f"{bucket}/shop/latest").ret == 0
+    assert project.run_command("runs", f"{bucket}/shop/latest").ret == 0
 
 
 @pytest.mark.slow

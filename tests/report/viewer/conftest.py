@@ -18,9 +18,9 @@ from pytest_browsereval.capture.dom import INERT
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.features.compare.baseline import read_run
 from pytest_browsereval.features.compare.compare import RunComparison, compare
 from pytest_browsereval.features.compare.page import write_comparison
-from pytest_browsereval.features.outcomes import read_outcomes
 from pytest_browsereval.model.grades import Criterion
 from pytest_browsereval.model.messages import (
     AssistantMessage,
@@ -368,7 +368,7 @@ def two_runs(tmp_path: Path) -> RunComparison:
     )
     hostile = folder_of(stores[1], HOSTILE)
     write_records(hostile, [ConsoleLine(kind=CANARY, text=CANARY)], [asked(1, CANARY, CANARY)])
-    return compare(*(read_outcomes(store.root) for store in stores))
+    return compare(*(read_run(store.root) for store in stores))
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
-"""``browsereval show``: what a run was made of, from its folder alone."""
+"""``browsereval runs RUN``: what a run was made of, from its folder alone."""
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
 def test_all_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
     """Ids, times, versions, hashes, agents, options and counts, in 100 columns and without a secret."""
     run = made("r")
-    assert main(["show", str(run)]) == 0
+    assert main(["runs", str(run)]) == 0
     told = lines(capsys)
     content = json.loads((run / "manifest.json").read_text())
     assert told["run"] == "r"
@@ -115,21 +116,21 @@ def test_why_trials_did_not_pass(capsys: pytest.CaptureFixture[str]) -> None:
         *(graded(f"t{number}", grade("state", FAILED), trial=2) for number in range(6)),
     )
     write_summary(store, selected=7)
-    main(["show", "r"])
+    main(["runs", "r"])
     told = lines(capsys)["causes"]
-    assert told.startswith("t0 trial 2 failed: not known")
+    assert told.startswith("t0[2] failed: not known")
     assert told.endswith("and 2 more that did not pass: browsereval causes")
     for log in store.root.rglob("messages.jsonl"):
         log.unlink()
-    main(["show", "r"])
+    main(["runs", "r"])
     assert "causes" not in lines(capsys)
 
 
 def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     """Of a run that is named by ``latest``."""
     run = made("r")
-    assert main(["show", "latest", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    assert main(["runs", "latest", "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["runs"]
     assert (told["run"], told["folder"], told["problems"]) == ("r", "results/shop/r", [])
     assert told["options"] == {"trials": 2, "limits.max_steps": 20}
     assert told["datasets"][0]["select"] == {"limit": 5}
@@ -147,7 +148,7 @@ def test_no_secret_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     content["config"]["variants"]["default"]["url"] = f"https://me:{SECRET}@model.example"
     (run / "manifest.json").write_text(json.dumps(content))
     made("rr")
-    for typed in (["show", "r"], ["show", "r", "--json"], ["show", "r", "rr"], ["show", "rr", "r", "--json"]):
+    for typed in (["runs", "r"], ["runs", "r", "--json"], ["runs", "r", "rr"], ["runs", "rr", "r", "--json"]):
         assert main(typed) == 0
         assert SECRET not in capsys.readouterr().out
 
@@ -164,7 +165,7 @@ def test_resumes_merges_and_imports(capsys: pytest.CaptureFixture[str]) -> None:
         {"started_at": "2026-01-03", "worker": "gw0", "browser": "Chromium 157.0"},
     ]  # fmt: skip
     (run / "resumes.jsonl").write_text("".join(json.dumps(one) + "\n" for one in resumes))
-    assert main(["show", "r"]) == 0
+    assert main(["runs", "r"]) == 0
     told = lines(capsys)
     assert told["merged"] == "of 2 runs at 2026-02-01T00:00:00.000Z: 1, 2"
     assert told["imported"] == "kind browseros, folder old"
@@ -190,21 +191,23 @@ def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
             else line
         ),
     )
-    assert main(["show", "r", "rr"]) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        "A  results/shop/r, begun 2026-01-01T00:00:00.000Z",
-        "B  results/shop/rr, begun 2026-01-02T00:00:00.000Z",
+    assert main(["runs", "r", "rr"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[:7] == [
+        "results/shop/r: 1 passed, 1 failed",
+        "results/shop/rr: 1 passed, 1 failed",
         "",
-        "they differ in, A -> B:",
+        "they differ in, the older one first:",
         "config.lanes: 4 -> 8",
         "config.variants.default.executor.model: gpt-4o-mini -> gpt-5-mini",
         "grader webvoyager: w/1/o4-mini/0 -> w/1/o4-mini/0 and w/1/o4-mini/1",
     ]
-    assert main(["show", "r", "rr", "--json"]) == 0
+    assert main(["runs", "r", "rr", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert (told["a"]["run"], told["b"]["run"], len(told["differences"])) == ("r", "rr", 3)
-    assert main(["show", "r", "r"]) == 0
-    assert "they differ in nothing but time" in capsys.readouterr().out
+    assert ([one["run"] for one in told["runs"]], len(told["differences"])) == (["r", "rr"], 3)
+    shutil.copytree("results/shop/r", "results/shop/copy")
+    assert main(["runs", "r", "copy"]) == 0
+    assert "the runs differ in nothing but time" in capsys.readouterr().out
 
 
 def test_a_file_that_a_row_uses_has_changed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -213,7 +216,7 @@ def test_a_file_that_a_row_uses_has_changed(capsys: pytest.CaptureFixture[str]) 
     for name, content in (("r", "one"), ("rr", "other")):
         Path("files/photo.png").write_text(content)
         made(name, row={**ROW, "metadata": {"additional": {"a": "files/photo.png", "b": f"{'x' * 300}.png"}}})
-    assert main(["show", "r", "rr"]) == 0
+    assert main(["runs", "r", "rr"]) == 0
     assert "files.files/photo.png: " in capsys.readouterr().out
 
 
@@ -232,14 +235,14 @@ def test_a_manifest_that_cannot_be_read(
     file = made("r") / "manifest.json"
     file.unlink() if text is None else file.write_text(text)
     (file.parent / "resumes.jsonl").write_text('{"resumed_at": "2026-01-03", "trials": 4, "fini\n[]\n')
-    assert main(["show", "r"]) == 1
+    assert main(["runs", "r"]) == 1
     out, err = capsys.readouterr()
     assert "trials  4 selected, 1 passed, 1 failed, 2 without a result, 2 rows attempted" in out
     assert told in err
     assert "results/shop/r/resumes.jsonl:1 is damaged and left out." in err
     assert "results/shop/r/resumes.jsonl:2 is damaged and left out." in err
     made("rr")
-    assert main(["show", "r", "rr"]) == 1
+    assert main(["runs", "r", "rr"]) == 1
     assert "the manifest of A is missing or damaged" in " ".join(capsys.readouterr().out.split())
 
 
@@ -259,12 +262,14 @@ def test_a_manifest_of_a_newer_form(capsys: pytest.CaptureFixture[str]) -> None:
         "merged_from": "x",
     }
     (run / "manifest.json").write_text(json.dumps(odd))
-    assert main(["show", "r"]) == 1
+    assert main(["runs", "r"]) == 1
     out, err = capsys.readouterr()
     assert "eval     shop" in out
-    assert "results/shop/r/manifest.json is of form 99, and this version reads form 2" in err
-    assert main(["show", "r", "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["eval"] == "shop"
+    assert (
+        "results/shop/r: a newer version of pytest-browsereval has written this run (form 99, here 2" in err
+    )
+    assert main(["runs", "r", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["runs"][0]["eval"] == "shop"
 
 
 def test_a_run_without_an_attempt(capsys: pytest.CaptureFixture[str]) -> None:
@@ -272,6 +277,6 @@ def test_a_run_without_an_attempt(capsys: pytest.CaptureFixture[str]) -> None:
     file = made("r") / "manifest.json"
     Path("results/shop/0").mkdir()
     file.rename("results/shop/0/manifest.json")
-    assert main(["show", "0"]) == 0
+    assert main(["runs", "0"]) == 0
     shown = lines(capsys)["trials"]
     assert shown.startswith("4 selected, 0 rows attempted; there is no summary.json: the run ended")

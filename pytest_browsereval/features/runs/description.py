@@ -1,0 +1,270 @@
+"""What a run was made of, from its folder alone: config, data, versions, figures, resumes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from pytest_browsereval.analysis.evidence import check_contradictions
+from pytest_browsereval.analysis.manifest import (
+    agents_of,
+    block_of,
+    describe_resumes,
+    models_of,
+    read_resumes,
+)
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.config_text import format_path
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.display import format_count
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.run.manifest import check_manifest
+from pytest_browsereval.runs.folder import LOG_FILE
+from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.summary import RunSummary
+from pytest_browsereval.runs.summary_file import SUMMARY
+
+# Keys of a config that are shown where they differ from their defaults.
+OPTIONS = ("trials", "retries", "limits", "budget", "pass_when", "tools", "capture")
+
+MOST_CAUSES = 5
+"""Trials of which it is said why they did not pass; ``browsereval causes`` has all."""
+
+# Figures of `summary.json` that are shown.
+COUNTS = (
+    "selected", "skipped", "over_budget", "called_off", "not_needed",
+    "trials", "passed", "failed", "errored", "pass_rate",
+)  # fmt: skip
+
+_SHOWN = ("selected", "passed", "failed", "errored", "skipped", "over_budget", "called_off", "not_needed")
+
+
+@dataclass(frozen=True)
+class RunDescription:
+    """What a run was made of."""
+
+    run: StoredRun
+    summary: RunSummary | None
+    """None if its records cannot be read."""
+    facts: Sequence[tuple[str, str]]
+    """What a report shows, without what is unknown."""
+    content: Mapping[str, Any]
+    """All of it as plain values."""
+    problems: Sequence[str]
+    """Files that cannot be read in full, each with what to do."""
+
+
+def describe(run: StoredRun) -> RunDescription:
+    """Return what a run was made of; ``problems`` names files that are missing or damaged."""
+    problems: list[str] = []
+    file, summary = run.folder / "manifest.json", None
+    with _noting(problems):
+        check_manifest(run.folder)
+    if not file.exists():
+        problems.append(f"{format_path(file)} is missing: what the run was made of is unknown.")
+    with _noting(problems):
+        summary = run.summary
+        if (run.folder / SUMMARY).exists():
+            check_contradictions(run)
+    resumes = read_resumes(run.folder, problems)
+    facts: list[tuple[str, str]] = []
+    content: dict[str, Any] = {}
+    for key, value, name, texts in (
+        *_list_figures(run, summary),
+        *_list_config(run),
+        *_list_versions(run.manifest, resumes),
+    ):
+        content[key] = value
+        facts += [(name, str(text)) for text in texts if text]
+    return RunDescription(run, summary, facts, {**content, "problems": problems}, problems)
+
+
+@contextmanager
+def _noting(problems: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except UsageError as error:
+        problems.append(str(error))
+
+
+Line = tuple[str, Any, str, Iterable[Any]]
+"""A key of JSON with its value, and what lines say of it: their name, and a text for each."""
+
+
+def _list_figures(run: StoredRun, summary: RunSummary | None) -> Iterator[Line]:
+    """Yield which run it is, and what it came to."""
+    given, figures = run.manifest, run.read_figures()
+    own = summary.figures() if summary is not None and figures else {}
+    counts = {key: own.get(key, figures[key]) for key in COUNTS if key in figures}
+    counts = {key: value for key, value in counts.items() if value is not None}
+    rows = len({trial.last.query_id for trial in summary.trials}) if summary else 0
+    causes = list(_name_causes(run, summary)) if summary and figures else []
+    yield "run", run.name, "run", [run.name]
+    yield "folder", format_path(run.folder), "folder", [format_path(run.folder)]
+    yield _entry(given, "name", "eval", key="eval")
+    file, digest = given.get("config_file"), given.get("config_hash")
+    yield "config_file", file, "config", [f"{file or 'none'} (hash {digest})" if digest else file]
+    yield "config_hash", digest, "", ()
+    yield _entry(given, "started_at", "started")
+    yield "counts", counts, "trials", [_describe_counts(run, counts, rows)]
+    yield "rows_attempted", rows, "", ()
+    yield "causes", causes, "causes", causes
+
+
+def _list_config(run: StoredRun) -> Iterator[Line]:
+    """Yield what the config of a run says."""
+    given, config = run.manifest, block_of(run.manifest.get("config"))
+    agents = agents_of(config)
+    told = (agent if name == "default" else f"{name}: {agent}" for name, agent in agents.items())
+    yield "agents", agents, "agent", told
+    judge = _describe_judge(block_of(config.get("judge")))
+    yield "judge", judge, "judge", [judge]
+    graders = [_describe_grader(block_of(one)) for one in _entries(config.get("graders"))]
+    yield "graders", graders, "graders", [", ".join(graders) or (config and "those of the rows")]
+    datasets = list(_list_datasets(given, config))
+    yield "datasets", datasets, "dataset", map(_describe_dataset, datasets)
+    yield _entry(given, "browser", "browser")
+    workers = config.get("num_workers")
+    yield _entry(config, "lanes", "" if workers else "lanes")
+    yield "num_workers", workers, "lanes", [workers and f"num_workers {workers}"]
+    # Only what is not as it is by default.
+    options = _find_changed({key: config[key] for key in OPTIONS if key in config}, _defaults(OPTIONS))
+    yield "options", options, "options", [_join(options) or (config and "all as by default")]
+    gate = _find_changed(block_of(run.find_gate()), _defaults(("gate",))["gate"])
+    yield "gate", gate, "gate", [_join(gate)]
+    sites = sorted(block_of(config.get("sites")))
+    yield "sites", sites, "sites", [", ".join(sites)]
+
+
+def _list_versions(given: Mapping[str, Any], resumes: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+    """Yield what else a manifest says: tools, plug-ins, versions, and where the run comes from."""
+    tools, digest = len(_entries(given.get("tools"))), given.get("tool_schema_hash")
+    yield "tools", tools, "tools", [tools and f"{tools} tools, hash {digest}"]
+    yield "tool_schema_hash", digest, "", ()
+    for key, name in (("plugins", "plug-ins"), ("left_out", "left out"), ("judged_by", "judged by")):
+        names = list(map(str, _entries(given.get(key))))
+        yield key, names, name, [", ".join(names)]
+    parts = [given.get(key) for key in ("python", "platform")]
+    yield "python", parts[0], "python", [" on ".join(str(one) for one in parts if one)]
+    yield "platform", parts[1], "", ()
+    packages = dict(block_of(given.get("packages")))
+    shown = {name: one or "not installed" for name, one in packages.items()}
+    yield "packages", packages, "packages", [_join(shown)]
+    yield _entry(given, "git_commit", "commit")
+    merged, at = _entries(given.get("merged_from")), given.get("merged_at")
+    whole = ", ".join(map(str, merged))
+    yield "merged_from", list(merged), "merged", [merged and f"of {len(merged)} runs at {at}: {whole}"]
+    yield "merged_at", at, "", ()
+    source = dict(block_of(given.get("imported_from")))
+    yield "imported_from", source, "imported", [_join(source)]
+    yield "resumes", [dict(one) for one in resumes], "resumed", describe_resumes(given, resumes)
+
+
+def _entry(block: Mapping[str, Any], of: str, name: str, *, key: str = "") -> Line:
+    """Return what there is of one key, which a line has as it is; no line without a name."""
+    value = block.get(of)
+    return key or of, value, name, [value] if name else ()
+
+
+def _describe_counts(run: StoredRun, counts: Mapping[str, int], attempted: int) -> str:
+    """Return how many trials came to what, by the run's summary."""
+    rows = f"{format_count(attempted, 'row')} attempted"
+    if not counts:
+        planned = run.count_planned()
+        of = "" if planned is None else f"{planned} selected, "
+        return (
+            f"{of}{rows}; there is no summary.json: the run ended before it was written, or is still running"
+        )
+    lines = [f"{counts[kind]} {kind.replace('_', ' ')}" for kind in _SHOWN if counts.get(kind)]
+    have = ("skipped", "passed", "failed", "errored")
+    without = counts.get("selected", 0) - sum(counts.get(kind, 0) for kind in have)
+    return ", ".join([*lines, *([f"{without} without a result"] if without > 0 else []), rows])
+
+
+def _name_causes(run: StoredRun, summary: RunSummary) -> Iterator[str]:
+    """Yield why trials did not pass, failed ones first, as far as a feature knows and logs are here."""
+    bad = [one.last for one in summary.trials if one.verdict is not Verdict.PASSED]
+    named = 0
+    for data in sorted(bad, key=lambda one: list(Verdict).index(one.verdict)):
+        if named == MOST_CAUSES:
+            yield f"and {len(bad) - named:,} more that did not pass: browsereval causes"
+            return
+        # Of a run at a URL the records are brought alone.
+        if not (data.local_folder / LOG_FILE).is_file():
+            continue
+        if (cause := run.door.find_cause(data.metadata, data.local_folder)) is not None:
+            named += 1
+            yield f"{data.name} {data.verdict}: {cause.describe()}"
+
+
+# -- what is shown of a config
+
+
+def _describe_judge(block: Mapping[str, Any]) -> str | None:
+    """Return the model that graders ask, if the config names one."""
+    votes = block.get("votes", 1)
+    models = ", ".join(models_of(block))
+    return f"{models}, {votes} votes" if models and votes != 1 else models or None
+
+
+def _list_datasets(manifest: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield of each dataset its file, the hash of what is in it, its type and what was selected."""
+    blocks = [block_of(one) for one in _entries(config.get("dataset"))]
+    files = [block_of(one) for one in _entries(manifest.get("datasets"))]
+    if len(blocks) != len(files):
+        blocks = [{}] * len(files)
+    for file, block in zip(files, blocks, strict=True):
+        select = {key: value for key, value in block_of(block.get("select")).items() if value}
+        known = {key: file.get(key) for key in ("file", "sha256")}
+        yield {**known, "type": block.get("type"), "select": select}
+
+
+def _describe_dataset(one: Mapping[str, Any]) -> str:
+    kind = f" ({one['type']})" if one["type"] else ""
+    select = f", select {_join(one['select'])}" if one["select"] else ""
+    return f"{one['file']}{kind}{select}, sha256 {one['sha256'] or 'unknown: it could not be read'}"
+
+
+def _describe_grader(block: Mapping[str, Any]) -> str:
+    message = str(block.get("name") or block.get("type"))
+    return f"{message} (advisory)" if block.get("advisory") else message
+
+
+def _defaults(keys: Sequence[str]) -> dict[str, Any]:
+    values = {key: EvalConfig.model_fields[key].get_default(call_default_factory=True) for key in keys}
+    return {
+        key: value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+        for key, value in values.items()
+    }
+
+
+def _find_changed(given: Mapping[str, Any], defaults: Any, path: str = "") -> dict[str, Any]:
+    """Return the values that are not the defaults, by dotted keys."""
+    known = block_of(defaults)
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        if key in known and value == known[key]:
+            continue
+        if isinstance(value, Mapping) and value:
+            found |= _find_changed(value, known.get(key), f"{path}{key}.")
+        else:
+            found[f"{path}{key}"] = value
+    return found
+
+
+def _join(values: Mapping[str, Any]) -> str:
+    """Return keys and values in one line."""
+    texts = {
+        key: one if isinstance(one, str) else json.dumps(one, ensure_ascii=False)
+        for key, one in values.items()
+    }
+    return ", ".join(f"{key} {text}" for key, text in texts.items())
+
+
+def _entries(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()

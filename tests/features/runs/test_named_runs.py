@@ -1,0 +1,148 @@
+"""``browsereval runs RUN ...``: in what runs differ, and how their tasks came out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.__main__ import main
+from pytest_browsereval.model.display import width_of
+from tests.features.runs.test_flakes import MANIFEST, ran
+from tests.labelled import grade
+from tests.recorded import ERRORED, FAILED, PASSED, attempt, spoil_line
+
+IDS = [f"202601{day:02}T000000Z-aaaaaa" for day in range(1, 5)]
+
+
+@pytest.fixture(autouse=True)
+def _runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make four runs, the first of another config; one task fails in the third, one errs in the last."""
+    monkeypatch.chdir(tmp_path)
+    home = Path("results/shop")
+    for number in range(1, 5):
+        ran(
+            home,
+            number,
+            attempt("buy\x1b[31m", FAILED if number == 3 else PASSED),
+            attempt("pay", ERRORED if number == 4 else PASSED),
+            attempt("see"),
+            attempt("hard", FAILED),
+            config_file="other.yaml" if number == 1 else "shop.yaml",
+            browser=f"Chromium {number}",
+        )
+
+
+def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    """The runs, what differs, the classes, and all tasks that do not always pass, in 100 columns."""
+    assert main(["runs", "latest", "--last", "5"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(width_of, out.splitlines())) <= 100
+    assert out.splitlines() == [
+        f"results/shop/{IDS[1]}: 3 passed, 1 failed",
+        f"results/shop/{IDS[2]}: 2 passed, 2 failed",
+        f"results/shop/{IDS[3]}: 2 passed, 1 failed, 1 errored",
+        "",
+        "they differ in, the older one first:",
+        f"{IDS[1]} -> {IDS[2]}: browser: Chromium 2 -> Chromium 3",
+        f"{IDS[2]} -> {IDS[3]}: browser: Chromium 3 -> Chromium 4",
+        "",
+        "4 tasks with several trials: 1 flaky by agent, 1 flaky by environment, 1 stable fail, 1 stable pass",
+        "task      class                 passed  failed  errored  runs",
+        "buy [31m  flaky by agent             2       1        0  PFP",
+        "pay       flaky by environment       2       0        1  PPE",
+        "hard      stable fail                0       3        0  FFF",
+        "",
+        "runs, the oldest first: P passed, F failed, M both, E errored, . no result",
+    ]
+
+
+def test_so_many_earlier_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Those next before the run that is named, of its config; or the runs that are named."""
+    assert main(["runs", IDS[3], "--last", "1", "--json", "-"]) == 0
+    assert [run["run"] for run in json.loads(capsys.readouterr().out)["runs"]] == IDS[2:]
+    assert main(["runs", IDS[3], IDS[0], "--json", "all.json", "--markdown", "all.md"]) == 0
+    content = json.loads(Path("all.json").read_text())
+    assert [run["run"] for run in content["runs"]] == [IDS[0], IDS[3]]
+    assert [task["stability"] for task in content["tasks"]][:2] == ["flaky by environment", "stable fail"]
+    text = Path("all.md").read_text()
+    assert "4 tasks with several trials: 1 flaky by environment, " in text
+    assert "| pay | flaky by environment | 1 | 0 | 1 | PE |" in text
+    assert "see" not in text
+
+
+def test_many_tasks_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    """Twenty are listed; the file has them all."""
+    for number in (11, 12):
+        tasks = (attempt(f"t{n}", FAILED) for n in range(33))
+        ran(Path("results/mail"), number, *tasks, config_file="mail.yaml")
+    assert main(["runs", "latest", "--last", "1"]) == 0
+    assert "and 13 more; --json FILE has them all" in capsys.readouterr().out
+
+
+def test_runs_that_are_not_alike(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where agent or graders are not the same, a change may not be flakiness."""
+    other = {**MANIFEST["config"], "variants": {"default": {"type": "single", "model": "gpt-5"}}}
+    old, new = ({"g": grade("g", fingerprint=f"g/{number}")} for number in (1, 2))
+    for number, config, grades in ((5, MANIFEST["config"], old), (6, other, old), (7, other, new)):
+        own = [attempt("a", grader_results=grades), attempt("b", grader_results=grades)]
+        ran(Path("results/mail"), number, *own, config=config, config_file="mail.yaml")
+    assert main(["runs", "latest", "--last", "2", "--json"]) == 0
+    names = [f"2026010{number}T000000Z-aaaaaa" for number in (5, 6, 7)]
+    content = json.loads(capsys.readouterr().out)
+    assert content["differences"] == [
+        f"{names[0]} -> {names[1]}: config.variants.default.model: gpt-4o -> gpt-5",
+        f"{names[1]} -> {names[2]}: grader g: g/1 -> g/2",
+    ]
+    assert main(["runs", names[1], names[0]]) == 0
+    out = capsys.readouterr().out
+    assert "config.variants.default.model: gpt-4o -> gpt-5\n" in out
+    assert "warning: the agent is not the same, so a change of a task may not be flakiness" in out
+    assert "the grader is not the same" not in out
+    assert main(["runs", names[1], names[2]]) == 0
+    assert "warning: the grader is not the same" in capsys.readouterr().out
+
+
+def test_a_run_of_which_no_attempt_can_be_read(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is said, exit code 1; what the others say of the tasks is there."""
+    spoil_line(Path("results/shop", IDS[3]), "pay")
+    assert main(["runs", *IDS]) == 1
+    out, err = capsys.readouterr()
+    assert f"results/shop/{IDS[3]}: no result" in out
+    assert "buy [31m  flaky by agent" in out
+    assert "is damaged: verdict" in err
+
+
+def test_one_trial_of_each_task(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whether a task is flaky is unknown then."""
+    for number in (8, 9):
+        ran(Path("results/mail"), number, attempt(f"t{number}"), config_file="mail.yaml")
+    assert main(["runs", "latest", "--last", "1"]) == 0
+    assert "no task of these runs has more than one trial" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (
+            f"runs {IDS[0]} {IDS[1]} --last 2",
+            "--last adds earlier runs to one run, and 2 are named.",
+        ),
+        (f"runs {IDS[0]} --last 2", "has no earlier run of its config beside it. Leave --last out."),
+        (f"runs {IDS[0]} results/shop/{IDS[0]}", "a run is named twice. Name each once."),
+        ("runs nowhere", "there is no run 'nowhere'"),
+        (f"runs {IDS[0]} --eval shop", "--eval and -o are about the list of all runs."),
+    ],
+)
+def test_wrong_usage(typed: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is wrong is told with what to type, exit code 4."""
+    assert main(typed.split()) == 4
+    assert told in capsys.readouterr().err
+
+
+def test_a_number_of_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is at least 1."""
+    with pytest.raises(SystemExit):
+        main(["runs", "latest", "--last", "0"])
+    assert "invalid positive_integer value: '0'" in capsys.readouterr().err
