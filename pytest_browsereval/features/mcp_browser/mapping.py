@@ -1,7 +1,7 @@
 """Maps the tools of an MCP server to purposes: navigate, snapshot, screenshot, close.
 
 Tools and arguments are the server's own, read from its list. What the config and the table of known servers
-leave open is found in the schemas where it is certain, and asked for by name where it is not.
+leave open is asked for by name.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 GROUPS = ("page", "url", "title")
 """The named groups of a pattern that mean something."""
 
-_URL_NAMES = ("url", "uri", "address", "href", "link")
-_PAGE_NAMES = ("pageId", "page_id", "page", "tabId", "tab_id", "tab")
 _PLACEHOLDER = re.compile(r"\{(url|page|format|quality|script)\}")
 _MOST_LISTED = 60
 
@@ -171,7 +169,9 @@ def map_tools(declared: ToolUses, tools: Sequence[ForeignTool], *, has_process: 
                 f"tools.{purpose} is {use.tool!r}, which the server does not list.{hint}".rstrip(".")
             )
         else:
-            uses[purpose] = _complete_arguments(purpose, use, schemas[use.tool])
+            if purpose == "navigate" and not use.arguments and "url" in _properties(schemas[use.tool]):
+                use = use.model_copy(update={"arguments": {"url": "{url}"}})
+            uses[purpose] = use
     mapped = Mapped(uses, schemas)
     problems += _problems(mapped)
     if problems:
@@ -187,39 +187,6 @@ def _find_known_use(block: Mapping[str, Any] | None, schemas: Mapping[str, dict[
     # Versions of one server differ in the arguments that they take.
     takes = _properties(schemas[use.tool])
     return use.model_copy(update={"arguments": {k: v for k, v in use.arguments.items() if k in takes}})
-
-
-def _complete_arguments(purpose: Purpose, use: ToolUse, schema: Mapping[str, Any]) -> ToolUse:
-    """Return the use with the arguments that its schema leaves no doubt about."""
-    arguments = dict(use.arguments)
-    properties, required = _properties(schema), set(schema.get("required", ()))
-    if purpose == "navigate" and "url" not in placeholders(arguments):
-        name = _url_argument(properties, required)
-        arguments |= {name: "{url}"} if name else {}
-    if purpose in ("snapshot", "screenshot", "close", "navigate", "address"):
-        page = next((name for name in _PAGE_NAMES if name in required and name not in arguments), None)
-        if page is not None:
-            arguments[page] = "{page}"
-    if purpose == "screenshot" and "format" not in placeholders(arguments):
-        for name, own in properties.items():
-            if name not in arguments and {"png", "jpeg"} <= set(map(str, own.get("enum", ()))):
-                arguments[name] = "{format}"
-    # A default of the schema is what the server would take itself, were it not required.
-    for name in required - arguments.keys():
-        if "default" in properties.get(name, {}):
-            arguments[name] = properties[name]["default"]
-    return use.model_copy(update={"arguments": arguments})
-
-
-def _url_argument(properties: Mapping[str, Any], required: set[str]) -> str | None:
-    """Return the argument that takes the address: by its name, its format, or as the only text."""
-    texts = [name for name, own in properties.items() if own.get("type") == "string"]
-    named = [name for name in texts if name.lower() in _URL_NAMES or properties[name].get("format") == "uri"]
-    only = [name for name in texts if name in required]
-    for choice in (named, only):
-        if len(choice) == 1:
-            return choice[0]
-    return None
 
 
 def _problems(mapped: Mapped) -> Iterator[str]:

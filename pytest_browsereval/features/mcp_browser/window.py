@@ -225,7 +225,7 @@ class McpWindow(Window):
             answer = await self._session.call(name, arguments, self._call_s)
             result = ForeignResult(not answer.is_error, format_output(answer))
             # Rather no address than one that the call may have left.
-            if not self._tells_where:
+            if not any("url" in use.groups for use in map(self._mapped.get, PLACES) if use):
                 self._url = self._title = ""
             await self._locate(name, beginning("\n".join(answer.texts), _READ_LENGTH))
         except TimeoutError:
@@ -244,10 +244,6 @@ class McpWindow(Window):
         except ServerGone as error:
             raise Fault(ErrorSource.BROWSER, f"{message} Then {error}") from None
         return ForeignResult(ok=False, output=message)
-
-    @property
-    def _tells_where(self) -> bool:
-        return any("url" in use.groups for use in map(self._mapped.get, PLACES) if use)
 
     # -- pictures
 

@@ -19,9 +19,9 @@ from tests.features.mcp_browser import odd_server
 
 PROGRAM = [sys.executable, odd_server.__file__]
 USES: dict[str, Any] = {
-    "navigate": "go",
+    "navigate": {"tool": "go", "arguments": {"address": "{url}"}},
     "snapshot": {"tool": "look", "pattern": r"^At (?P<url>\S+)"},
-    "screenshot": "draw",
+    "screenshot": {"tool": "draw", "arguments": {"kind": "{format}"}},
     "close": "leave",
 }
 PATIENCE_S = 30.0

@@ -33,11 +33,11 @@ OWN = (
     listed("shut", "tab_id", tab_id=NUMBER),
     listed("tabs"),
 )
-USES = {
-    "navigate": "open",
+USES: dict[str, Any] = {
+    "navigate": {"tool": "open", "arguments": {"to": "{url}"}},
     "snapshot": "read",
-    "screenshot": "draw",
-    "close": "shut",
+    "screenshot": {"tool": "draw", "arguments": {"kind": "{format}"}},
+    "close": {"tool": "shut", "arguments": {"tab_id": "{page}"}},
     "pages": {"tool": "tabs", "pattern": r"tab (?P<page>\d+)"},
 }
 
@@ -54,8 +54,10 @@ def arguments(found: Mapped, purpose: Any, **values: Any) -> dict[str, Any]:
     return found.arguments(use, {"page": "7", "url": "http://a/", "format": "webp", "quality": 80, **values})
 
 
-def test_arguments_are_found_in_the_schemas() -> None:
-    """The address, the page with its type, the format that can be had; optional ones stay away."""
+def test_placeholders_are_of_the_types_of_the_schemas() -> None:
+    """The page as a number where one is wanted, the format that can be had; `url` takes the address."""
+    plain = (listed("open", "url", url=TEXT), *OWN[1:])
+    assert arguments(mapped({**USES, "navigate": "open"}, plain), "navigate") == {"url": "http://a/"}
     found = mapped(USES)
     assert arguments(found, "navigate") == {"to": "http://a/"}
     assert arguments(found, "snapshot") == {}
@@ -145,7 +147,8 @@ def test_known_servers_need_no_declaration() -> None:
     assert arguments(old, "screenshot") == {"page": 7, "format": "png"}
     devtools = mapped({}, OLD_DEVTOOLS)
     assert arguments(devtools, "navigate") == {"url": "http://a/"}
-    assert mapped({"snapshot": "act"}, BROWSEROS_3).uses["snapshot"].tool == "act"
+    own = {"tool": "act", "arguments": {"page": "{page}"}}
+    assert mapped({"snapshot": own}, BROWSEROS_3).uses["snapshot"].tool == "act"
 
 
 def pattern_of(server: str, purpose: str) -> ToolUse:
