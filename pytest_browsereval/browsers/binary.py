@@ -163,15 +163,9 @@ def _find_named(given: str, source: str, *, headed: bool) -> Candidate:
             f"{source} is {given!r}, a headless shell, which cannot show a window. Allowed with "
             f"--eval-headed: a full Chromium or Chrome. Leave --eval-headed out, or name such a browser."
         )
-    return Candidate(
-        _name_of(Path(found), is_shell=is_shell), source, Path(found), is_headless_shell=is_shell
-    )
-
-
-def _name_of(path: Path, *, is_shell: bool) -> str:
-    if is_shell:
-        return "Chromium headless shell"
-    return "Google Chrome" if path.name.lower().startswith(("google", "chrome")) else "Chromium"
+    is_chrome = Path(found).name.lower().startswith(("google", "chrome"))
+    name = "Chromium headless shell" if is_shell else "Google Chrome" if is_chrome else "Chromium"
+    return Candidate(name, source, Path(found), is_headless_shell=is_shell)
 
 
 @functools.cache

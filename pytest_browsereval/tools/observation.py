@@ -20,13 +20,10 @@ async def snapshot(window: PlaywrightWindow) -> str:
     # The head is the page's text too, and a page may choose a title of any length.
     head += [f"Title: {shorten(tab.title, 200)}" for tab in tabs if tab.is_current]
     if len(tabs) > 1:
-        head.append("Tabs: " + ", ".join(_name_tab(tab.tab_id, tab.title, tab.is_current) for tab in tabs))
+        named = (f"{t.tab_id} {shorten(t.title, 60)!r}{' (current)' if t.is_current else ''}" for t in tabs)
+        head.append(f"Tabs: {', '.join(named)}")
     more = "read_text with a target reads one part of the page."
     return "\n".join([*head, "", cut_tree(tree, more) or "(The page is empty.)"])
-
-
-def _name_tab(tab_id: int, title: str, is_current: bool) -> str:  # noqa: FBT001 -- a field of Tab
-    return f"{tab_id} {shorten(title, 60)!r}{' (current)' if is_current else ''}"
 
 
 @tool(takes_picture=False)

@@ -62,15 +62,15 @@ def kits_for(survey: Survey, browser: BrowserConfig) -> tuple[Toolkit, ...]:
     """
     if survey.tools is None:
         kits = tuple(CATALOG.values())
-        return kits if browser.has_page else tuple(_without_page(kit, browser) for kit in kits)
+        if browser.has_page:
+            return kits
+        why = f"the windows of `browser: {{type: {browser.type}}}` have no page of Playwright's"
+        vetoes = ({name: why for name in kit.names if name not in PAGELESS} for kit in kits)
+        return tuple(
+            replace(kit, vetoes={**kit.vetoes, **more}) for kit, more in zip(kits, vetoes, strict=True)
+        )
     own = Toolkit("browser", "Tools of the browser", foreign_tools(survey.tools), owner=BROWSER)
     return own, CATALOG["finish"]
-
-
-def _without_page(kit: Toolkit, browser: BrowserConfig) -> Toolkit:
-    why = f"the windows of `browser: {{type: {browser.type}}}` have no page of Playwright's"
-    needing = [name for name in kit.names if name not in PAGELESS]
-    return replace(kit, vetoes={**kit.vetoes, **dict.fromkeys(needing, why)})
 
 
 def build_plugged_kits(

@@ -129,8 +129,10 @@ class Connection:
         targets = [key for key, value in self.by_target.items() if value is window]
         for target in targets:
             del self.by_target[target]
-        if window.place.is_guest and in_time:
-            await asyncio.gather(*map(self._close_target, targets))
+        if window.place.is_guest and in_time and self._session is not None:
+            # A page that never got an answer is known by its target only, and would stay.
+            closing = (self._session.send("Target.closeTarget", {"targetId": one}) for one in targets)
+            await asyncio.gather(*(quietly(one, CLOSE_S) for one in closing))
         if not in_time:
             self.is_retired = True
         # The last window is gone: nobody else would end the browser.
@@ -138,11 +140,6 @@ class Connection:
             self._ending = asyncio.get_running_loop().create_task(self.end())
         if self.is_lent and self._ending is not None:
             await asyncio.shield(self._ending)
-
-    async def _close_target(self, target: str) -> None:
-        # A page that never got an answer is known by its target only, and would stay.
-        if self._session is not None:
-            await quietly(self._session.send("Target.closeTarget", {"targetId": target}), CLOSE_S)
 
     async def end(self) -> None:
         """Close the windows, the browser or the connection to it, and the driver."""

@@ -108,14 +108,6 @@ class OpenTab:
         return "", ""
 
 
-async def answers(attached: asyncio.Task[CDPSession]) -> dict[str, Any] | None:
-    """Return what a page says to a session; None if there is no session."""
-    await asyncio.wait({attached})
-    if attached.cancelled():
-        return None
-    return await attached.result().send("Runtime.evaluate", {"expression": "1"})
-
-
 Attach = Callable[["OpenTab"], Coroutine[Any, Any, "CDPSession"]]
 
 
