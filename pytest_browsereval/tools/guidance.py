@@ -79,9 +79,7 @@ def _section(title: str, lines: Iterable[str]) -> str:
     return "\n".join([f"{title}:", *(f"- {line}" for line in lines)])
 
 
-def offer(
-    kits: Iterable[Toolkit], available: Collection[str], turn: Turn, more: Iterable[Directive] = ()
-) -> Offer:
+def offer(kits: Iterable[Toolkit], available: Collection[str], turn: Turn) -> Offer:
     """Return what a turn offers: the union of what directives name, within what is available.
 
     The finishing tool always stays. Where none of the named tools is available nothing is narrowed, so
@@ -91,13 +89,12 @@ def offer(
         kits: the toolkits of the run; those with no tool available are not asked.
         available: the tools that the model may be offered.
         turn: the facts.
-        more: directives from elsewhere: those of the agent's block.
 
     Raises:
         Fault: a toolkit's directive broke.
     """
     given = [_ask_directive(kit, turn) for kit in kits if set(kit.names) & set(available)]
-    directives = [directive for directive in (*given, *more) if directive is not None]
+    directives = [directive for directive in given if directive is not None]
     named = {name for directive in directives for name in directive.active_tools if name in available}
     choices = {directive.tool_choice for directive in directives}
     choice: ToolChoice | None = "required" if "required" in choices else "auto" if "auto" in choices else None

@@ -124,11 +124,6 @@ def test_a_model_works_with_a_plugged_toolkit(kits: Evals) -> None:
     assert not [path for path in folder.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
 
 
-def directing(*names: str) -> dict[str, Any]:
-    rule = {"turns": "first", "active_tools": list(names)}
-    return {"type": "single", "model": "m", "base_url": "http://127.0.0.1:9/v1", "directives": [rule]}
-
-
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a clash with a tool of ours": (
         {"toolkits": "clashing", "tools": {"input": False}},
@@ -149,10 +144,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown toolkit": (
         {"toolkits": ["wrods"]},
         "*toolkits.0*: unknown toolkit 'wrods'. Did you mean 'words'? Known: *words (from conftest.py)*",
-    ),
-    "a directive about what there is not": (
-        {"toolkits": ["words"], "agent": directing("lok_up")},
-        "*eval.yaml:1: agent: directives: number 1 names 'lok_up', which is not a tool *mean 'look_up'?*",
     ),
 }
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import cast
 
 import pytest
@@ -93,8 +95,12 @@ def test_a_toolkit_may_veto_its_own() -> None:
 FIRST = Turn(1)
 
 
-def offered(*kits: Toolkit, turn: Turn = FIRST, more: tuple[Directive, ...] = ()) -> Offer:
-    return offer(kits, {"look", "ask", "click", "done"}, turn, more)
+def offered(*kits: Toolkit, turn: Turn = FIRST) -> Offer:
+    return offer(kits, {"look", "ask", "click", "done"}, turn)
+
+
+def saying(*directives: Directive) -> list[Toolkit]:
+    return [replace(OWN, directive=partial(lambda one, _: one, one)) for one in directives]
 
 
 def test_what_directives_name_is_put_together() -> None:
@@ -116,13 +122,13 @@ def test_what_directives_name_is_put_together() -> None:
 )
 def test_one_that_requires_a_call_is_enough(choices: tuple[None, None], choice: str | None) -> None:
     """``required`` beats ``auto`` beats nothing."""
-    more = tuple(Directive(tool_choice=one) for one in choices)
-    assert offered(more=more) == Offer(frozenset({"look", "ask", "click", "done"}), choice)  # type: ignore[arg-type]
+    kits = saying(*(Directive(tool_choice=one) for one in choices))
+    assert offered(*kits) == Offer(frozenset({"look", "ask", "click", "done"}), choice)  # type: ignore[arg-type]
 
 
 def test_a_turn_is_never_narrowed_to_nothing() -> None:
     """If nothing of what is named is there, all stays."""
-    assert offered(more=(Directive(("gone",)), Directive(("done",)))).names == {
+    assert offered(*saying(Directive(("gone",)), Directive(("done",)))).names == {
         "look",
         "ask",
         "click",

@@ -13,7 +13,7 @@ from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvalu
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.conversation import Conversation
 from pytest_browsereval.features.tool_loop import Eyes, ToolLoop
-from pytest_browsereval.features.tool_selection import Focus, TurnRule, check_rules
+from pytest_browsereval.features.tool_selection import Focus
 from pytest_browsereval.llm.client import ChatClient, chat_client, check_key
 from pytest_browsereval.llm.completion import Completion
 from pytest_browsereval.llm.config import LLMConfig
@@ -112,8 +112,6 @@ class SingleConfig(LLMConfig, AgentConfig):
     """Added to the system prompt."""
     examples: tuple[Example, ...] = ()
     """Worked steps that the model is shown before its task: ``{task, page, tool, arguments}``."""
-    directives: tuple[TurnRule, ...] = ()
-    """What the model is offered in some of its turns: ``{turns: first, active_tools: [snapshot]}``."""
     sends_tool_choice: bool = True
     """False for a server that refuses ``tool_choice``: a reply without a needed call is then asked again."""
 
@@ -135,14 +133,13 @@ class SingleConfig(LLMConfig, AgentConfig):
         return Needs(tools=True)
 
     def check_tools(self, tools: Mapping[str, Tool], kits: Sequence[Toolkit]) -> tuple[str, ...]:
-        """Check directives and examples, and tell which tools the model is not offered.
+        """Check examples, and tell which tools the model is not offered.
 
         Raises:
-            ValueError: a directive or an example names what there is not.
+            ValueError: an example names what there is not.
         """
         check_examples(self.examples, tools)
         found = vetoes(kits, tools, sees_pictures=self.supports_images)
-        check_rules(self.directives, tools, kits, found)
         note = veto_note(found, kits, tools)
         return (note,) if note else ()
 
@@ -161,7 +158,6 @@ class SingleAgent(AgentEvaluator):
         self._focus = Focus(
             context.tools.tools,
             context.kits,
-            config.directives,
             sees_pictures=config.supports_images,
             sends_choice=config.sends_tool_choice,
         )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.single_agent.agent import SingleConfig
-from pytest_browsereval.features.tool_selection import TurnRule, check_rules
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.testing import ScriptedModel, call, calls, done, says
@@ -94,16 +94,17 @@ def test_our_toolkits_in_the_prompt_of_a_real_config(make_desk: MakeDesk, sees: 
 # -- turn by turn
 
 
-def test_a_blocks_directives_hold_in_their_turns(make_desk: MakeDesk) -> None:
-    """The first turn must look, later ones may not; the finishing tool is always there."""
-    desk = make_desk(kits=KITS)
-    directives = [
-        {"turns": "first", "activeTools": ["seeing"], "tool_choice": "required"},
-        {"turns": "later", "active_tools": ["acting", "snapshot"]},
-        {"turns": "later", "tool_choice": "auto"},
-    ]
+def directing(directive: Callable[[Turn], Directive | None]) -> tuple[Toolkit, ...]:
+    """Return toolkits one of which has a directive."""
+    return replace(SEEING, directive=directive), ACTING, ENDING
+
+
+def test_directives_hold_in_their_turns(make_desk: MakeDesk) -> None:
+    """The first turn must look, later ones are offered all; the finishing tool is always there."""
+    first, later = Directive(("snapshot",), "required"), Directive(tool_choice="auto")
+    desk = make_desk(kits=directing(lambda turn: first if turn.number == 1 else later))
     with ScriptedModel([calls(call("snapshot")), calls(CLICK), done("x")]) as model:
-        assert solve(desk, model, directives=directives) == "x"
+        assert solve(desk, model) == "x"
         model.assert_finished()
     assert [request.tool_names for request in model.requests] == [["snapshot", "done"], NAMES, NAMES]
     assert [request.body.get("tool_choice") for request in model.requests] == ["required", "auto", "auto"]
@@ -128,10 +129,10 @@ def test_a_toolkits_directive_knows_what_the_last_turn_called(make_desk: MakeDes
 
 def test_a_tool_that_is_not_offered_does_not_run(make_desk: MakeDesk) -> None:
     """The call is refused, recorded and counted; the model reads what there is."""
-    desk = make_desk(kits=KITS)
-    rule = {"turns": "first", "active_tools": ["snapshot"]}
+    look = Directive(("snapshot",))
+    desk = make_desk(kits=directing(lambda turn: look if turn.number == 1 else None))
     with ScriptedModel([calls(CLICK), calls(CLICK), done("x")]) as model:
-        assert solve(desk, model, directives=[rule]) == "x"
+        assert solve(desk, model) == "x"
     assert "click is not offered now. Tools: snapshot, done." in model.requests[1].last_text
     assert desk.window.text == "button Buy\nclicked button Buy"
     assert desk.capture.steps == 2
@@ -143,10 +144,9 @@ def test_a_tool_that_is_not_offered_does_not_run(make_desk: MakeDesk) -> None:
 @pytest.mark.parametrize("sends", [True, False])
 def test_a_needed_call_is_asked_for_again_once(make_desk: MakeDesk, sends: bool) -> None:  # noqa: FBT001
     """For servers that do not heed ``tool_choice``, or refuse it; a second text is taken as the answer."""
-    desk = make_desk(kits=KITS)
-    rule = {"tool_choice": "required"}
+    desk = make_desk(kits=directing(lambda _: Directive(tool_choice="required")))
     with ScriptedModel([says("I think."), calls(CLICK), says("Well."), says("It is done.")]) as model:
-        assert solve(desk, model, directives=[rule], sends_tool_choice=sends) == "It is done."
+        assert solve(desk, model, sends_tool_choice=sends) == "It is done."
         model.assert_finished()
     wanted = "required" if sends else None
     assert [request.body.get("tool_choice") for request in model.requests] == [wanted] * 4
@@ -174,68 +174,9 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 BUILTIN = tuple(CATALOG.values())
 
 
-def test_what_a_directive_names_has_to_be_there(subtests: pytest.Subtests) -> None:
-    """Unknown names with the nearest, what is off with its switch, what is vetoed with the reason."""
-    cases: list[tuple[dict[str, Any], str]] = [
-        (
-            {"active_tools": ["snapshto"]},
-            r"number 1 names 'snapshto', which is not a tool.* mean 'snapshot'\?",
-        ),
-        (
-            {"active_tools": ["click", "inputs"]},
-            r"names 'inputs', .* Did you mean 'input'\? Tools that",
-        ),
-        (
-            {"active_tools": ["open_tab"]},
-            r"names 'open_tab', which is off\. Switch it on in `tools`",
-        ),
-        ({"active_tools": ["tabs"]}, r"names 'tabs', which is off"),
-        ({"active_tools": ["pointer"]}, r"names 'pointer', which is not offered: the model is shown no pict"),
-        ({"active_tools": ["done"]}, r"names the finishing tool only"),
-        ({"active_tools": ["finish", "done"]}, r"names the finishing tool only"),
-    ]
-    for rule, told in cases:
-        with subtests.test(rule=rule, told=told):
-            config = SingleConfig.model_validate(
-                {"base_url": "http://127.0.0.1:9/v1", "model": "m", "directives": [rule]}
-            )
-            with pytest.raises(ValueError, match=told):
-                config.check_tools(BY_NAME, BUILTIN)
-
-
-def test_a_directive_about_what_its_toolkit_vetoes_is_refused() -> None:
-    """With the toolkit's reason, though the tool is gone from those that are on."""
-    kit = Toolkit("own", "Own", (TOOLS_BY_NAME["wait"],), vetoes={"wait": "no key is set"})
-    for name in ("wait", "own"):
-        with pytest.raises(ValueError, match=f"names '{name}', which is not offered: no key is set"):
-            check_rules([TurnRule(active_tools=(name,))], BY_NAME, (*BUILTIN[1:], kit), {})
-
-
 def test_vetoes_are_told_before_the_run() -> None:
     """Once for each agent that is not shown pictures; one that is has nothing to tell."""
     config = SingleConfig(base_url="http://127.0.0.1:9/v1", model="m")
     (note,) = config.check_tools(BY_NAME, BUILTIN)
     assert note == "not offered: screenshot, pointer (the model is shown no pictures)"
     assert config.model_copy(update={"supports_images": True}).check_tools(BY_NAME, BUILTIN) == ()
-
-
-def test_a_directive_of_a_toolkit_some_of_which_is_on_is_fine() -> None:
-    """Only what is there is offered."""
-    tools = {tool.name: tool for tool in resolve_tools({"open_tab": True, "tabs": True, "list_tabs": False})}
-    check_rules([TurnRule(active_tools=("tabs", "open_tab"))], tools, BUILTIN, {})
-
-
-@pytest.mark.parametrize(
-    ("rule", "told"),
-    [
-        ({}, "says nothing"),
-        ({"turns": "first"}, "says nothing"),
-        ({"turns": "second", "tool_choice": "auto"}, "'first', 'every' or 'later'"),
-        ({"tool_choice": "click"}, "'auto' or 'required'"),
-        ({"tools": ["click"]}, "Extra inputs"),
-    ],
-)
-def test_a_wrong_rule_is_refused(rule: dict[str, Any], told: str) -> None:
-    """When the config is read."""
-    with pytest.raises(ValidationError, match=told):
-        TurnRule.model_validate(rule)
