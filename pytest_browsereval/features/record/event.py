@@ -46,7 +46,6 @@ class Signal(BaseModel):
     """Of the viewport, where an element is a drawing that has no parts."""
     start: tuple[int, int] | None = None
     """Where the button was pressed, if that is another point."""
-    is_field: bool = False
     is_on: bool = False
     value: str | bool = ""
     press: str = Field(default="", max_length=60)

@@ -136,7 +136,7 @@ function onClick(event) {
   if (one.type === "file") return note("Choosing a file is not recorded.");
   if (one.localName === "option" || (one.localName === "select")) return;
   if (isDrawing(one) && window !== window.top) return note("A click into a drawing in a frame is not recorded.");
-  tell("click", one, {isField: isTextField(one), ...pointOf(event, one)});
+  tell("click", one, pointOf(event, one));
 }
 
 // What is drawn has no elements of its own: the point says what was meant.
