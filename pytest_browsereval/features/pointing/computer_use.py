@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,6 +34,9 @@ from pytest_browsereval.tools.base import ENDINGS, Tool
 
 COMPUTER = "computer"
 """The one function that the model may call."""
+
+IN_TEXT = ""
+"""The id of an action that stands in the text of a reply."""
 
 MAX_BAD_REPLIES = 3
 """Replies without a valid action in a row that end the attempt."""
@@ -170,8 +173,8 @@ class ComputerUseAgent(AgentEvaluator):
         else:
             self._talk.add_picture(picture.data, picture.media_type, caption)
 
-    def _tell(self, call_id: str | None, text: str, page: str = "") -> None:
-        if call_id is None:
+    def _tell(self, call_id: str, text: str, page: str = "") -> None:
+        if call_id == IN_TEXT:
             self._talk.add_user(f"Your action: {text}", page)
         else:
             self._talk.add_result(call_id, text, page)
@@ -195,8 +198,8 @@ class ComputerUseAgent(AgentEvaluator):
     async def _perform(self, reply: Completion) -> bool:
         """Perform the actions of a reply, up to the first one that fails; return if any was valid."""
         text = "" if reply.finish_reason == CUT else reply.text
-        requested = [_requested(call) for call in reply.tool_calls] or [
-            RequestedAction(None, given) for given in actions_in(text)
+        requested = [_read_call(call) for call in reply.tool_calls] or [
+            ToolRequest(IN_TEXT, COMPUTER, given, "") for given in actions_in(text)
         ]
         is_valid, why = False, ""
         for number, each in enumerate(requested):
@@ -204,7 +207,7 @@ class ComputerUseAgent(AgentEvaluator):
             if number == MAX_CALLS:
                 why = why or f"only {MAX_CALLS} actions of a reply are"
             if why:
-                self._tell(each.call_id, f"Not performed: {why}.")
+                self._tell(each.id, f"Not performed: {why}.")
                 continue
             outcome = await self._one(each)
             if self._context.tools.is_done:
@@ -212,44 +215,33 @@ class ComputerUseAgent(AgentEvaluator):
             is_valid |= outcome.is_valid
             why = "" if outcome.ok else "the action before it failed"
             said = "\n".join(filter(None, ("ok" if outcome.ok else "failed", outcome.hint)))
-            self._tell(each.call_id, said, outcome.page)
+            self._tell(each.id, said, outcome.page)
         if not requested:
             self._talk.add_user(NO_ACTION + TOO_LONG * (reply.finish_reason == CUT))
         return is_valid
 
-    async def _one(self, action: RequestedAction) -> Performed:
+    async def _one(self, action: ToolRequest) -> Performed:
         tools = self._context.tools
-        if action.given is None:
+        if action.arguments is None:
             return await refuse(COMPUTER, action.raw, action.problem, tools)
         try:
-            return await perform(read_action(action.given), self._sight.geometry, tools)
+            return await perform(read_action(action.arguments), self._sight.geometry, tools)
         except BadAction as error:
-            return await refuse(COMPUTER, action.given, str(error), tools)
+            return await refuse(COMPUTER, action.arguments, str(error), tools)
 
     def _warn(self, message: str) -> None:
         self._context.capture.add_warning(ErrorSource.AGENT, message)
 
 
-@dataclass(frozen=True)
-class RequestedAction:
-    """An action that a reply asks for, not checked yet."""
-
-    call_id: str | None
-    """None: it stands in the reply's text."""
-    given: Mapping[str, Any] | None
-    """None: it cannot be read; ``raw`` is what was written, ``problem`` what is wrong."""
-    raw: str = ""
-    problem: str = ""
-
-
-def _requested(call: ToolRequest) -> RequestedAction:
+def _read_call(call: ToolRequest) -> ToolRequest:
+    """Return a call with the action that it stands for as its arguments; None if none can be read."""
     given = call.arguments
     if given is None and call.problem != CALL_CUT:
         # Broken arguments, or no call at all: an action may stand among words.
         given = next(iter(actions_in(call.raw)), None)
     elif given is not None and call.name != COMPUTER and "action" not in given:
         given = {**given, "action": call.name}
-    return RequestedAction(call.id, given, call.raw, call.problem)
+    return replace(call, arguments=given)
 
 
 def specification(tools: Mapping[str, Tool]) -> dict[str, Any]:
