@@ -33,7 +33,7 @@ def test_a_file_of_browseros_runs_without_windows(evals: Evals) -> None:
     """`headless: false`, which is BrowserOS's default, does not stop the run: its head says what happens."""
     evals.write_rows(row("a"))
     EvalDriver.write_config(evals, agent={"type": "scripted"}, browseros={"headless": False})
-    run = evals.run()
+    run = evals.run("--eval-config=shop.eval.yaml")
     run.assert_outcomes(passed=1)
     run.stdout.fnmatch_lines([NOTE])
     assert run.ret == 0
