@@ -51,7 +51,7 @@ def _check_division(known: Mapping[Path, Parts]) -> None:
             raise UsageError(
                 f"{first.name} and {root.name} are parts of other selections or divisions of the rows: one "
                 f"was begun for parts of {_counts(wanted)} trials, the other for {_counts(parts)}. Run all "
-                "parts with the same -k, -m, --eval-limit and --eval-shard-by."
+                "parts with the same -k, -m and --eval-limit."
             )
 
 

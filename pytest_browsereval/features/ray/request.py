@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.commands.runs import find_run
 from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.datasets.reader import index_rows
@@ -68,8 +67,6 @@ class Request:
     """How many parts there are."""
     options: tuple[str, ...] = ()
     """Of pytest, for all parts."""
-    shard_by: tuple[str, ...] = ()
-    """The option that names the run whose times divide the rows."""
     folder: str | None = None
     """The folder that pytest runs in; None for the one that Ray has copied to the node."""
     gate: str = "{}"
@@ -81,15 +78,11 @@ class Request:
         """Return what all command lines of pytest have; parts on one disk would write the same cache."""
         return [f"--eval-config={self.config}", "-p", "no:cacheprovider", *self.options]
 
-    def division(self, number: int) -> list[str]:
-        """Return the options that say which part it is, from 1."""
-        return [f"--eval-shard={number}/{self.of}", *self.shard_by]
-
     def arguments(self, number: int, results: Path) -> list[str]:
         """Return the command line of pytest for a part, whose runs on the node are in a folder."""
         sets = (f"output_dir={json.dumps(str(results))}", f"gate={self.gate}")
         named = [f"--eval-output={self.url}", f"--eval-run-name={self.name}"]
-        words = [*self.common(), *self.division(number), *named]
+        words = [*self.common(), f"--eval-shard={number}/{self.of}", *named]
         return [*words, *(word for one in sets for word in ("--eval-set", one))]
 
 
@@ -158,8 +151,9 @@ def _read_arguments(arguments: argparse.Namespace) -> Checked:
     for word in (one.partition("=")[0] for one in arguments.pytest_options):
         if word in OURS:
             raise UsageError(f"{word} cannot be given to parts of a run: {OURS[word]}.")
-    by, typed = _take_options(arguments.pytest_options, "shard-by")
-    given, rest = _take_options(typed, "set", "agent", "baseline", "min-pass-rate", "trials")
+    given, rest = _take_options(
+        arguments.pytest_options, "set", "agent", "baseline", "min-pass-rate", "trials"
+    )
     sets = [*given["set"], *(f"gate.min_pass_rate={one}" for one in given["min-pass-rate"])]
     sets += [f"trials={one}" for one in given["trials"]]
     agent = given["agent"][-1] if given["agent"] else None
@@ -173,10 +167,6 @@ def _read_arguments(arguments: argparse.Namespace) -> Checked:
     name = new_run_id() if arguments.name is None else arguments.name
     if not name or safe_id(name) != name:
         raise UsageError(f"--name {name!a}: take up to 100 of A-Z a-z 0-9 . _ -, such as nightly-2026-11-25.")
-    times = [
-        one if "://" in one else str(find_run(arguments.door, one, path).absolute()) for one in by["shard-by"]
-    ]
-    shard_by = tuple(f"--eval-shard-by={one}" for one in times)
     request = Request(
         config=str(path.absolute()),
         url=_find_url(arguments, config),
@@ -187,14 +177,13 @@ def _read_arguments(arguments: argparse.Namespace) -> Checked:
             *(f"--eval-agent={one}" for one in given["agent"]),
             *rest,
         ),
-        shard_by=shard_by,
         folder=str(folder),
         gate=write_part_gate(config),
         environment={variable: os.environ[variable] for variable in arguments.env},
     )
     gate = [word for one in sets if one.startswith("gate") for word in ("--eval-set", one)]
     baseline = tuple(f"--eval-baseline={one}" for one in given["baseline"])
-    return Checked(request, config, arguments.door, tuple(gate), baseline, (*shard_by, *typed))
+    return Checked(request, config, arguments.door, tuple(gate), baseline, tuple(arguments.pytest_options))
 
 
 def _check_machine(arguments: argparse.Namespace, folder: Path) -> None:

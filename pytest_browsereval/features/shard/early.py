@@ -1,4 +1,4 @@
-"""The options of ``--eval-shard``."""
+"""The option ``--eval-shard``."""
 
 from __future__ import annotations
 
@@ -11,10 +11,5 @@ OPTIONS = (
         help="run only shard I of N, such as 1/4; auto, on Kubernetes auto/N: the one that the engine "
         "says; `browsereval merge` joins the shards into one run",
         wakes=True,  # it is about tests by hand as well, and nothing is known of those before
-    ),
-    Option(
-        "--eval-shard-by",
-        metavar="RUN",
-        help="make all shards take about the same time, by how long each row took in this earlier run",
     ),
 )

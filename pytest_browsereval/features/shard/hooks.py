@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import pytest
@@ -18,11 +16,9 @@ from pytest_browsereval.hooks.order import relations_of
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.lookup import LATEST, run_folder
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.relations import groups
 from pytest_browsereval.run.shards import Parts, Shard, read_shard
-from pytest_browsereval.runs.run import StoredRun
 
 
 def shard_of(text: str) -> Shard:
@@ -63,8 +59,6 @@ class Sharding:
             if isinstance(item, EvalItem):
                 rows[item.active_run].append(item)
         try:
-            if by_hand and not rows:
-                self._check_timed()
             shards = {active_run: self._shards(active_run, of) for active_run, of in rows.items()}
         except UsageError as error:
             self._session.problems.append(error)  # raised by a worker, it would be an internal error
@@ -93,17 +87,16 @@ class Sharding:
         """Return the part of each row.
 
         Raises:
-            UsageError: the run that durations are taken from cannot be read; or the run that
-                is resumed has divided its rows otherwise.
+            UsageError: the run that is resumed has divided its rows otherwise.
         """
         found = _row_groups(active_run, items)
-        numbers = shards_of(found, self._shard.of, self._seconds(active_run))
+        numbers = shards_of(found, self._shard.of)
         shards = {query_id: number for ids, number in zip(found, numbers, strict=True) for query_id in ids}
         before = Parts.of_run(active_run.store.run.read_manifest()) if active_run.trials.has_earlier else None
         if before is not None and before.by != division_of(shards):
             raise UsageError(
-                f"the rows of the run {active_run.store.root.name} were divided otherwise. Write the options "
-                "that it was begun with: --eval-limit, --eval-shard-by (the run's id, if it was 'latest')."
+                f"the rows of the run {active_run.store.root.name} were divided otherwise. Write the "
+                "--eval-limit that it was begun with."
             )
         return shards
 
@@ -115,44 +108,6 @@ class Sharding:
 
     def _shard_of(self, item: pytest.Item, shards: dict[ActiveRun, dict[str, int]]) -> int:
         return shards[item.active_run][item.entry.ref.query_id] if isinstance(item, EvalItem) else 1
-
-    def _check_timed(self) -> None:
-        """Refuse what would divide tests by hand by times that nobody has.
-
-        Raises:
-            UsageError: ``--eval-shard-by`` is given.
-        """
-        if self._session.config.getoption("eval_shard_by") is not None:
-            raise UsageError(
-                "--eval-shard-by knows how long the rows of eval configs took, and here are tests by hand "
-                "only. Leave it out: they are divided by the ids of their rows, or by their node ids."
-            )
-
-    def _seconds(self, active_run: ActiveRun) -> dict[str, float]:
-        """Return how long each row took in the run that the command line names."""
-        given = self._session.config.getoption("eval_shard_by")
-        if given is None:
-            return {}
-        found: defaultdict[str, float] = defaultdict(float)
-        is_remote = "://" in given
-        fetch = self._session.door.fetch_run
-        folders = fetch(given, with_files=False) if is_remote else [self._find_folder(active_run, given)]
-        for folder in folders:
-            for data in StoredRun(folder).attempts:
-                found[data.query_id] += (data.total_duration_ms or 0) / 1000
-        return dict(found)
-
-    def _find_folder(self, active_run: ActiveRun, given: str) -> Path:
-        base = self._session.config.invocation_params.dir
-        folder = run_folder(active_run.config, given, base, before=self._session.run_id)
-        while given == LATEST and _lacks_parts(folder):  # another machine, that is done with its own part
-            folder = run_folder(active_run.config, given, base, before=folder)
-        return folder
-
-
-def _lacks_parts(run: Path) -> bool:
-    parts = Parts.of_run(StoredRun(run).read_manifest())
-    return parts is not None and bool(parts.missing)
 
 
 def _row_groups(active_run: ActiveRun, items: Sequence[EvalItem]) -> list[list[str]]:
@@ -194,24 +149,18 @@ def division_of(shards: Mapping[str, int]) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()[:16]
 
 
-def shards_of(
-    groups: Sequence[Sequence[str]], of: int, seconds: Mapping[str, float] | None = None
-) -> list[int]:
+def shards_of(groups: Sequence[Sequence[str]], of: int) -> list[int]:
     """Return the number of the shard of each group of rows that belong together, from 1.
 
-    The longest group goes first, each to the shard that has least so far (Graham 1969), so that shards take
-    about the same time; rows without a duration count as the mean, and all count alike where none has one.
+    The largest group goes first, each to the shard that has least so far (Graham 1969), so that shards are
+    even in number.
 
     Args:
         groups: ids of rows; no id is in two of them.
         of: how many shards there are.
-        seconds: how long each row took earlier, by id.
     """
-    seconds = seconds or {}
-    mean = fmean(seconds.values() or [1])
-    times = [sum(seconds.get(query_id, mean) for query_id in group) for group in groups]
-    found, loads = [0] * len(groups), [0.0] * of
-    for place in sorted(range(len(groups)), key=lambda place: (-times[place], min(groups[place]))):
+    found, loads = [0] * len(groups), [0] * of
+    for place in sorted(range(len(groups)), key=lambda place: (-len(groups[place]), min(groups[place]))):
         least = min(range(of), key=lambda shard: (loads[shard], shard))
-        found[place], loads[least] = least + 1, loads[least] + times[place]
+        found[place], loads[least] = least + 1, loads[least] + len(groups[place])
     return found

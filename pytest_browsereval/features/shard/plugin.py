@@ -48,10 +48,6 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
         _ask_engine(config, config.getoption("eval_shard"))
     given: str | None = config.getoption("eval_shard")
     if given is None:
-        if config.getoption("eval_shard_by") is not None:
-            raise pytest.UsageError(
-                "--eval-shard-by has no effect without --eval-shard. Write `--eval-shard=1/4`"
-            )
         return
     from pytest_browsereval.features.shard.hooks import Sharding, shard_of
     from pytest_browsereval.hooks.session import eval_session_key

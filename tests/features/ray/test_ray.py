@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -152,7 +151,6 @@ def test_without_ray_the_command_says_what_to_install(small: Evals, monkeypatch:
         (("--", "--eval-resume"), "write the --name of the run"),
         (("--", "--junitxml=x.xml"), "write --junit-xml before the --"),
         (("--", "--eval-set", "agent.nothing=1"), "nothing"),
-        (("--", "--eval-shard-by=latest"), "has no run"),
         (("--", "-k", "no_such_row"), "no row is selected"),
         (("--", "--collect-only"), "--collect-only cannot be given to parts of a run: it runs nothing"),
         (("--", "--version"), "pytest has made no plan of this run"),
@@ -320,24 +318,6 @@ def test_what_cannot_be_decided_is_not_green(engine: Engine, monkeypatch: pytest
     engine.numbers = []
     assert start(engine.evals, "--name", "nightly", "--again").ret == 0
     assert engine.numbers == []
-
-
-@pytest.mark.slow
-def test_parts_by_time_of_an_earlier_run(engine: Engine) -> None:
-    """The last one is found here, and the parts get its folder."""
-    assert start(engine.evals, "--name", "first").ret == 0
-    run = start(engine.evals, "--name", "second", "--", "--eval-shard-by=latest")
-    assert run.ret == 0, run.stdout.str() + run.stderr.str()
-    manifest = json.loads((engine.evals.path / "results/shop/second/manifest.json").read_text())
-    assert manifest["shards"]["by"] != "hash"
-    engine.lost = frozenset({3})
-    run = start(engine.evals, "--name", "third", "--", "--eval-shard-by", "latest", "-k", "r")
-    assert run.ret == 3
-    first = engine.evals.path / "results/shop/second"
-    assert f"--name third --again -- --eval-shard-by={first} -k r" in run.stdout.str()
-    engine.lost = frozenset()
-    line = next(one for one in run.outlines if one.startswith("  browsereval ray "))
-    assert engine.evals.run_command(*line.split()[1:]).ret == 0
 
 
 @pytest.mark.slow

@@ -20,19 +20,6 @@ def test_rows_that_belong_together_count_with_their_number() -> None:
     assert shards_of([["a"], ["b"], ["d", "e", "f"], ["c"]], 2) == [2, 2, 1, 2]
 
 
-def test_shards_take_about_the_same_time() -> None:
-    """One long row has a shard to itself; rows that nobody has timed count as the mean."""
-    seconds = {"long": 100.0, **{f"short-{n}": 10.0 for n in range(20)}}
-    groups = [[name] for name in seconds]
-    found = shards_of(groups, 3, seconds)
-    loads = [
-        sum(seconds[g[0]] for g, s in zip(groups, found, strict=True) if s == shard) for shard in (1, 2, 3)
-    ]
-    assert sorted(loads) == [100.0, 100.0, 100.0]
-    assert sorted(shards_of([["new"], ["newer"]], 2, seconds)) == [1, 2]
-    assert shards_of(groups[::-1], 3, seconds) == found[::-1]
-
-
 def test_a_division_is_told_by_its_rows() -> None:
     """Whatever the order in which they are found."""
     assert division_of({"a": 1, "b": 2}) == division_of({"b": 2, "a": 1}) != division_of({"a": 2, "b": 2})

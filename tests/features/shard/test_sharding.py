@@ -10,7 +10,6 @@ import pytest
 
 from pytest_browsereval.testing.evals import EvalRun
 from tests.hooks.small_evals import Evals, row
-from tests.recorded import change_line
 
 ROWS = [*(row(f"r{n}") for n in range(6)), row("last", depends_on=["r0"])]
 
@@ -90,42 +89,6 @@ def test_a_shard_without_a_row_says_so(evals: Evals) -> None:
     assert "has no row" not in evals.run("shop.eval.yaml", f"--eval-shard={3 - empty}/2").stdout.str()
 
 
-@pytest.mark.slow
-def test_shards_by_earlier_durations(evals: Evals) -> None:
-    """The run is named; a wrong one is told, as is a wrong shard. What belongs together counts as one."""
-    evals.write_rows(*ROWS)
-    evals.write_config()
-    evals.run("shop.eval.yaml")
-    for name, seconds in {**dict.fromkeys(("r0", "last", "r1", "r2", "r4", "r5"), 1), "r3": 4}.items():
-        change_line(evals.run_folder(), name, total_duration_ms=seconds * 1000.0)
-    shards = [collected(evals, f"--eval-shard={n}/2", "--eval-shard-by=latest") for n in (1, 2)]
-    assert shards == [{"r3", "r4"}, {"r0", "last", "r1", "r2", "r5"}]
-    for args, told in (
-        (("--eval-shard=1/2", "--eval-shard-by=none"), "there is no run 'none'"),
-        (("--eval-shard=3/2",), "--eval-shard=3/2: parts are numbered from 1 to 2"),
-        (("--eval-shard-by=latest",), "--eval-shard-by has no effect without --eval-shard"),
-    ):
-        result = evals.run("shop.eval.yaml", *args)
-        assert result.ret == pytest.ExitCode.USAGE_ERROR
-        assert told in result.stdout.str() + result.stderr.str()
-
-
-@pytest.mark.slow
-def test_the_latest_run_is_the_same_for_all_parts(evals: Evals) -> None:
-    """A part that another machine has finished meanwhile would divide the rows in another way."""
-    evals.write_rows(*ROWS)
-    evals.write_config()
-    evals.run("shop.eval.yaml")
-    for shard in ("1/2", "2/2"):
-        evals.run("shop.eval.yaml", f"--eval-shard={shard}", "--eval-shard-by=latest")
-    _, *runs = sorted(
-        (evals.path / "results/shop").iterdir(), key=lambda run: (run / "manifest.json").stat().st_mtime
-    )
-    merged = merge(evals, *map(str, runs))
-    assert merged.ret == 0, merged.stderr.str()
-    assert "7 trials" in merged.stdout.str()
-
-
 def test_a_shard_that_selects_nothing_is_not_missing(evals: Evals) -> None:
     """What ``-k`` and the like leave of each part is known to all of them."""
     evals.write_rows(*ROWS)
@@ -142,21 +105,18 @@ def test_a_shard_is_resumed_as_that_shard(evals: Evals) -> None:
     """Not as a whole run, and not with rows that are divided otherwise."""
     evals.write_rows(*ROWS)
     evals.write_config()
-    evals.run("shop.eval.yaml")
-    whole = evals.run_folder().name
-    change_line(evals.run_folder(), "r1", total_duration_ms=100_000.0)
-    by = ("--eval-shard=2/2", f"--eval-shard-by={whole}")
-    evals.run("shop.eval.yaml", *by)
+    begun = ("--eval-shard=2/2", "--eval-limit=5")
+    evals.run("shop.eval.yaml", *begun)
     part = f"--eval-resume={evals.run_folder().name}"
     for args, told in (
         ((), "is part 2/2, and this session would run all rows. Resume it with --eval-shard=2/2"),
         (("--eval-shard=1/2",), "is part 2/2, and this session is --eval-shard=1/2"),
-        (("--eval-shard=2/2",), "were divided otherwise. Write the options that it was begun with"),
+        (("--eval-shard=2/2",), "were divided otherwise. Write the --eval-limit that it was begun with"),
     ):
         result = evals.run("shop.eval.yaml", part, *args)
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         assert told in " ".join(result.stderr.str().split())
-    assert evals.run("shop.eval.yaml", part, *by).ret == 0
+    assert evals.run("shop.eval.yaml", part, *begun).ret == 0
 
 
 BY_HAND = """
@@ -184,40 +144,16 @@ def passed(result: EvalRun) -> set[str]:
 
 
 @pytest.mark.parametrize("options", [[], pytest.param(["-n1"], marks=pytest.mark.slow)], ids=["one", "xdist"])
-def test_tests_by_hand_are_divided(evals: Evals, options: list[str]) -> None:
-    """Each is in one part, beside no eval either; one with a row is where an eval has that row."""
-    evals.write_rows(*ROWS[:6])
-    evals.pytester.makepyfile(BY_HAND)
-    parts = [passed(evals.run("-v", f"--eval-shard={n}/3", *options)) for n in (1, 2, 3)]
-    assert sum(map(len, parts)) == len(set.union(*parts)) == 13
-    assert all(parts)
-    assert any("test_plain" in name for name in parts[0])
-    evals.write_config()
-    rows = collected(evals, "--eval-shard=2/3")
-    by_hand = {name for name in parts[1] if "test_rows" in name}
-    assert rows == {name.partition("[")[2].rstrip("]") for name in by_hand}
-
-
-@pytest.mark.parametrize("options", [[], pytest.param(["-n1"], marks=pytest.mark.slow)], ids=["one", "xdist"])
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        (["--eval-min-pass-rate=0.5"], "--eval-min-pass-rate is a gate for the rows of eval configs"),
-        (["--eval-shard=1/2", "--eval-shard-by=latest"], "--eval-shard-by knows how long the rows"),
-    ],
-    ids=["floor", "times"],
-)
-def test_what_tests_by_hand_do_not_obey_is_refused(
-    evals: Evals, given: list[str], told: str, options: list[str]
-) -> None:
+def test_what_tests_by_hand_do_not_obey_is_refused(evals: Evals, options: list[str]) -> None:
     """Before anything is run; in settings, and with ordinary tests only, the option is no mistake."""
     evals.pytester.makepyfile(BY_HAND)
     evals.write_rows(*ROWS[:6])
-    result = evals.run(*given, *options)
+    floor = "--eval-min-pass-rate=0.5"
+    result = evals.run(floor, *options)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
+    told = "--eval-min-pass-rate is a gate for the rows of eval configs"
     assert told in result.stdout.str() + result.stderr.str()
     assert not (evals.path / "results").exists()
-    if "min" in given[0]:
-        evals.pytester.makepyfile("def test_plain(): pass")
-        evals.pytester.makeini(f"[pytest]\naddopts = {given[0]}")
-        assert evals.run().ret == 0
+    evals.pytester.makepyfile("def test_plain(): pass")
+    evals.pytester.makeini(f"[pytest]\naddopts = {floor}")
+    assert evals.run().ret == 0
