@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.datasets.base import RowRef, Select
-from pytest_browsereval.datasets.jsonl import JsonLinesConfig
 from pytest_browsereval.datasets.selection import check_depends_on, select_rows
 from pytest_browsereval.errors import DatasetError
-from pytest_browsereval.features.interop.tasks import read_all
 from pytest_browsereval.model.tasks import Task
 
 FILE = Path("rows.jsonl")
@@ -130,22 +128,6 @@ def test_a_wrong_selection_is_refused(subtests: pytest.Subtests) -> None:
     for wrong in cases:
         with subtests.test(wrong=wrong), pytest.raises(ValueError, match="validation error"):
             Select.model_validate(wrong)
-
-
-def test_many_wrong_rows_make_one_message(jsonl: Callable[..., JsonLinesConfig], tmp_path: Path) -> None:
-    """The first five problems are listed with their lines, the others are counted."""
-    rows = [{"query_id": f"r{n}", "query": "q" if n % 2 else ""} for n in range(14)]
-    dataset = jsonl(*rows)
-    refs = dataset.index(tmp_path)
-    with pytest.raises(DatasetError) as caught:
-        read_all((dataset, ref) for ref in refs)
-    *told, last = str(caught.value).splitlines()
-    assert told == [
-        f"rows.jsonl:{line}: query: must have at least 1 characters; it is ''." for line in (1, 3, 5, 7, 9)
-    ]
-    assert last == "and 2 more"
-    good = [ref for ref in refs if ref.line % 2 == 0]
-    assert [t.query_id for t in read_all((dataset, ref) for ref in good)] == [ref.query_id for ref in good]
 
 
 def test_dependencies_have_to_exist() -> None:

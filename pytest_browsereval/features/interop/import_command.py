@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +24,11 @@ STDOUT = "-"
 
 def import_rows(arguments: argparse.Namespace) -> int:
     """Write the rows as JSON Lines, and print their number, their hash and what was left out."""
-    from pytest_browsereval.datasets.reader import index_rows
-    from pytest_browsereval.features.interop.tasks import read_all
-
     here, registry = Path.cwd(), arguments.door.load_registry()
     dataset = _dataset(registry, arguments.type, arguments.path, arguments.set)
     target = None if arguments.output == STDOUT else Path(arguments.output)
     _check_target(target, dataset.file(here), force=arguments.force)
-    tasks = read_all((dataset, ref) for ref in index_rows(dataset, here))
+    tasks = _read_all(dataset, here)
     _check_protected(tasks, arguments)
     rows = (task.model_dump(mode="json", exclude_defaults=True) for task in tasks)
     text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
@@ -43,7 +39,6 @@ def import_rows(arguments: argparse.Namespace) -> int:
     digest = hashlib.sha256(text.encode()).hexdigest()
     lines = [f"{format_count(len(tasks), 'row')}, sha256 {digest}", *dataset.notes(here)]
     lines += [f"left out: {query_id}: {reason}" for query_id, reason in dataset.list_dropped(here)]
-    lines += _needing_trust(registry, tasks)
     print("\n".join(lines), file=sys.stderr if target is None else sys.stdout)
     return 0
 
@@ -117,23 +112,26 @@ def _check_protected(tasks: Sequence[Task], arguments: argparse.Namespace) -> No
         )
 
 
-def _needing_trust(registry: Registry, tasks: Sequence[Task]) -> Iterator[str]:
-    """Yield what the config has to say before rows may be run whose graders need a trusted dataset."""
-    from pytest_browsereval.errors import DatasetError
-    from pytest_browsereval.graders.trust import find_trust_needs
-    from pytest_browsereval.run.row_graders import read_graders
+def _read_all(dataset: DatasetConfig, base_dir: Path) -> list[Task]:
+    """Return the tasks of all rows.
 
-    needs: dict[str, list[str]] = {}
-    for task in tasks:
-        with contextlib.suppress(DatasetError):  # of a grader that the config's folder brings
-            for grader in read_graders(task.graders, registry, task.query_id):
-                for need in find_trust_needs(grader, task, {}):
-                    needs.setdefault(need, []).append(task.query_id)
-    for need, ids in needs.items():
-        yield (
-            f"a grader of {format_count(len(ids), 'row')} ({', '.join(ids[:3])}) {need}. These rows are "
-            "refused until you have read them and written `trusted: true` in the block of their dataset."
-        )
+    Raises:
+        DatasetError: some are wrong; the message lists the first five problems and counts the rest.
+    """
+    from pytest_browsereval.datasets.reader import index_rows, read_row
+    from pytest_browsereval.datasets.rows import refuse
+    from pytest_browsereval.errors import DatasetError
+
+    tasks: list[Task] = []
+    problems: list[str] = []
+    for ref in index_rows(dataset, base_dir):
+        try:
+            tasks.append(read_row(dataset, ref))
+        except DatasetError as error:
+            problems += str(error).splitlines()
+    if problems:
+        refuse(problems)
+    return tasks
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

@@ -131,3 +131,13 @@ def test_what_is_no_file_is_never_replaced(capsys: pytest.CaptureFixture[str], k
     told = refused(capsys, "webvoyager", "voyage.jsonl", "-o", "target", "--force")
     assert "target is not a file. Name one, or write `-` to print." in told
     assert not Path("target").is_file()
+
+
+def test_all_rows_that_are_wrong_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """The first five with their lines; the others are counted."""
+    rows = [{"query_id": f"r{n}", "query": "q" if n % 2 else ""} for n in range(14)]
+    Path("own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    told = refused(capsys, "jsonl", "own.jsonl", "-o", "rows.jsonl").splitlines()
+    wrong = [line for line in told if "query: must have at least 1 characters; it is ''." in line]
+    assert [line.partition("own.jsonl:")[2].partition(":")[0] for line in wrong] == ["1", "3", "5", "7", "9"]
+    assert told[-1] == "and 2 more"
