@@ -47,6 +47,11 @@ class StoredEntry(Entry):
     """As it was when this process first looked."""
 
     @property
+    def derived_by(self) -> str | None:
+        """What its row was derived by; None of a plain one."""
+        return None if self.metadata.derived is None else self.metadata.derived.by
+
+    @property
     def why_not(self) -> str | None:
         """Why it cannot be graded again; None if it can."""
         source = self.metadata.error_source
@@ -194,7 +199,7 @@ class StoredPlan(Plan):
             raise DatasetError(
                 f"{where} has no grader, and neither has the config. Name one there (graders: [answer])."
             )
-        by = None if entry.metadata.derived is None else entry.metadata.derived.by
+        by = entry.derived_by
         deciding = [grader.label for grader in graders if not grader.advisory and grader.label != by]
         if by is not None:
             own = (one for one in graders if one.label != by)
@@ -213,7 +218,7 @@ class StoredPlan(Plan):
         """Return the grader that was added to a derived row: as the config has it, else as it is stored."""
         if (dataset := self._find_deriving(entry)) is not None:
             return next(fill_sites(one, stored.site_urls) for one in dataset.added_graders(task))
-        by = None if entry.metadata.derived is None else entry.metadata.derived.by
+        by = entry.derived_by
         blocks = [one for one in stored.graders if isinstance(one, dict) and one.get("type") == by]
         if not blocks or MARK in json.dumps(blocks):
             raise DatasetError(f"{where}: the grader of its {by} is not stored as it was; run the row again.")
@@ -236,7 +241,7 @@ class StoredPlan(Plan):
         """Return the graders of the row, for a config that names none."""
         del task
         # What was added to a derived row is read by itself.
-        by = None if entry.metadata.derived is None else entry.metadata.derived.by
+        by = entry.derived_by
         own = stored.model_copy(update={"graders": [g for g in stored.graders if g.get("type") != by]})
         if MARK in json.dumps(own.graders):
             raise DatasetError(

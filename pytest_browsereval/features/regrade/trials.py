@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from pytest_browsereval.features.regrade.redacted import settle_redacted
 from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredPlan
 from pytest_browsereval.features.regrade.unobserved import OBSERVED_ELSE, why_unobserved
 from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.verdicts import PassWhen
 from pytest_browsereval.model.display import format_count, join_first
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import now
@@ -47,27 +45,6 @@ MOST_CHANGES = 10
 STORED_ROWS = (
     "tasks as they were then, which the run has stored (--eval-regrade-rows=current takes the rows of today)."
 )
-
-
-@dataclass(frozen=True)
-class JudgedRow:
-    """The row that a stored attempt was judged by, and which graders lack what they would have observed."""
-
-    ready: Trial
-    stored: StoredTask
-    unobserved: Mapping[str, str]
-
-    def save(self, saver: TrajectorySaver) -> None:
-        """Write it in the place of the stored one; what was observed stays what it was."""
-        missing = {label: why for label, why in self.unobserved.items() if why != OBSERVED_ELSE}
-        saver.save_task(
-            self.ready.task,
-            self.ready.graders,
-            self.stored.site_urls,
-            {**self.stored.unobserved, **missing},
-            row_hash=self.ready.row_hash,
-            observed=self.stored.observed,
-        )
 
 
 class RegradedTrials(Trials):
@@ -297,11 +274,11 @@ class RegradedTrials(Trials):
             usage=old.usage,
             redact=self.run.redact,
         )
-        by = None if old.derived is None else old.derived.by
+        redact, by = self.run.redact, entry.derived_by
         unobserved = {
             grader.label: why
             for grader in ready.graders
-            if (why := why_unobserved(grader, ready.task, stored, evidence, redact=self.run.redact, by=by))
+            if (why := why_unobserved(grader, ready.task, stored, evidence, redact=redact, by=by))
         }
         grading = Grading()
         (entry.folder / REGRADING_OUTPUT_FILE).unlink(missing_ok=True)
@@ -329,12 +306,18 @@ class RegradedTrials(Trials):
             why = grading.why_it_stops()
             old = await asyncio.to_thread(self._record_payment, entry.folder, grading)
             return _keep_errored(old, self.run.redact(why)).model_copy(update={"stops_run": True})
-        row = JudgedRow(ready, stored, unobserved)
-        return await asyncio.to_thread(self._save, entry.folder, grading, row)
+        return await asyncio.to_thread(self._save, entry.folder, grading, ready, stored, unobserved)
 
     # -- the record
 
-    def _save(self, folder: Path, grading: Grading, row: JudgedRow | None = None) -> TaskMetadata:
+    def _save(
+        self,
+        folder: Path,
+        grading: Grading,
+        ready: Trial | None = None,
+        stored: StoredTask | None = None,
+        unobserved: Mapping[str, str] | None = None,
+    ) -> TaskMetadata:
         """Write the new grades, the line last: the old ones stay in the line before.
 
         What there was is read now: a worker that has died, or an earlier try, may have replaced those that
@@ -343,16 +326,33 @@ class RegradedTrials(Trials):
         Args:
             folder: the attempt's.
             grading: the new one.
-            row: what it judged by, which takes the place of the stored row where it is another.
+            ready: what it judged by, which takes the place of the stored row where it is another.
+            stored: the stored row; what was observed stays what it was.
+            unobserved: which graders lack what they would have observed, and why.
         """
         store, saver = self.run.store, TrajectorySaver(folder, redact=self.run.redact)
         old = store.read_record(folder)
-        row_hash = old.row_hash if row is None else row.ready.row_hash
-        if row is not None and row_hash != old.row_hash:
-            row.save(saver)
+        row_hash = old.row_hash if ready is None else ready.row_hash
+        if ready is not None and stored is not None and row_hash != old.row_hash:
+            missing = {label: why for label, why in (unobserved or {}).items() if why != OBSERVED_ELSE}
+            saver.save_task(
+                ready.task,
+                ready.graders,
+                stored.site_urls,
+                {**stored.unobserved, **missing},
+                row_hash=row_hash,
+                observed=stored.observed,
+            )
         saver.save_grades(grading.grades)
+        verdict, source, reason = decide(
+            grading.grades, self.run.config.pass_when, old.limit, old.broken_page
+        )
         update = {
-            **_describe_grading(grading, self.run.config.pass_when, old, self.run.redact),
+            "grader_results": grading.grades,
+            "grading_duration_ms": round(grading.duration_ms, 3),
+            "verdict": verdict,
+            "error_source": source,
+            "reason": self.run.redact(reason),
             "stops_run": False,
             "cost_usd": _with(old.cost_usd, grading),
             "regraded_at": now(),
@@ -394,24 +394,3 @@ def _keep_errored(old: TaskMetadata, why: str) -> TaskMetadata:
             "stops_run": False,
         }
     )
-
-
-def _describe_grading(
-    grading: Grading, pass_when: PassWhen, old: TaskMetadata, redact: Callable[[str], str]
-) -> dict[str, Any]:
-    """Return the fields of ``TaskMetadata`` that follow from the grades of an attempt.
-
-    Args:
-        grading: its grades.
-        pass_when: how they become a verdict.
-        old: the attempt before.
-        redact: replaces secrets in a text.
-    """
-    verdict, source, reason = decide(grading.grades, pass_when, old.limit, old.broken_page)
-    return {
-        "grader_results": grading.grades,
-        "grading_duration_ms": round(grading.duration_ms, 3),
-        "verdict": verdict,
-        "error_source": source,
-        "reason": redact(reason),
-    }

@@ -6,7 +6,7 @@ import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -48,7 +48,7 @@ class RecordedCall:
     """``message``, ``status`` and ``stops_run`` of a call that got no reply."""
     duration_ms: float = 0.0
     given_up_ms: float = 0.0
-    """When whoever asked gave the call up, since the attempt began; 0 if they did not, or nobody knows."""
+    """When the one who asked gave the call up, since the attempt began; 0 if they did not."""
 
     @property
     def is_given_up(self) -> bool:
@@ -184,7 +184,6 @@ class CallReplayer(AttemptCalls):
         self._stopped = {call.role for call in calls} - {JUDGE}
         """Roles whose next call the end of the attempt may have prevented."""
         self._last = next((call for call in reversed(calls) if call.role != JUDGE), None)
-        self._patience_s = dict(_compute_patience(calls))
 
     def warning(self) -> str | None:
         """Tell of recorded calls that nobody has made, except those that had no reply."""
@@ -229,7 +228,7 @@ class CallReplayer(AttemptCalls):
             why = f"only {number - 1} were recorded"
         else:
             expected, template = waiting[0]
-            # In an older recording the answer is not masked.
+            # Recorded before the row was protected, the answer is not masked.
             why = describe_difference(
                 template if "withheld" in template else self._clean(role, template), asked
             )
@@ -245,7 +244,8 @@ class CallReplayer(AttemptCalls):
         """Wait to be given up as then; returns what ends the attempt, or is wrong if nobody does that."""
         if call is self._last and self._was_late:
             return self._stop(call.role)
-        await asyncio.sleep(self._patience_s[call.role, call.number])
+        # The one who gave it up had a limit then, of which the calls before it take nothing now.
+        await asyncio.sleep(call.given_up_ms / 1000 + MARGIN_S)
         return Fault(
             ErrorSource.REPLAY,
             f"call {self._counts[call.role]} of the {call.role} was given up before there was a reply, in "
@@ -255,18 +255,6 @@ class CallReplayer(AttemptCalls):
     def _stop(self, role: str) -> LimitReached:
         why = f"the recorded attempt was out of time at call {self._counts[role]} of the {role}"
         return LimitReached(TerminationReason.TIMEOUT, why)
-
-
-def _compute_patience(calls: Sequence[RecordedCall]) -> Iterator[tuple[tuple[str, int], float]]:
-    """Yield how many seconds calls that were given up are waited for, by their roles and numbers.
-
-    Whoever gave one up has had a time limit then, which began after the attempt and was over when they did;
-    as the calls before it take no time now, all of that may be left.
-    """
-    asked_ms = 0.0
-    for call in calls:
-        asked_ms += call.duration_ms
-        yield (call.role, call.number), (call.given_up_ms or asked_ms) / 1000 + MARGIN_S
 
 
 current_calls: ContextVar[AttemptCalls | None] = ContextVar("browsereval_calls", default=None)

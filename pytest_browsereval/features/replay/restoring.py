@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pytest_browsereval.redaction.marks import MARK
 from pytest_browsereval.redaction.spellings import spell_for_browsers
 from pytest_browsereval.redaction.text import redact_json
 
@@ -51,8 +50,8 @@ class RestoringRedactor:
         return redact_json(value, self._in)
 
     def normalize(self, value: Any) -> Any:
-        """Return what was hidden as recordings of all versions have it, to be compared with these."""
-        return redact_json(value, lambda text: _MARK.sub(_as_before, text))
+        """Return the value with one mark for each secret, however it was written: to be compared."""
+        return redact_json(value, lambda text: _MARK.sub(r"[secret:\g<name>]", text))
 
     def _out(self, text: str) -> str:
         for secret, mark in self._pairs:
@@ -80,11 +79,6 @@ def _spelt(secret: str) -> dict[str, str]:
 
 def _in_json(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)[1:-1]
-
-
-def _as_before(mark: re.Match[str]) -> str:
-    # Older recordings have this for a secret as an address, a form or markup writes it.
-    return f"[secret:{mark['name']}]" if mark["way"] in (None, _ESCAPED) else MARK
 
 
 def _is_json(text: str) -> bool:
