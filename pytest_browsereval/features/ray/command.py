@@ -58,7 +58,6 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    from pytest_browsereval.features.ray.ending import DEFAULTS
     from pytest_browsereval.hooks.names import positive_integer
 
     add = parser.add_argument
@@ -72,9 +71,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add("--again", action="store_true", help=text)
     add("--address", help="of a cluster, such as auto on one of its nodes (default: one on this machine)")
     text = "cores that a part takes (default: %(default)g)"
-    add("--cpus", metavar="N", type=float, default=DEFAULTS["cpus"], help=text)
+    add("--cpus", metavar="N", type=float, default=1.0, help=text)
     text = "how often a part is started again whose node or worker has died (default: %(default)s)"
-    add("--max-retries", metavar="N", type=int, default=DEFAULTS["max_retries"], help=text)
+    add("--max-retries", metavar="N", type=int, default=3, help=text)
     text = "have Ray copy this folder, with the config, to all nodes"
     add("--working-dir", metavar="FOLDER", type=Path, help=text)
     text = "give nodes this variable of this machine, such as the key of a model (repeatable)"
@@ -89,7 +88,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         words = list(args)
         place = words.index("--") if "--" in words else len(words)
         found, unknown = parse(words[:place], namespace)
-        found.pytest_options = words[place + 1 :]
+        found.words, found.pytest_options = words[:place], words[place + 1 :]
         return found, unknown
 
     parser.parse_known_args = parse_first  # type: ignore[method-assign]

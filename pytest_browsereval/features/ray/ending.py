@@ -113,20 +113,11 @@ def _describe_problems(ended: Ended, missing: Sequence[int]) -> Iterator[str]:
 
 def _tell_again(checked: Checked, arguments: argparse.Namespace) -> str:
     """Return what to type to run the parts that are missing."""
-    words = ["browsereval", "ray", str(arguments.config), "--parts", str(checked.request.of)]
-    words += ["--name", checked.request.name, "--again"]
-    for option, default in {
-        **dict.fromkeys(("output", "address", "working_dir", "junit_xml")),
-        **DEFAULTS,
-    }.items():
-        if (value := getattr(arguments, option)) != default:
-            words += [f"--{option.replace('_', '-')}", str(value)]
-    words += [word for name in arguments.env for word in ("--env", name)]
-    return f"  {shlex.join([*words, *(['--', *checked.typed] if checked.typed else [])])}"
-
-
-DEFAULTS = {"cpus": 1.0, "max_retries": 3}
-"""Of the command line: cores of a part, and how often one is started again."""
+    words = ["browsereval", "ray", *arguments.words]
+    words += ["--name", checked.request.name] if arguments.name is None else []
+    words += [] if arguments.again else ["--again"]
+    words += ["--", *arguments.pytest_options] if arguments.pytest_options else []
+    return f"  {shlex.join(words)}"
 
 
 def _say(*lines: str) -> None:

@@ -97,8 +97,6 @@ class Checked:
     """Options of pytest that only the gate of the whole run has a meaning for."""
     baseline: tuple[str, ...]
     """The option of pytest that names the run which the gate compares with."""
-    typed: tuple[str, ...]
-    """Options of pytest, to be typed again."""
     done: frozenset[int] = frozenset()
     """Parts that an earlier session has finished."""
     trials: Mapping[str, int] = field(default_factory=dict)
@@ -183,7 +181,7 @@ def _read_arguments(arguments: argparse.Namespace) -> Checked:
     )
     gate = [word for one in sets if one.startswith("gate") for word in ("--eval-set", one)]
     baseline = tuple(f"--eval-baseline={one}" for one in given["baseline"])
-    return Checked(request, config, arguments.door, tuple(gate), baseline, tuple(arguments.pytest_options))
+    return Checked(request, config, arguments.door, tuple(gate), baseline)
 
 
 def _check_machine(arguments: argparse.Namespace, folder: Path) -> None:
