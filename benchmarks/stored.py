@@ -31,9 +31,10 @@ from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage, now
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.selection import note_selected
-from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
+from pytest_browsereval.run.store import AttemptFolder, RunStore
 from pytest_browsereval.runs.attempt import find_place
 from pytest_browsereval.runs.lines import Noted
 from pytest_browsereval.runs.run import StoredRun

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.tasks import RowMetadata as RowMetadata
     from pytest_browsereval.model.tasks import Task as Task
     from pytest_browsereval.model.traffic import Traffic as Traffic
+    from pytest_browsereval.model.trials import TrialKey as TrialKey
     from pytest_browsereval.model.usage import Usage as Usage
     from pytest_browsereval.needs import ChecksRead as ChecksRead
     from pytest_browsereval.needs import ModelNeed as ModelNeed
@@ -84,10 +85,9 @@ if TYPE_CHECKING:
     from pytest_browsereval.registry import Component as Component
     from pytest_browsereval.registry import ConfigReader as ConfigReader
     from pytest_browsereval.registry import Registry as Registry
-    from pytest_browsereval.run.foreign import Imported as Imported
-    from pytest_browsereval.run.foreign import ImportFormat as ImportFormat
+    from pytest_browsereval.run.imports import Imported as Imported
+    from pytest_browsereval.run.imports import ImportFormat as ImportFormat
     from pytest_browsereval.run.store import RunStore as RunStore
-    from pytest_browsereval.run.store import TrialKey as TrialKey
     from pytest_browsereval.runs.attempt import GradeDigest as GradeDigest
     from pytest_browsereval.runs.attempt import StoredAttempt as StoredAttempt
     from pytest_browsereval.runs.passrate import PassRate as PassRate
@@ -145,11 +145,12 @@ _HOMES = {
     "model.rules": "RuleResult",
     "model.tasks": "RowMetadata Task",
     "model.traffic": "Traffic",
+    "model.trials": "TrialKey",
     "model.usage": "Usage",
     "needs": "ChecksRead ModelNeed Needs",
     "registry": "Component ConfigReader Registry",
-    "run.foreign": "ImportFormat Imported",
-    "run.store": "RunStore TrialKey",
+    "run.imports": "ImportFormat Imported",
+    "run.store": "RunStore",
     "tools.base": "Tool ToolContext ToolError ToolResult tool",
     "tools.toolbox": "Toolbox",
     "tools.toolkit": "Directive Policy Toolkit ToolkitConfig Turn",

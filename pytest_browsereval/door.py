@@ -259,6 +259,20 @@ class Door:
             return list(found)
         raise UsageError(f"{url}: nothing that is installed reads runs at such a URL. Give a run folder.")
 
+    def fetch_one(self, url: str, before: str | None = None, *, with_files: bool = True) -> Path:
+        """Return a copy of a run at a URL, as ``fetch_run`` does of its parts.
+
+        Raises:
+            UsageError: it cannot be had, or is in several parts.
+        """
+        found = self.fetch_run(url, before, with_files=with_files)
+        if len(found) > 1:
+            raise UsageError(
+                f"{url} is a run in {len(found)} parts. Run `browsereval merge {url} -o FOLDER`, and "
+                "give that folder."
+            )
+        return found[0]
+
     def choose_run(self, name: str, home: str, before: str | None = None) -> str:
         """Return the run that a name such as ``latest-on-main`` stands for: its folder or its URL.
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.registry import Registry
     from pytest_browsereval.run.active import ActiveRun, EarlierRun, TrialChoice
     from pytest_browsereval.run.cassettes import CassetteSource
-    from pytest_browsereval.run.foreign import ImportFormat
+    from pytest_browsereval.run.imports import ImportFormat
     from pytest_browsereval.runs.run import StoredRun
     from pytest_browsereval.runs.summary import RunSummary
 

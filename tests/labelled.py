@@ -20,7 +20,8 @@ from pytest_browsereval.model.messages import (
 )
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.model.trials import TrialKey
+from pytest_browsereval.run.store import RunStore
 from tests.recorded import ERRORED, PASSED, attempt
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
-from xdist.scheduler import LoadScheduling, LoadScopeScheduling
+from xdist.scheduler import LoadScheduling
 
 from tests.parsing import PACKAGE, parse_package
 
@@ -115,7 +115,6 @@ RUNNER_CLASSES = (
     pytest.Config,
     pytest.TerminalReporter,
     LoadScheduling,
-    LoadScopeScheduling,
 )
 """Classes of pytest and xdist that ours derive from or are handed."""
 

@@ -82,7 +82,7 @@ def describe_resumes(manifest: Mapping[str, Any], resumes: Iterable[Mapping[str,
         for line in drift if isinstance(drift, list) else ():
             yield f"resumed anyway: {line}"
         if manifest:
-            yield from differences(before, {key: one.get(key) for key in before})
+            yield from differences(before, {key: one.get(key) for key in before}).values()
 
 
 def block_of(value: Any) -> Mapping[str, Any]:

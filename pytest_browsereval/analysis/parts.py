@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pytest_browsereval.analysis.gate import NAMED
 from pytest_browsereval.model.display import format_count, join_first, natural, one_line
 from pytest_browsereval.model.rules import RuleResult
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.locks import RunLocks
 from pytest_browsereval.run.selection import (
     count_wanted,
@@ -15,9 +16,8 @@ from pytest_browsereval.run.selection import (
     read_selected,
 )
 from pytest_browsereval.run.shards import Parts, Shard
-from pytest_browsereval.run.store import TrialKey
-from pytest_browsereval.runs.foreign import describe_foreign_records
 from pytest_browsereval.runs.lines import list_kept
+from pytest_browsereval.runs.rewritten import describe_foreign_records
 from pytest_browsereval.runs.run import StoredRun
 
 ENDED = "the run was ended before its summary.json was written"
@@ -67,7 +67,7 @@ def _find_mixed(run: StoredRun) -> Iterator[TrialKey]:
     due = read_regraded(run)
     for trial in run.trials if due else ():
         data = trial.last
-        key = TrialKey.of(data)
+        key = data.key
         # A later attempt has grades of its own.
         if max(data.regraded_at or "", data.completed_at) < due.get(key, ""):
             yield key
@@ -93,7 +93,7 @@ def _lacks(run: StoredRun, named: frozenset[TrialKey], locks: RunLocks) -> str:
 
 
 def _keys(run: StoredRun) -> Iterator[TrialKey]:
-    return (TrialKey.of(trial.last) for trial in run.trials)
+    return (trial.last.key for trial in run.trials)
 
 
 def _list_trials(trials: Collection[TrialKey]) -> str:

@@ -85,10 +85,19 @@ def find_run(
     Raises:
         UsageError: there is no such run, or there are several; the message has the newest ones.
     """
-    if "://" in given:
-        return fetch_one(door, given, is_changed=is_changed, with_files=with_files)
-    from pytest_browsereval.run.lookup import LATEST, LATEST_ON, Runs, check_whole, is_run
+    from pytest_browsereval.run.lookup import (
+        LATEST,
+        LATEST_ON,
+        Runs,
+        check_whole,
+        describe_unchangeable,
+        is_run,
+    )
 
+    if "://" in given:
+        if is_changed:
+            raise UsageError(describe_unchangeable(given))
+        return door.fetch_one(given, with_files=with_files)
     if given not in ("", LATEST) and is_run(Path(given), is_empty_allowed=is_empty_allowed):
         if with_files:
             check_whole(Path(given))
@@ -106,40 +115,6 @@ def find_run(
             )
         return Path(door.choose_run(given, str(runs.homes[0])))
     return runs.find(given, Path(), is_empty_allowed=is_empty_allowed)
-
-
-def fetch_one(
-    door: Door, url: str, *, before: str | None = None, is_changed: bool = False, with_files: bool = True
-) -> Path:
-    """Return a copy of the run at a URL.
-
-    Args:
-        door: asks plug-ins for it.
-        url: of the run.
-        before: the id of a run; neither it nor later ones are meant by ``latest``.
-        is_changed: whether the command writes into it.
-        with_files: whether pictures, traces and other files of attempts are needed too.
-
-    Raises:
-        UsageError: it cannot be had, or is in several parts.
-    """
-    found = _fetch(door, url, before=before, is_changed=is_changed, with_files=with_files)
-    if len(found) > 1:
-        raise UsageError(
-            f"{url} is a run in {len(found)} parts. Run `browsereval merge {url} -o FOLDER`, and "
-            "give that folder."
-        )
-    return found[0]
-
-
-def _fetch(
-    door: Door, url: str, *, before: str | None = None, is_changed: bool = False, with_files: bool = True
-) -> list[Path]:
-    if is_changed:
-        from pytest_browsereval.run.lookup import describe_unchangeable
-
-        raise UsageError(describe_unchangeable(url))
-    return door.fetch_run(url, before, with_files=with_files)
 
 
 def find_runs(
@@ -166,10 +141,9 @@ def find_runs(
     """
     folders: list[Path] = []
     for one in given:
-        if "://" in one:
-            folders += _fetch(door, one, is_changed=is_changed, with_files=with_files)
+        if "://" in one and not is_changed:
+            folders += door.fetch_run(one, with_files=with_files)
         else:
-            folders.append(
-                find_run(door, one, config, is_empty_allowed=is_empty_allowed, with_files=with_files)
-            )
+            allowed = {"is_empty_allowed": is_empty_allowed, "is_changed": is_changed}
+            folders.append(find_run(door, one, config, with_files=with_files, **allowed))
     return folders

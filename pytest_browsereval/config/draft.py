@@ -59,6 +59,8 @@ class Draft:
     """Those that have recognised the file."""
     aliases: dict[KeyPath, KeyPath] = field(default_factory=ALIASES.copy)
     """Other names of paths, for the command line."""
+    variants_left_out: int = 0
+    """How many variants the command line has left out."""
     _written: dict[KeyPath, KeyPath] = field(default_factory=dict)
     """For values that were moved or renamed: their paths in the file, in its spelling."""
     _sources: dict[KeyPath, str] = field(default_factory=dict)

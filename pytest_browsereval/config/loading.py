@@ -18,7 +18,7 @@ from pytest_browsereval.config.gate import GateConfig
 from pytest_browsereval.config.model import LISTS, MAX_NAME, EvalConfig
 from pytest_browsereval.config_text import Document, DocumentError, KeyPath, format_path, parse, read_text
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
-from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.errors import ConfigError, RegistryError, nearest
 from pytest_browsereval.redaction.known import know_secrets
 from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.registry import ConfigReader, MemberOf, Registry
@@ -49,8 +49,8 @@ def load_config(
         registry: the members that blocks may name.
         overrides: ``key.path=value`` each; they take precedence over the file.
         environ: the environment; by default that of the process.
-        agent: the only variant to run, or the type of an agent that replaces those of the file; problems of
-            the others are then ignored.
+        agent: the only variant to run, or the type of an agent that replaces those of the file; what is wrong
+            with the others does not count.
 
     Raises:
         ConfigError: with all problems, each with file, line and path.
@@ -152,16 +152,31 @@ def default_name(path: Path) -> str:
 
 
 def _choose_agent(draft: Draft, name: str, registry: Registry) -> None:
-    """Keep one agent in a draft; an unknown name is reported later."""
-    variants, kept = draft.tree.get("variants"), ("variants", name)
-    if isinstance(variants, dict) and name in variants:
-        draft.tree["variants"] = {name: variants[name]}
-    elif ("agent", name) in set(registry.names()):
-        draft.set(("agent",), {"type": name}, f"--eval-agent={name}")
-        kept = ("agent", "type")
-    else:
+    """Keep one variant of a draft, or put an agent of a type in the place of all."""
+    given = draft.tree.get("variants")
+    variants = list(map(str, given)) if isinstance(given, dict) else ["default"]
+    draft.variants_left_out = len(variants) - (name in variants)
+    if not isinstance(given, dict) and name in variants:
         return
-    draft.problems[:] = [p for p in draft.problems if p.path[:1] not in AGENTS or p.path[:2] == kept]
+    own = (*AGENTS[1], name)
+    draft.problems[:] = [p for p in draft.problems if p.path[:1] not in AGENTS or p.path[:2] == own]
+    if isinstance(given, dict) and name in given:
+        draft.tree["variants"] = {name: given[name]}
+        return
+    draft.set(AGENTS[0], {"type": name}, f"--eval-agent={name}")
+    known = ", ".join(variants)
+    try:
+        member = registry.get("agent", name)
+        member.model_validate({"type": member.type_name()}, context={"registry": registry})
+    except RegistryError as error:
+        draft.report(AGENTS[0], f"{error} Variants: {known}.{nearest(name, variants)}")
+    except ValidationError as error:
+        lacking = ", ".join(str(problem["loc"][0]) for problem in error.errors() if problem["loc"])
+        draft.report(
+            AGENTS[0],
+            f"the agent {name!r} cannot run without options ({lacking}). Write it into the config as a "
+            f"block, or name one of its variants: {known}.",
+        )
 
 
 def _gate(draft: Draft, registry: Callable[[], Registry], overrides: Sequence[str]) -> GateConfig:
@@ -218,6 +233,7 @@ def _build_config(draft: Draft, path: Path, registry: Registry) -> EvalConfig:
     config._locate_message = draft.locate_message  # noqa: SLF001
     config._secrets = dict(environment.named)  # noqa: SLF001
     config._in_clear = tuple(environment.in_clear)  # noqa: SLF001
+    config._variants_left_out = draft.variants_left_out  # noqa: SLF001
     config = config.model_copy(update={"output_dir": (path.parent / config.output_dir).absolute()})
     for complete in _list_methods(readers, "complete"):
         config = complete(config)
@@ -338,7 +354,6 @@ def _type_of(draft: Draft, where: KeyPath, file: str) -> str | None:
 
 
 def _validate(draft: Draft, registry: Registry) -> EvalConfig | None:
-    # Again, as readers and shorthands have given a type to blocks that nobody could describe before.
     rename_keys(draft, registry)
     draft.problems += wrong_booleans(draft.tree, EvalConfig, registry)
     try:
@@ -368,7 +383,10 @@ class ConfigFile(EvalConfig):
 
 
 def rename_keys(draft: Draft, registry: Registry) -> None:
-    """Rename the keys of a draft that are in camelCase; it may be done again after a change.
+    """Rename the keys of a draft that are in camelCase.
+
+    It is done three times: for the readers of the file, for what the command line has added, and when readers
+    and shorthands have given a type to blocks that nobody could describe before.
 
     Args:
         draft: values as the user wrote them.

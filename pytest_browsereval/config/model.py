@@ -184,6 +184,7 @@ class EvalConfig(Block):
     _in_clear: tuple[str, ...] = PrivateAttr(default=())
     _derived: tuple[DatasetConfig, ...] = PrivateAttr(default=())
     _notes: tuple[str, ...] = PrivateAttr(default=())
+    _variants_left_out: int = PrivateAttr(default=0)
     _locate_message: Callable[[tuple[str | int, ...], str], str] | None = PrivateAttr(default=None)
 
     # -- shorthands, before the fields are checked
@@ -259,6 +260,11 @@ class EvalConfig(Block):
     def notes(self) -> tuple[str, ...]:
         """Notes for the header: which keys of the file have no effect, and why."""
         return self._notes
+
+    @property
+    def variants_left_out(self) -> int:
+        """How many variants ``--eval-agent`` leaves out."""
+        return self._variants_left_out
 
     def wrong(self, path: tuple[str | int, ...], message: object) -> ConfigError:
         """Return the error for a wrong value, with file and line.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Generator, Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -13,20 +12,20 @@ import pytest
 
 from pytest_browsereval.errors import RunStopped, UsageError, describe_error
 from pytest_browsereval.feature import PREFIX, list_features
-from pytest_browsereval.hooks.behaviour import OUTCOMES, describe_outcome
 from pytest_browsereval.hooks.gating import Gating
+from pytest_browsereval.hooks.hook_calls import OUTCOMES, describe_outcome
 from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.marks import describe_acting
 from pytest_browsereval.hooks.names import is_eval, is_planned_key, runs_nothing
 from pytest_browsereval.hooks.records import RecordCheck
 from pytest_browsereval.hooks.redaction import safe_output
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.relations import Relations
-from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.summary import RunSummary
 from pytest_browsereval.runs.summary_file import read_figures
@@ -37,9 +36,6 @@ UNMADE_KEYS: dict[Unmade, str] = {
     "decided": "not_needed",
 }
 """Under which key the summary tells how many trials were not run for a reason."""
-
-KEEPS_TOGETHER = ("no", "load", "loadgroup")
-"""Ways to distribute items that let one process run what is tied together."""
 
 
 controller_key = pytest.StashKey["Controller"]()
@@ -72,10 +68,9 @@ class Controller:
         """Rows that were not run since something did not allow it: the run lacks them, but for those that it
         did not need."""
         self.stored_runs: dict[ActiveRun, StoredRun] = {}
-        self.unsummed: dict[ActiveRun, str] = {}
-        """Evals whose run folder cannot be read or written at the end, and why: their gate is undecided."""
-        self.broken_hooks: dict[ActiveRun, str] = {}
-        """Evals whose plug-ins broke when they were handed the summary, and how."""
+        self.broken: dict[ActiveRun, str] = {}
+        """What broke at the end, by the eval: its run folder cannot be read or written, so that the gate is
+        undecided, or a plug-in broke when it was handed the summary."""
         self.lines_beside: dict[ActiveRun, list[str]] = {}
         """What features say of each eval beside its pass rate."""
         self.records = RecordCheck(session)
@@ -116,13 +111,10 @@ class Controller:
         self._check_features(active_run)
         self._check_processes(active_run, active_run.survey.max_windows)
         self._note(active_run, notes)
-        given: dict[str, list[str]] = {}
-        for name in names:  # with xdist's groups it ends in @group
-            given.setdefault(name.partition("@")[0], []).append(name)
-        rows = {name.partition("[")[0] for name in given}
-        entries = [entry for entry in active_run.plan.entries(only=rows) if entry.name in given]
+        rows = {name.partition("[")[0] for name in names}
+        entries = [entry for entry in active_run.plan.entries(only=rows) if entry.name in names]
         notes = active_run.trials.check(entries)
-        ids = {f"{file}::{name}": entry for entry in entries for name in given[entry.name]}
+        ids = {f"{file}::{entry.name}": entry for entry in entries}
         self.rows.update(dict.fromkeys(ids, active_run))
         self._relate(active_run, ids)
         self._check_distribution(active_run)
@@ -133,7 +125,7 @@ class Controller:
     def _relate(self, active_run: ActiveRun, ids: dict[str, Entry]) -> None:
         """Note what items have to do with others, and what they wait for."""
         self.held_back.update({name: one for name, one in ids.items() if active_run.choice.is_undecided(one)})
-        if not active_run.plan.may_relate(len(ids)):
+        if not active_run.plan.relates:
             return
         relations = {name: active_run.plan.relations(entry) for name, entry in ids.items()}
         self.relations.update(relations)
@@ -156,18 +148,11 @@ class Controller:
 
     def _check_distribution(self, active_run: ActiveRun) -> None:
         option = self.session.config.getoption
-        dist = option("dist", "no") if option("tx", None) else "no"
-        name = active_run.config.name
-        if dist == "each":
+        if option("tx", None) and option("dist", "no") == "each":
             raise UsageError(
-                f"eval {name}: --dist each has every worker run every row, and of two results of one trial "
-                "the last would count. Use --dist load; to run each row twice, use --eval-trials=2."
-            )
-        counts = Counter(tie for one in self.relations.values() for tie in one.ties)
-        if dist not in KEEPS_TOGETHER and any(count > 1 for count in counts.values()):
-            raise UsageError(
-                f"eval {name}: rows depend on each other or share the state of a site, and "
-                f"--dist {dist} would let several processes run them. Use --dist load or --dist loadgroup."
+                f"eval {active_run.config.name}: --dist each has every worker run every row, and of two "
+                "results of one trial the last would count. Use --dist load; to run each row twice, use "
+                "--eval-trials=2."
             )
 
     def _check_processes(self, active_run: ActiveRun, limit: int | None) -> None:
@@ -237,7 +222,7 @@ class Controller:
 
     def summarise(self) -> None:
         """Read the run folders and write ``summary.json`` into each, once no attempt runs any more."""
-        known = self.stored_runs.keys() | self.unsummed.keys()
+        known = self.stored_runs.keys() | self.broken.keys()
         runs = [
             one for one in dict.fromkeys(self.rows.values()) if one not in known and one.store.root.exists()
         ]
@@ -247,7 +232,7 @@ class Controller:
             try:
                 self._summarise(active_run)
             except (UsageError, OSError) as error:
-                self.unsummed[active_run] = str(error)
+                self.broken[active_run] = f"summary.json was not written: {error}"
 
     def _end_attempts(self) -> None:
         """Have attempts end that have run ahead of an interrupt: a record that comes later counts nowhere."""
@@ -294,7 +279,7 @@ class Controller:
     def keys_of(self, active_run: ActiveRun, node_ids: Iterable[str]) -> set[TrialKey]:
         """Return which trials of an eval items are of."""
         ids = (node_id for node_id in node_ids if self.rows.get(node_id) is active_run)
-        names = {node_id.partition("::")[2].partition("@")[0] for node_id in ids}
+        names = {node_id.partition("::")[2] for node_id in ids}
         rows = {name.partition("[")[0] for name in names}
         return {e.key for e in active_run.plan.entries(only=rows) if e.name in names} if names else set()
 
@@ -347,7 +332,7 @@ class Controller:
             count = sum(map(active_run.choice.is_wanted, entries))
         except UsageError:  # the rows were changed meanwhile
             return None
-        return count + count // len(config.variants) * self.session.left_out.get(config.path, 0)
+        return count + count // len(config.variants) * config.variants_left_out
 
     def _tell_plugins(self, active_run: ActiveRun, summary: RunSummary) -> None:
         """Hand the summary to plug-ins: one that breaks takes neither the gate nor the reports along."""
@@ -358,9 +343,9 @@ class Controller:
         except OUTCOMES as outcome:
             if getattr(outcome, "returncode", None):  # somebody's own verdict on the run, and no green one
                 raise
-            self.broken_hooks[active_run] = redact_known(describe_outcome(hook.name, outcome))
+            self.broken[active_run] = redact_known(describe_outcome(hook.name, outcome))
         except Exception as error:  # noqa: BLE001 the run is over and recorded
-            self.broken_hooks[active_run] = redact_known(f"{hook.name} raised {describe_error(error)}")
+            self.broken[active_run] = redact_known(f"{hook.name} raised {describe_error(error)}")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -376,7 +361,7 @@ class Controller:
         if not self.has_looped or self.stopped_by_workers or has_failed:
             return
         self.missing = [node_id for node_id in self.expected if node_id not in self.finished]
-        if self.missing or self.unsummed or self.broken_hooks:
+        if self.missing or self.broken:
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 
     def pytest_unconfigure(self) -> None:
@@ -386,7 +371,6 @@ class Controller:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Tell of run folders that cannot be summed up, and of hooks that broke when they were to."""
-        unwritten = [(run, f"summary.json was not written: {why}") for run, why in self.unsummed.items()]
-        for active_run, problem in (*self.broken_hooks.items(), *unwritten):
+        for active_run, problem in self.broken.items():
             terminalreporter.section(f"eval {active_run.config.name}", red=True)
             terminalreporter.line(problem, red=True)

@@ -18,7 +18,6 @@ from pytest_browsereval.model.display import format_count, wrap_text
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.runs.run import StoredRun
 
 if TYPE_CHECKING:
@@ -82,19 +81,14 @@ class Gating:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, Any]:
-        """Repair the cache of failed tests: xfailed rows are bad ones, and the gate's items are no tests.
-
-        Ids lose xdist's ``@group``, without which the rows are collected the next time.
-        """
+        """Repair the cache of failed tests: xfailed rows are bad ones, and the gate's items are no tests."""
         result = yield
         cache = getattr(session.config, "cache", None)
         if cache is not None and not self._session.is_worker:
             known = dict(cache.get("cache/lastfailed", {}))
             if self.results:
                 known.update({i: True for i, v in self._controller.verdicts.items() if v != "passed"})
-            kept = [node_id for node_id in known if not node_id.startswith(PREFIX)]
-            rows = self._controller.rows
-            repaired = {i.partition("@")[0] if i in rows else i: True for i in kept}
+            repaired = {node_id: True for node_id in known if not node_id.startswith(PREFIX)}
             if repaired != cache.get("cache/lastfailed", {}):
                 cache.set("cache/lastfailed", repaired)
         return result
@@ -136,7 +130,7 @@ class WholeRuns:
         bad = [one for one in data if one.verdict is not Verdict.PASSED and not is_decided(one)]
         if bad:
             reported = self._controller.keys_of(active_run, self._controller.verdicts)
-            unsaid = [one for one in bad if TrialKey.of(one) not in reported]
+            unsaid = [one for one in bad if one.key not in reported]
             for verdict, count in Counter(one.verdict for one in unsaid).items():
                 yield f"{format_count(count, 'trial')} {verdict} that no item of this session reports"
         trials = active_run.trials

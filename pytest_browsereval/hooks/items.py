@@ -13,15 +13,16 @@ import pytest
 
 from pytest_browsereval.capture.tracebacks import place_in, tracebacks
 from pytest_browsereval.errors import BrowserEvalError, Fault, advise, name_raised
-from pytest_browsereval.hooks.behaviour import describe_outcome
+from pytest_browsereval.hooks.hook_calls import describe_outcome
 from pytest_browsereval.hooks.marks import take_mark
 from pytest_browsereval.hooks.names import is_by_hand
 from pytest_browsereval.hooks.representation import represent
 from pytest_browsereval.model.causes import Cause
-from pytest_browsereval.model.derived import Derived, find_outcome
+from pytest_browsereval.model.derived import find_outcome
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict, cost_of
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.report.assertion import explain, headline
 from pytest_browsereval.report.links import page_of
 from pytest_browsereval.report.viewer.attempts import names_in
@@ -76,10 +77,8 @@ class PlainId(pytest.Item):
     find it equal to the same text from the cache, and ``--lf`` would run everything.
     """
 
-    id_suffix = ""
-
     def __init__(self, name: str, parent: pytest.Collector, **given: Any) -> None:
-        given["nodeid"] = f"{parent.nodeid}::{name}{self.id_suffix}"
+        given["nodeid"] = f"{parent.nodeid}::{name}"
         super().__init__(name, parent, **given)
 
 
@@ -109,11 +108,6 @@ class EvalItem(pytest.Function, PlainId):
     _select_by: tuple[pytest.Mark, ...] = ()
     """Tags and dataset whose names are markers of pytest or of a plug-in: rows are selected by them only."""
 
-    def __init__(self, *, id_suffix: str = "", **given: Any) -> None:
-        if id_suffix:
-            self.id_suffix = id_suffix
-        super().__init__(**given)
-
     @classmethod
     def of(cls, parent: EvalFile, active_run: ActiveRun, entry: Entry) -> EvalItem:
         """Return the item of a trial."""
@@ -123,17 +117,6 @@ class EvalItem(pytest.Function, PlainId):
         if entry.ref.query_id not in entry.name:  # it is encoded there, and ``-k`` finds it as it is
             item.extra_keyword_matches.add(entry.ref.query_id)
         return item
-
-    def with_suffix(self, suffix: str) -> EvalItem:
-        """Return the same item, its node id ending in this."""
-        made: EvalItem = self.from_parent(self.parent, name=self.name, callobj=self.obj, id_suffix=suffix)
-        made.own_markers, made.stash = self.own_markers, self.stash
-        made.keywords.update({name: self.keywords[name] for name in self.keywords})
-        made.extra_keyword_matches = self.extra_keyword_matches
-        made.user_properties = self.user_properties
-        made.fixturenames = self.fixturenames
-        vars(made).update({name: value for name, value in vars(self).items() if name not in vars(made)})
-        return made
 
     def add_marks(self) -> None:
         """Mark the item with its row's dataset and tags, registering each as a marker."""
@@ -253,49 +236,58 @@ class EvalItem(pytest.Function, PlainId):
         return represent(text, headline(self.metadata), path, line)
 
 
+def _sum_tokens(name: str, usages: Iterable[Usage]) -> int | None:
+    """Return tokens that models have used together; None if none was asked, or none says how many."""
+    used = [usage for usage in usages if usage.input_tokens or usage.output_tokens]
+    return sum(getattr(usage, name) for usage in used) if used else None
+
+
+def _list_judged(record: TaskMetadata) -> list[Usage]:
+    return [grade.usage for grade in record.grader_results.values()]
+
+
+PROPERTIES: tuple[tuple[str, Callable[[TaskMetadata], Any]], ...] = (
+    ("verdict", lambda record: str(record.verdict)),
+    ("error_source", lambda record: record.error_source and str(record.error_source)),
+    ("steps", lambda record: record.total_steps),
+    ("duration_s", lambda record: (took := record.total_duration_ms) and round(took / 1000, 3)),
+    ("termination_reason", lambda record: str(record.termination_reason)),
+    ("tokens_in", lambda record: _sum_tokens("input_tokens", [record.usage])),
+    ("tokens_out", lambda record: _sum_tokens("output_tokens", [record.usage])),
+    ("judge_tokens_in", lambda record: _sum_tokens("input_tokens", _list_judged(record))),
+    ("judge_tokens_out", lambda record: _sum_tokens("output_tokens", _list_judged(record))),
+    ("variant", lambda record: record.variant),
+    ("trial", lambda record: record.trial),
+    ("attempt", lambda record: record.attempt),
+    *((key.name, key.read) for key in KEYS),
+)
+"""Properties that a trial has if their value is known: their names, and what reads them."""
+
+
 def properties(
     metadata: TaskMetadata, folder: Path, earlier: Sequence[tuple[int, StoredAttempt | None]] = ()
 ) -> Iterator[tuple[str, Any]]:
     """Yield the properties that JUnit and other readers get of a trial: names with JSON scalars."""
-    yield "verdict", str(metadata.verdict)
-    if metadata.error_source is not None:
-        yield "error_source", str(metadata.error_source)
+    known = ((name, read(metadata)) for name, read in PROPERTIES)
+    yield from ((name, value) for name, value in known if value is not None)
     for name, grade in metadata.grader_results.items():
         yield f"score.{_printable(name)}", None if grade.score is None else round(grade.score, 6)
-    yield "steps", metadata.total_steps
-    if metadata.total_duration_ms is not None:
-        yield "duration_s", round(metadata.total_duration_ms / 1000, 3)
-    yield "termination_reason", str(metadata.termination_reason)
-    if metadata.usage.input_tokens or metadata.usage.output_tokens:
-        yield "tokens_in", metadata.usage.input_tokens
-        yield "tokens_out", metadata.usage.output_tokens
     for named, usage in metadata.usage_by_role.items():
         role = _printable(named)
         yield f"tokens_in.{role}", usage.input_tokens
         yield f"tokens_out.{role}", usage.output_tokens
         yield f"cost_usd.{role}", usage.cost_usd
-    asked = [grade for grade in metadata.grader_results.values() if grade.usage.requests]
-    if asked:
-        yield "judge_tokens_in", sum(grade.usage.input_tokens for grade in asked)
-        yield "judge_tokens_out", sum(grade.usage.output_tokens for grade in asked)
-        yield "judge_cost_usd", cost_of(asked)
-    yield "cost_usd", metadata.cost_usd
-    yield "variant", metadata.variant
-    yield "trial", metadata.trial
-    yield "attempt", metadata.attempt
-    if metadata.derived is not None:
-        yield from _describe_derived(metadata.derived, find_outcome(metadata))
+    if any(grade.usage.requests for grade in metadata.grader_results.values()):
+        yield "judge_cost_usd", cost_of(metadata.grader_results.values())
+    yield "cost_usd", metadata.cost_usd  # without a value where it is not known
+    if (derived := metadata.derived) is not None:
+        yield derived.by, derived.name
+        if (outcome := find_outcome(metadata)) is not None:
+            yield f"{derived.by}_outcome", outcome
     if earlier:
         yield "earlier_attempts", "; ".join(_describe_earlier(earlier))
     yield "folder", folder.as_posix()
     yield "page", page_of(folder)
-    yield from ((key.name, value) for key in KEYS if (value := key.read(metadata)))
-
-
-def _describe_derived(derived: Derived, outcome: str | None) -> Iterator[tuple[str, str]]:
-    yield derived.by, derived.name
-    if outcome is not None:
-        yield f"{derived.by}_outcome", outcome
 
 
 def read_properties(report: Any) -> dict[str, Any]:

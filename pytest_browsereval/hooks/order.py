@@ -1,18 +1,18 @@
-"""Rows come after those that they depend on, each trial once; one worker runs the rows of a group."""
+"""Rows come after those that they depend on, each trial once; the controller learns their groups."""
 
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 import pytest
 
 from pytest_browsereval.hooks.items import EvalItem
+from pytest_browsereval.hooks.share import Share
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.relations import ALONE, Relations, together
-from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.run.relations import ALONE, Relations
 
 Trial = tuple[ActiveRun, TrialKey]
 """A trial of one of several evals."""
@@ -72,7 +72,7 @@ def relations_of(item: pytest.Item) -> Relations:
 def find_related(items: Sequence[pytest.Item]) -> list[EvalItem]:
     """Return the items whose rows may have to do with others: none of most evals."""
     rows = [item for item in items if isinstance(item, EvalItem)]
-    relating = {one for one in {item.active_run for item in rows} if one.plan.may_relate(len(rows))}
+    relating = {one for one in {item.active_run for item in rows} if one.plan.relates}
     return [item for item in rows if item.active_run in relating] if relating else []
 
 
@@ -107,37 +107,27 @@ def in_order(items: Sequence[pytest.Item]) -> list[pytest.Item]:
 
 
 class Groups:
-    """Puts ``@group`` behind the ids of rows, by which xdist knows what belongs together.
+    """Tells the controller which groups items are in, for ``--dist loadgroup``.
 
-    xdist 3.8 does so itself, but writes to an attribute that pytest 9.1 and later no longer read: each
-    test would be a group of its own, without a word.
+    xdist 3.8 has workers write ``@group`` behind ids for that, into an attribute that pytest 9.1 and later do
+    not read: each test would be a group of its own, without a word.
+
+    Args:
+        share: has the way to the controller.
     """
 
+    def __init__(self, share: Share) -> None:
+        self._share = share
+
     @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Fix the ids in a worker; ids of rows hold no ``@`` of their own."""
-        if not getattr(config.option, "loadgroup", False):
-            return
-        for place, (item, names) in enumerate(zip(items, _scopes(items), strict=True)):
-            if isinstance(item, EvalItem) and "@" not in item.nodeid and names:
-                items[place] = item.with_suffix(f"@{'_'.join(sorted(names))}")
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Do so before xdist sends the ids."""
+        groups = [(item.nodeid, "_".join(sorted(list_groups(item)))) for item in items]
+        if named := [[node_id, group] for node_id, group in groups if group]:
+            self._share.send(named)
 
 
-def _scopes(items: Sequence[pytest.Item]) -> list[set[str]]:
-    """Return the names of each item's group; what is tied by ``depends_on`` or ``sites`` has the same."""
-    groups = [_groups(item) for item in items]
-    ties = [relations_of(item).ties for item in items]
-    if not any(ties):
-        return groups
-    firsts = together([tied | group for tied, group in zip(ties, groups, strict=True)])
-    sizes, merged = Counter(firsts), dict[int, set[str]]()
-    for first, group in zip(firsts, groups, strict=True):
-        merged.setdefault(first, set()).update(group)
-    # Names without brackets, which would begin the id's parameters.
-    names = [f"with_{item.name.replace('[', '-').replace(']', '')}" for item in items]
-    return [merged[first] or ({names[first]} if sizes[first] > 1 else set()) for first in firsts]
-
-
-def _groups(item: pytest.Item) -> set[str]:
+def list_groups(item: pytest.Item) -> set[str]:
+    """Return the names of the groups that an item is in, by ``xdist_group``."""
     marks = item.iter_markers("xdist_group")
     return {str(mark.args[0] if mark.args else mark.kwargs.get("name", "default")) for mark in marks}

@@ -26,17 +26,17 @@ from pytest_browsereval.errors import (
     describe_error,
 )
 from pytest_browsereval.hooks.items import EvalItem, Unmade
-from pytest_browsereval.hooks.order import Trial, find_related, key_of, needs_of, relations_of
-from pytest_browsereval.hooks.share import count_lanes
+from pytest_browsereval.hooks.order import Trial, find_related, key_of, list_groups, needs_of, relations_of
+from pytest_browsereval.hooks.share import Share, count_lanes
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.deaths import note_death
+from pytest_browsereval.run.blame import note_death
 from pytest_browsereval.run.lanes import Lanes, LoopLost
 from pytest_browsereval.run.plan import Entry
-from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.relations import groups
 from pytest_browsereval.run.session import Session
+from pytest_browsereval.run.store import AttemptRecord
 
 if TYPE_CHECKING:
     from pytest_browsereval.hooks.session import EvalSession
@@ -59,12 +59,9 @@ class Prefetch:
 
     def __init__(self, session: EvalSession) -> None:
         self.session = session
-        self._keeping = session.keeping
         option = session.config.option
         self._maxfail: int = 1 if getattr(option, "stepwise", False) else option.maxfail
         self._bad = 0  # failed and errored attempts that are known, reported or not
-        self._share = session.share
-        self._share.on_change = self._look_again
         self._up: EvalItem | None = None
         self._surroundings = session.surroundings
         self._blocked: dict[EvalItem, LoopLost] = {}
@@ -87,6 +84,7 @@ class Prefetch:
         """The row that has stopped the run, and why."""
         self._is_changed = False
         """Whether more can be started than when the rows behind were looked at."""
+        self.share = Share(session.config, self._look_again)
 
     # -- lanes
 
@@ -96,7 +94,7 @@ class Prefetch:
         if self._lanes is None:
             configs = [run.config for run in self.session.runs.values()]
             self._lanes = Lanes(
-                max((count_lanes(one, self._share.processes) for one in configs), default=1),
+                max((count_lanes(one, self.share.processes) for one in configs), default=1),
                 stuck_s=max((one.limits.stuck_s for one in configs), default=10),
                 may_start=self._may_start,
                 on_lost=self._forget,
@@ -106,11 +104,8 @@ class Prefetch:
     def session_of(self, active_run: ActiveRun) -> Session:
         """Return what a run's attempts share in this process."""
         if active_run not in self.sessions:
-            self.sessions[active_run] = Session(
-                active_run,
-                filter(active_run.choice.is_wanted, self._entries.get(active_run, ())),
-                parts=self.session.parts.get(active_run),
-            )
+            entries = filter(active_run.choice.is_wanted, self._entries.get(active_run, ()))
+            self.sessions[active_run] = Session(active_run, entries)
         return self.sessions[active_run]
 
     def _may_start(self) -> bool:
@@ -173,8 +168,7 @@ class Prefetch:
         """Return the result that an item has already, where a plug-in runs it again and must not."""
         if not item.was_judged or item.config.getoption("eval_allow_reruns"):
             return None
-        found = item.active_run.store.last_result(item.entry.key)
-        return None if found is None else AttemptRecord(*found)
+        return item.active_run.store.last_result(item.entry.key)
 
     def _stop(self, item: EvalItem, why: str) -> None:
         if self.session.is_worker:
@@ -195,45 +189,38 @@ class Prefetch:
         pytest.skip(f"stopped: {self._why_stopped}")
 
     def _outcome(self, item: EvalItem) -> AttemptRecord:
-        if item in self._blocked:
-            return self._record_lost(item, self._blocked.pop(item))
+        if (lost := self._blocked.pop(item, None)) is not None:
+            return self._record_error(item, str(lost), lost.source)
         for key in needs_of(item) if self._unmade else ():
             if (kind := self._unmade.get(key)) is not None:
                 raise kind("what it depends on was not run")
         if unmet := self._unmet(item):
             return self._record_error(item, unmet)
         self._up = item
-        self.lanes.want(item, self._attempt(item), groups=_groups(item), must=True)
-        self._look_ahead(item)
-        try:
+        for _ in range(2):
+            self.lanes.want(item, self._attempt(item), groups=_groups(item), must=True)
+            self._look_ahead(item)
             try:
                 return self.lanes.take(item, lambda: self._tick(item))  # type: ignore[no-any-return]
             except CancelledError:  # held back after -x, yet it came up; or another attempt cancels all tasks
-                return self._take_again(item)
-        except LoopLost as lost:
-            # A bystander, as far as is known: once more, on a new loop.
-            return self._blame(item, lost) or self._outcome(item)
+                continue
+            except LoopLost as lost:
+                # A bystander, as far as is known: once more, on a new loop.
+                return self._blame(item, lost) or self._outcome(item)
+        why = "its task was cancelled twice, by its own code or by that of an attempt beside it"
+        return self._record_error(item, why)
 
     def _blame(self, item: EvalItem, lost: LoopLost) -> AttemptRecord | None:
         """Note who has lost the loop; returns what the item that is up has come to, if it has no try left."""
         if lost.culprit is item:
-            return self._record_lost(item, lost)
+            return self._record_error(item, str(lost), lost.source)
         if isinstance(lost.culprit, EvalItem):
             self._blocked[lost.culprit] = lost
             return None
         at_work, what = {item.nodeid: item.active_run, **self._cut_off}, f"the event loop was lost ({lost})"
         note_death(self.sessions, at_work, what, is_known=len(at_work) == 1)
-        found = item.active_run.store.last_result(item.entry.key)
-        is_spent = item.active_run.deaths.is_spent(item.entry.key)
-        return AttemptRecord(*found) if found is not None and is_spent else None
-
-    def _take_again(self, item: EvalItem) -> AttemptRecord:
-        """Have an attempt that was cancelled made once more, and wait for it."""
-        self.lanes.want(item, self._attempt(item), groups=_groups(item), must=True)
-        with contextlib.suppress(CancelledError):
-            return self.lanes.take(item, lambda: self._tick(item))  # type: ignore[no-any-return]
-        why = "its task was cancelled twice, by its own code or by that of an attempt beside it"
-        return self._record_error(item, why)
+        run, key = item.active_run, item.entry.key
+        return run.store.last_result(key) if run.deaths.is_spent(key) else None
 
     def _unmet(self, item: EvalItem) -> str:
         """Return why an item cannot be run for what it depends on; "" if it can."""
@@ -257,11 +244,6 @@ class Prefetch:
             self._verdicts[key] = verdict
             self._look_again()
 
-    def _record_lost(self, item: EvalItem, lost: LoopLost) -> AttemptRecord:
-        return self._record_error(
-            item, str(lost), lost.source if lost.culprit is item else ErrorSource.HARNESS
-        )
-
     def _record_error(
         self, item: EvalItem, why: str, source: ErrorSource = ErrorSource.HARNESS
     ) -> AttemptRecord:
@@ -281,7 +263,7 @@ class Prefetch:
             return
         width = self.lanes.width
         ahead, room = width * (1 if self._maxfail else AHEAD) - 1, width * WAITING - 1
-        for other in self._share.behind(item):
+        for other in self.share.behind(item):
             if ahead <= 0 or room <= 0:
                 return
             if other in self.lanes:
@@ -308,9 +290,9 @@ class Prefetch:
             verdict = outcome.metadata.verdict
             self._bad += verdict is not Verdict.PASSED
             self._note(item, verdict)
-            self._keeping.send()
+            self.session.keeping.send()
             if item is not self._up and not self._maxfail:
-                self._share.report_over(item)
+                self.share.report_over(item)
             if not self.lanes.waiting:
                 self._look_again()
             return outcome
@@ -328,7 +310,7 @@ class Prefetch:
         tied, done = self._tied_items
         if item in tied and item not in done:
             return None  # others rest on the state that it leaves, and that may be gone too
-        item.active_run.store.writer.believe(self._share.believed)
+        item.active_run.store.writer.believe(self.share.believed)
         found = item.active_run.trials.find_judged(item.entry)
         item.was_resumed = found is not None and item.active_run.trials.has_earlier
         if found is None or not item.was_resumed:
@@ -351,7 +333,7 @@ class Prefetch:
         return frozenset(tied), frozenset(done)
 
     def _tick(self, item: EvalItem) -> None:
-        if self._share.is_stopped():  # execnet takes five seconds to pass Ctrl-C on
+        if self.share.is_stopped():  # execnet takes five seconds to pass Ctrl-C on
             raise KeyboardInterrupt
         if self._is_changed:
             self._is_changed = False
@@ -371,16 +353,11 @@ class Prefetch:
         for item in session.items:
             if isinstance(item, EvalItem):
                 self._entries.setdefault(item.active_run, []).append(item.entry)
-        self._share.take(session.items)
+        self.share.take(session.items)
         self._relating = find_related(session.items)
         needed = {key for item in self._relating for key in needs_of(item)}
         made = {key_of(item) for item in session.items if isinstance(item, EvalItem)} if needed else set()
         self._selected = frozenset(needed & made)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        """Note the next item: all that a worker knows under a distribution that is not ours."""
-        self._share.next = nextitem
 
     def end_attempts(self) -> None:
         """Cancel what runs ahead, and wait until it has ended."""
@@ -420,6 +397,4 @@ def _is_suspect(item: EvalItem) -> bool:
 
 def _groups(item: pytest.Item) -> set[str]:
     """Return the names of what an attempt has to itself: its ``xdist_group``, and sites that it shares."""
-    marker = item.get_closest_marker("xdist_group")
-    named = () if marker is None else marker.args or (marker.kwargs.get("name", ""),)
-    return {f"group {name}" for name in named[:1] if name} | relations_of(item).locks
+    return {f"group {name}" for name in list_groups(item)} | relations_of(item).locks

@@ -16,7 +16,6 @@ from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.attempt import find_place
 from pytest_browsereval.runs.deaths import read_deaths
-from pytest_browsereval.runs.foreign import NAMED, REWRITTEN, Lost, describe_foreign_records
 from pytest_browsereval.runs.lines import (
     ATTEMPTS,
     Noted,
@@ -26,6 +25,7 @@ from pytest_browsereval.runs.lines import (
     parse_line,
     read_raw,
 )
+from pytest_browsereval.runs.rewritten import NAMED, REWRITTEN, Lost, describe_foreign_records
 from pytest_browsereval.runs.texts import find_changed
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ class RecordKeeping:
 
     def __init__(self, session: EvalSession) -> None:
         self._session = session
-        self._share = session.share
 
     def take_fresh(self) -> Fresh:
         """Return what was written since the last time."""
@@ -63,7 +62,7 @@ class RecordKeeping:
     def send(self) -> None:
         """Send the hashes of new lines; they count even if the worker dies next."""
         if self._session.is_worker and (fresh := self.take_fresh()):
-            self._share.send(fresh)
+            self._session.prefetch.share.send(fresh)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self) -> None:

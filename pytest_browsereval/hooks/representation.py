@@ -68,14 +68,16 @@ def wrap_report(shown: Any, width: int) -> Any:
 
 
 def _wrap(lines: Iterable[str], width: int) -> Iterator[str]:
-    is_code = False
-    for line in lines:
-        is_code = is_code or line.startswith(_CODE)
+    texts = iter(lines)
+    for line in texts:
+        if line.startswith(_CODE):
+            yield from (line, *texts)
+            return
         found = _NAME.match(line)
         name = found[0] if found else ""
         room = width - len(name) - 2
         # A path or an address stays in one piece, to be copied.
-        if is_code or width_of(line) <= width or any(width_of(word) > room for word in line.split()):
+        if width_of(line) <= width or any(width_of(word) > room for word in line.split()):
             yield line
             continue
         for part in wrap_text(line[len(name) :], width - len(name), "" if name else "  "):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from typing import Any
@@ -24,6 +24,12 @@ SEEN = 64
 
 _NONE: frozenset[int] = frozenset()
 
+SCOPES: Mapping[str, Callable[[str], str]] = {
+    "loadfile": lambda node_id: node_id.partition("::")[0],
+    "loadscope": lambda node_id: node_id.rpartition("::")[0],
+}
+"""What items have in common that one worker is to run, by the name that ``--dist`` has."""
+
 
 class RowScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no types
     """Gives each worker as many rows as it has lanes, and a row that comes next while many wait.
@@ -32,14 +38,16 @@ class RowScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no type
     if the one in front of it takes longer. xdist's workers start no item before they know the next one, so
     a worker has two rows at least, until no more are left.
 
-    Rows that are tied by ``depends_on`` or ``sites`` go to one worker, and a row of a round that is not
-    admitted yet is handed out only to be known as the next one.
+    Rows that are tied by ``depends_on`` or ``sites`` go to one worker, and so do items of one file, scope or
+    group where ``--dist`` says so. A row of a round that is not admitted yet is handed out only to be known
+    as the next one.
 
     Args:
         config: pytest's.
         log: xdist's.
         controller: which knows the rows and what they have to do with each other.
         links: channels to the workers, by which they learn what they may start ahead.
+        groups: that items are in, as far as they are in one.
         is_run_again: whether the item that was up in a worker that has died is run once more, without a
             report: JUnit would write the one of a dead worker as a test without a name.
     """
@@ -56,11 +64,14 @@ class RowScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no type
         log: Any,
         controller: Controller,
         links: dict[Any, Any],
+        *,
+        groups: Mapping[str, str],
         is_run_again: Callable[[str], bool],
     ) -> None:
         super().__init__(config, log)
         self._controller = controller
         self._links = links
+        self._named = groups
         self._is_run_again = is_run_again
         self._lanes = 1
         self._over: set[int] = set()
@@ -143,12 +154,14 @@ class RowScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no type
         controller = self._controller
         runs = dict.fromkeys(controller.rows.values())
         self._lanes = max((count_lanes(run.config, self.numnodes) for run in runs), default=1)
-        if controller.relations:
-            groups = defaultdict[int, list[int]](list)
-            ties = [controller.relations.get(name, ALONE).ties for name in names]
-            for place, first in enumerate(together(ties)):
-                groups[first].append(place)
-            self._groups = {one: group for group in groups.values() if len(group) > 1 for one in group}
+        dist = self.config.getvalue("dist")
+        scopes = {**SCOPES, "loadgroup": lambda name: self._named.get(name, name)}
+        if dist in scopes or controller.relations:
+            scope = scopes.get(dist, str)
+            ties = [set(controller.relations.get(name, ALONE).ties) for name in names]
+            for name, own in zip(names, ties, strict=True):
+                own.add(f"scope {scope(name)}")
+            self._groups = {one: group for group in together(ties) if len(group) > 1 for one in group}
             places = {name: place for place, name in enumerate(names)}
             self._needs = {
                 places[name]: {places[one] for one in ids} for name, ids in controller.needs.items()

@@ -12,26 +12,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.door import Door
-from pytest_browsereval.errors import ConfigError, RegistryError, UsageError, nearest
-from pytest_browsereval.hooks.behaviour import make_behaviour
+from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.conflicts import check_options_of_evals
+from pytest_browsereval.hooks.hook_calls import make_behaviour
 from pytest_browsereval.hooks.names import is_controlled_key, is_in_editor, is_planned_key, results_url_key
 from pytest_browsereval.hooks.output import OutputRouting
 from pytest_browsereval.hooks.prefetch import Prefetch
 from pytest_browsereval.hooks.records import RecordKeeping
-from pytest_browsereval.hooks.share import Share
 from pytest_browsereval.hooks.surroundings import Surroundings
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun, EarlierRun, TrialChoice, Trials
 from pytest_browsereval.run.cassettes import CassetteSource
 from pytest_browsereval.run.lookup import LATEST, LATEST_ON, describe_unchangeable, run_folder
 from pytest_browsereval.run.new_trials import NewTrials
-from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import RunStore, home_of, new_run_id
 from pytest_browsereval.session_caches import begin_session, end_session
 from pytest_browsereval.temporary import sweep, use_parent
@@ -72,16 +69,11 @@ class EvalSession:
         self.began = float(given.get("browsereval_began") or time.time())
         found: CassetteSource | None = config.hook.pytest_browsereval_cassettes(config=config)
         self.cassettes = found or CassetteSource()
-        self.share = Share(config)
-        self.keeping = RecordKeeping(self)
         self.surroundings = Surroundings(config)
         self.prefetch = Prefetch(self)
+        self.keeping = RecordKeeping(self)
         self.output = OutputRouting(config)
         self.runs: dict[Path, ActiveRun] = {}
-        self.parts: dict[ActiveRun, Parts] = {}
-        """Which part of its run each is, where the session runs a part only."""
-        self.left_out: dict[Path, int] = {}
-        """How many variants of each config --eval-agent leaves out."""
         self._folders: dict[str, str] = {}
         """The folders that runs of this session go into, each with the eval that they are of."""
         self.problems: list[UsageError] = [*door.broken]
@@ -128,7 +120,8 @@ class EvalSession:
         return self.runs[path]
 
     def _load(self, path: Path) -> ActiveRun:
-        loaded = self._read(path)
+        overrides, agent = list(self._overrides()), self.config.getoption("eval_agent")
+        loaded = load_config(path, registry=self.registry, overrides=overrides, agent=agent)
         if self.is_in_editor and "rows" not in loaded.gate.model_fields_set:
             # It marks rows, and knows nothing of the gate's items, which it has not collected.
             gate = loaded.gate.model_copy(update={"rows": "fail"})
@@ -143,21 +136,6 @@ class EvalSession:
         self.claim_folder(home_of(loaded.output_dir, loaded.name), format_path(path))
         return self._make_run(loaded, baseline)
 
-    def _read(self, path: Path) -> EvalConfig:
-        """Return the config of a file.
-
-        Raises:
-            ConfigError: with everything that is wrong.
-        """
-        registry, overrides = self.registry, list(self._overrides())
-        try:
-            return load_config(path, registry=registry, overrides=overrides)
-        except ConfigError:
-            agent: str | None = self.config.getoption("eval_agent")
-            if agent is None:
-                raise
-            return load_config(path, registry=registry, overrides=overrides, agent=agent)
-
     def _baseline(self, loaded: EvalConfig) -> Path | None:
         """Return the place of what the command line wants runs compared with.
 
@@ -167,38 +145,20 @@ class EvalSession:
         given: str | None = self.config.getoption("eval_baseline", None)  # a feature has the option
         if given is None:
             return None
-        base, before = self.config.invocation_params.dir, self.run_id
+        base = self.config.invocation_params.dir
         if (base / given).is_file():
             return Path(base / given)
+        own, earlier = Path(self.run_id), self.find_earlier_run()
+        if earlier is not None:  # a run is not compared with itself
+            own = run_folder(loaded, earlier.run, base, before=own, is_empty_allowed=True)
         url = self.config.stash.get(results_url_key, None)
-        if "://" in given or given.startswith(LATEST_ON) or (url is not None and given == LATEST):
-            return self._choose_baseline(loaded, given, url)
-        earlier = self.find_earlier_run()
-        if given == LATEST and earlier:  # a run is not compared with itself
-            own = run_folder(loaded, earlier.run, base, before=before, is_empty_allowed=True)
-            return run_folder(loaded, given, base, before=own)
-        return run_folder(loaded, given, base, before=before)
-
-    def _choose_baseline(self, loaded: EvalConfig, given: str, url: str | None) -> Path:
-        """Return the run that a URL or the name of a branch stands for; of one at a URL a copy.
-
-        Raises:
-            UsageError: there is none, or it is in parts.
-        """
-        place = home_of(loaded.output_dir, loaded.name)
-        home = str(place) if url is None else f"{url.rstrip('/')}/{place.name}"
-        own = self.run_id
-        if (earlier := self.find_earlier_run()) is not None:
-            base = self.config.invocation_params.dir
-            own = run_folder(loaded, earlier.run, base, before=own, is_empty_allowed=True).name
-        found = given if "://" in given else self.door.choose_run(given, home, own)
-        folders = self.door.fetch_run(found, own, with_files=False) if "://" in found else [Path(found)]
-        if len(folders) > 1:
-            raise UsageError(
-                f"{found} is a run in {len(folders)} parts. Run `browsereval merge {found} -o FOLDER`, and "
-                "give that folder."
-            )
-        return folders[0]
+        if given.startswith(LATEST_ON) or (url is not None and given == LATEST):
+            place = home_of(loaded.output_dir, loaded.name)
+            home = str(place) if url is None else f"{url.rstrip('/')}/{place.name}"
+            given = self.door.choose_run(given, home, own.name)
+        if "://" in given:
+            return self.door.fetch_one(given, own.name, with_files=False)
+        return run_folder(loaded, given, base, before=own)
 
     def _make_run(self, loaded: EvalConfig, baseline: Path | None) -> ActiveRun:
         """Return the run of a config: a new one, or an earlier one.
@@ -206,7 +166,6 @@ class EvalSession:
         Raises:
             UsageError: there is no such run, or options contradict each other.
         """
-        loaded = self._choose_agent(loaded)
         earlier, brought = self.find_earlier_run(), None
         if earlier is None:
             brought = self.config.hook.pytest_browsereval_bring_run(config=self.config, eval_config=loaded)
@@ -326,29 +285,6 @@ class EvalSession:
             yield f"output_dir={json.dumps(str((self.config.invocation_params.dir / output).resolve()))}"
         if option("eval_headed"):
             yield "browser.headless=false"
-
-    def _choose_agent(self, loaded: EvalConfig) -> EvalConfig:
-        name = self.config.getoption("eval_agent")
-        if name is None:
-            return loaded
-        self.left_out[loaded.path] = len(loaded.variants) - (name in loaded.variants)
-        if name in loaded.variants:
-            return loaded.model_copy(update={"variants": {name: loaded.variants[name]}})
-        variants = ", ".join(loaded.variants)
-        try:
-            member = self.registry.get("agent", name)
-        except RegistryError as error:
-            hint = nearest(name, loaded.variants)
-            raise UsageError(f"--eval-agent={name}: {error} Variants: {variants}.{hint}") from None
-        try:
-            agent = member.model_validate({"type": member.type_name()}, context={"registry": self.registry})
-        except ValidationError as error:
-            lacking = ", ".join(str(problem["loc"][0]) for problem in error.errors() if problem["loc"])
-            raise UsageError(
-                f"--eval-agent={name}: the agent {name!r} cannot run without options ({lacking}). Write it "
-                f"into the config as a block, or name one of its variants: {variants}."
-            ) from None
-        return loaded.model_copy(update={"variants": {"default": agent}})
 
     def nodeid_of(self, path: Path) -> str:
         """Return the node id of a config file: relative to the root folder, also for one outside of it.

@@ -24,24 +24,21 @@ def count_lanes(config: EvalConfig, processes: int) -> int:
 class Share:
     """The items of this process, as far as they are known.
 
-    Without xdist that is all of them. With our scheduler (``hooks/scheduling.py``) the controller says which
-    items are handed to a worker. With a distribution that the user has named, only the next item is known.
+    Without xdist that is all of them. With it the controller says which items are handed to a worker; see
+    ``hooks/scheduling.py``.
 
     Args:
         config: pytest's.
+        on_change: called when there are more items, or it is to stop; in a thread of execnet's.
     """
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, on_change: Callable[[], None]) -> None:
         given: dict[str, Any] = getattr(config, "workerinput", {})
         self.processes = int(given.get("workercount", 1))
         """How many processes share the items."""
-        self.is_handed_out = given.get("browsereval_dist") == "load"
-        """Whether this is a worker that our scheduler hands its items to."""
-        self.next: pytest.Item | None = None
         self.believed: set[str] = given.get("browsereval_believed", set())
         """The hashes of lines that workers have written which have died since."""
-        self.on_change: Callable[[], None] = lambda: None
-        """Called when there are more items, or it is to stop; in a thread of execnet's."""
+        self._on_change = on_change
         self._is_all = not given
         self._items: list[pytest.Item] = []
         self._places: list[int] = []
@@ -61,7 +58,7 @@ class Share:
             self.believed = self.believed | message
         else:
             self._is_stopped = True
-        self.on_change()
+        self._on_change()
 
     def take(self, items: list[pytest.Item]) -> None:
         """Take all items of the session, in their final order."""
@@ -71,12 +68,9 @@ class Share:
 
     def behind(self, item: pytest.Item) -> Iterator[pytest.Item]:
         """Yield the items that this process is to run after one, as far as it is known."""
-        if self._is_all or self.is_handed_out:
-            self._at = self._find(item)
-            for at in range(self._at + 1, len(self._places)):
-                yield self._items[self._places[at]]
-        elif self.next is not None:
-            yield self.next
+        self._at = self._find(item)
+        for at in range(self._at + 1, len(self._places)):
+            yield self._items[self._places[at]]
 
     def holds(self, item: pytest.Item) -> bool:
         """Whether an item is known to be of this process."""
@@ -84,7 +78,7 @@ class Share:
 
     def report_over(self, item: pytest.Item) -> None:
         """Tell the controller that an attempt is over whose item is not up yet, so that it hands out more."""
-        if self.is_handed_out and (at := self._find(item)) < len(self._places):
+        if self._link is not None and (at := self._find(item)) < len(self._places):
             self.send(self._places[at])
 
     def send(self, message: Any) -> None:

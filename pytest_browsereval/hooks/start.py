@@ -6,6 +6,7 @@ import pytest
 
 from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError, describe_error
+from pytest_browsereval.hooks.conflicts import OneTry
 from pytest_browsereval.hooks.controller import Controller, controller_key
 from pytest_browsereval.hooks.endings import Closing, Endings
 from pytest_browsereval.hooks.gating import WholeRuns
@@ -15,7 +16,6 @@ from pytest_browsereval.hooks.order import Groups, Order
 from pytest_browsereval.hooks.progress import Progress
 from pytest_browsereval.hooks.redaction import SafeReports
 from pytest_browsereval.hooks.representation import ReportWrapping
-from pytest_browsereval.hooks.reruns import OneTry
 from pytest_browsereval.hooks.selecting import Selecting
 from pytest_browsereval.hooks.session import EvalSession, eval_session_key
 from pytest_browsereval.hooks.terminal import Terminal
@@ -65,12 +65,13 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Reports(), "browsereval-reports")
     manager.register(SetupReports(), "browsereval-setup-reports")
     manager.register(SafeReports(), "browsereval-redaction")
-    manager.register(Groups(), "browsereval-groups")
     manager.register(Order(), "browsereval-order")
     manager.register(Closing(session), "browsereval-closing")
     manager.register(Selecting(session), "browsereval-selecting")
     manager.register(session.keeping, "browsereval-record-keeping")
     if session.is_worker:
+        config.option.loadgroup = False  # else xdist changes ids
+        manager.register(Groups(session.prefetch.share), "browsereval-groups")
         return
     controller = config.stash[controller_key] = Controller(session)
     manager.register(controller, "browsereval-controller")

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.config.model import BudgetConfig
+from pytest_browsereval.hooks.conflicts import describe_reruns
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import EvalItem
-from pytest_browsereval.hooks.reruns import describe_reruns
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.hooks.share import count_lanes
 from pytest_browsereval.model.display import format_count, wrap_text
@@ -53,14 +53,12 @@ class Terminal:
         labels = [f"{name}: {agent.label()}" for name, agent in loaded.variants.items()]
         if is_single:
             labels = [loaded.variants["default"].label()]
-        processes = config.getoption("numprocesses", None)
-        dist, budget = config.getoption("dist", "load"), _budget(loaded.budget)
+        processes, budget = config.getoption("numprocesses", None), _budget(loaded.budget)
         most = loaded.most_trials
         parts = [
             f"agent {', '.join(labels)}",
             format_count(count_lanes(loaded, processes or 1), "lane"),
             f"in each of {processes} processes" if processes else "",
-            f"--dist {dist}: at most 2 lanes" if processes and dist not in ("load", "no") else "",
             f"{'up to ' if most != loaded.least_trials else ''}{most} trials" if most > 1 else "",
             active_run.cassettes.describe(lambda path: _short(path, config)),
             f"browser {loaded.browser.type}",

@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from xdist.scheduler import LoadFileScheduling, LoadGroupScheduling, LoadScopeScheduling
 
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.records import Fresh
@@ -20,66 +18,8 @@ from pytest_browsereval.hooks.scheduling import RowScheduling
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.hooks.share import STOP
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.deaths import note_death
+from pytest_browsereval.run.blame import note_death
 from pytest_browsereval.temporary import own_folder
-
-LEAST_QUEUED = 2
-"""Tests that a worker has to have: the one that is up, and the next one."""
-
-
-class _ByScope(LoadScopeScheduling):  # type: ignore[misc] # xdist ships no types
-    """What the three ways to distribute have in common.
-
-    Args:
-        config: pytest's.
-        log: xdist's.
-        is_run_again: whether the item that was up in a worker that has died is run once more.
-    """
-
-    workqueue: Any
-    assigned_work: dict[Any, dict[str, dict[str, bool]]]
-
-    def __init__(self, config: pytest.Config, log: Any, is_run_again: Callable[[str], bool]) -> None:
-        super().__init__(config, log)
-        self._is_run_again = is_run_again
-
-    def remove_node(self, node: Any) -> str | None:
-        """Put back what a dead worker has not finished; returns the item that was up, to be reported."""
-        units = self.assigned_work.pop(node)
-        crashed = next((item for unit in units.values() for item, done in unit.items() if not done), None)
-        if crashed is None:
-            return None
-        is_run_again = self._is_run_again(crashed)
-        for scope, unit in reversed(units.items()):
-            if not is_run_again and crashed in unit:
-                unit[crashed] = True
-            if not all(unit.values()):
-                self.workqueue[scope] = unit
-                self.workqueue.move_to_end(scope, last=False)
-        for other in self.nodes:
-            self._reschedule(other)
-        return None if is_run_again else crashed
-
-    def _reschedule(self, node: Any) -> None:
-        """Top up a worker's queue; end it when no work waits."""
-        if node.shutting_down or node not in self.registered_collections:
-            return
-        while self.workqueue and self._pending_of(self.assigned_work[node]) < LEAST_QUEUED:
-            self._assign_work_unit(node)
-        if not self.workqueue:
-            node.shutdown()
-
-
-class _ByFile(_ByScope, LoadFileScheduling):  # type: ignore[misc] # the same
-    """``--dist loadfile``."""
-
-
-class _ByGroup(_ByScope, LoadGroupScheduling):  # type: ignore[misc] # the same
-    """``--dist loadgroup``."""
-
-
-SCHEDULERS = {"loadfile": _ByFile, "loadscope": _ByScope, "loadgroup": _ByGroup}
-"""By the name that ``--dist`` has."""
 
 
 class Distribution:
@@ -92,6 +32,8 @@ class Distribution:
         """Shared with the workers; made with the first of them."""
         self._links: dict[Any, Any] = {}
         """Channels to the workers, over which they learn what they may start and say what is over."""
+        self._groups: dict[str, str] = {}
+        """By the ids of items that are in one."""
         self._believed = set[str]()
         """The hashes of lines of workers that have died."""
         self.problem: str | None = None
@@ -108,27 +50,28 @@ class Distribution:
         node.workerinput["browsereval_run_id"] = self._session.run_id
         node.workerinput["browsereval_editor"] = self._session.is_in_editor
         node.workerinput["browsereval_began"] = self._session.began
-        node.workerinput["browsereval_dist"] = self._session.config.getvalue("dist")  # its own says "no"
         self._folder = self._folder or Path(tempfile.mkdtemp(dir=own_folder()))
         node.workerinput["browsereval_believed"] = self._believed
         node.workerinput["browsereval_control"] = str(self._folder)
 
-    def _receive(self, node: Any, message: int | Fresh) -> None:
-        """Pass on which attempt of a worker is over, or which lines it has written."""
+    def _receive(self, node: Any, message: int | list[list[str]] | Fresh) -> None:
+        """Take what a worker says: an attempt that is over, groups of items, or lines that it has written."""
         if isinstance(message, int):
             node.notify_inproc("unscheduled", node=node, indices=[message])
+        elif isinstance(message, list):
+            self._groups.update(message)
         else:
             self._controller.records.told.put(message)
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
-        """Stand in for ``load``, which a bare ``-n`` means too; any other distribution is the user's."""
-        dist = config.getvalue("dist")
-        if dist in SCHEDULERS:
-            return SCHEDULERS[dist](config, log, self._is_run_again)
-        if dist != "load":
+        """Stand in for all of xdist's, but for ``each``, which is refused once rows are known."""
+        if config.getvalue("dist") == "each":
             return None
-        return RowScheduling(config, log, self._controller, self._links, self._is_run_again)
+        again = self._is_run_again
+        return RowScheduling(
+            config, log, self._controller, self._links, groups=self._groups, is_run_again=again
+        )
 
     # -- deaths
 
@@ -153,14 +96,8 @@ class Distribution:
 
     def _find_up(self, node: Any) -> str | None:
         """Return the item that a worker is at, as far as has been reported."""
-        session: Any = self._session.config.pluginmanager.get_plugin("dsession")
-        sched = session.sched
-        units = getattr(sched, "assigned_work", {}).get(node, {}).values()
-        if isinstance(sched, RowScheduling):
-            return sched.find_up(node)
-        if pending := getattr(sched, "node2pending", {}).get(node):
-            return str(sched.collection[pending[0]])
-        return next((item for unit in units for item, done in unit.items() if not done), None)
+        sched = self._session.config.pluginmanager.get_plugin("dsession").sched
+        return sched.find_up(node) if isinstance(sched, RowScheduling) else None
 
     def _note_death(self, worker: str, up: str | None) -> None:
         """Blame the item that a worker was at alone; else one of several did it, and each of them runs alone.
@@ -174,10 +111,7 @@ class Distribution:
                     at_work[flight.node_id] = run
         if up in controller.rows and up not in controller.verdicts:
             at_work[up] = controller.rows[up]
-        is_known = len(at_work) == 1 and up in (
-            None,
-            *at_work,
-        )
+        is_known = len(at_work) == 1 and up in (None, *at_work)
         if not at_work:  # a death at another test is reported by xdist
             is_known = up is not None and up not in controller.rows
         begun = [run for run in self._session.runs.values() if run.store.root.is_dir()]
@@ -185,7 +119,7 @@ class Distribution:
         note_death(runs, at_work, f"the worker process {worker} died", is_known=is_known)
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_handlecrashitem(self, crashitem: str, report: Any, sched: Any) -> None:
+    def pytest_handlecrashitem(self, crashitem: str, report: Any) -> None:
         """Blame the row that was in flight alone; xdist blames the one that was merely up."""
         if crashitem not in self._controller.rows:
             self._controller.finished.add(crashitem)  # a crash has no logfinish
@@ -194,12 +128,7 @@ class Distribution:
             report.when, report.outcome, report.longrepr = "teardown", "passed", None
             self._controller.finished.add(crashitem)
             return
-        if self._is_run_again(crashitem):
-            report.when, report.outcome = "setup", "rerun"
-            with contextlib.suppress(NotImplementedError):  # --dist each, or a scheduler of somebody else's
-                sched.mark_test_pending(crashitem)
-        else:
-            self._report(crashitem, report)
+        self._report(crashitem, report)
 
     def _is_run_again(self, item: str) -> bool:
         if item not in self._controller.rows or item in self._controller.verdicts:
@@ -214,7 +143,7 @@ class Distribution:
         self._controller.finished.add(node_id)
         if found is None:  # its line was removed: xdist's own report of the crash stays
             return
-        metadata = found[0]
+        metadata = found.metadata
         message = f"{metadata.verdict} ({metadata.error_source}): {metadata.reason}"
         report.when = "setup"
         report.longrepr = represent(message, message.partition("\n")[0], entry.ref.path, entry.ref.line)

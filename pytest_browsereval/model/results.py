@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -11,6 +12,8 @@ from pytest_browsereval.model.derived import Derived
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import DelegationStatus, Message
 from pytest_browsereval.model.progress import Progress
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.model.usage import Usage
 
 
@@ -105,6 +108,11 @@ class TaskMetadata(BaseModel):
     """Which checks held on the way; None unless ``capture.checks`` is ``each`` and a page can answer some."""
 
     @property
+    def key(self) -> TrialKey:
+        """Which trial it is an attempt at."""
+        return TrialKey(self.query_id, self.variant, self.trial)
+
+    @property
     def best_progress(self) -> float | None:
         """How far the attempt came, from 0 to 1; None if that is not known."""
         return None if self.progress is None else self.progress.share
@@ -156,3 +164,28 @@ class AgentResult:
     """Messages that are not in the log yet; empty for agents that use the capture."""
     note: str = ""
     """A remark about the end that is not an answer: which of its own limits the agent has met."""
+
+
+def make_metadata(task: Task, key: TrialKey, node_id: str, *, row_hash: str, **figures: Any) -> TaskMetadata:
+    """Return the metadata of an attempt: what its row and its trial say, and what it came to.
+
+    Args:
+        task: the row.
+        key: the trial.
+        node_id: of the item.
+        row_hash: of the row before plug-ins changed it and placeholders were filled in.
+        figures: the other fields of ``TaskMetadata``.
+    """
+    return TaskMetadata(
+        query_id=key.query_id,
+        dataset=task.dataset,
+        query=task.query,
+        variant=key.variant,
+        trial=key.trial,
+        node_id=node_id,
+        tags=task.tags,
+        website=task.metadata.website,
+        row_hash=row_hash,
+        protected=task.protected,
+        **figures,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
@@ -21,15 +21,15 @@ from pytest_browsereval.redaction.redactor import Redactor
 from pytest_browsereval.redaction.spellings import list_base64_forms, list_spellings
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.behaviour import Behaviour
+from pytest_browsereval.run.blame import Deaths
 from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.cassettes import Cassettes, CassetteSource
 from pytest_browsereval.run.control import Control
-from pytest_browsereval.run.deaths import Deaths
+from pytest_browsereval.run.manifest import place_of
 from pytest_browsereval.run.outages import Outages
-from pytest_browsereval.run.own_runs import OwnRuns
 from pytest_browsereval.run.plan import Entry, Plan
-from pytest_browsereval.run.record import AttemptRecord
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run.shards import Parts
+from pytest_browsereval.run.store import AttemptRecord, RunStore
 from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.tools.toolkits import build_plugged_kits, kits_for
@@ -186,6 +186,54 @@ class EarlierRun:
     """Whether the run may have no attempt yet."""
 
 
+class OwnRuns:
+    """The runs of the tests by hand that use one config, in this process.
+
+    Each test has one of its own, and no two of its attempts are one trial.
+
+    Args:
+        config: the config.
+        store: the run of its items, from which those of tests have their id.
+    """
+
+    def __init__(self, config: EvalConfig, store: RunStore) -> None:
+        self._config = config
+        self._shared = store
+        self._held = ExitStack()
+        self._stores: dict[str, RunStore] = {}
+
+    def of(self, name: str, manifest: Mapping[str, Any]) -> RunStore:
+        """Return the run of a test, begun at the first call.
+
+        Args:
+            name: of the test.
+            manifest: what the run is made of.
+
+        Raises:
+            OSError: its folder cannot be written.
+        """
+        if name not in self._stores:
+            output, run_id, worker = self._config.output_dir, self._shared.root.name, self._shared.worker
+            fsync = self._config.capture.fsync
+            store = RunStore.locate(output, name, run_id, worker=worker, fsync=fsync)
+            self._held.enter_context(store.locks.hold())
+            place = place_of(self._config.base_dir, store.root)
+            store.write_manifest({**manifest, "name": name, "selected": None, **place})
+            if self._config.budget.max_cost_usd is not None:
+                self._shared.root.mkdir(parents=True, exist_ok=True)  # all pay from the budget of the config
+            self._stores[name] = store
+        return self._stores[name]
+
+    @property
+    def stores(self) -> tuple[RunStore, ...]:
+        """Those that were begun."""
+        return tuple(self._stores.values())
+
+    def let_go(self) -> None:
+        """Let others write the runs."""
+        self._held.close()
+
+
 @dataclass(kw_only=True, eq=False)
 class ActiveRun:
     """A config that is run in this process: what its config and the command line ask for, and what it counts.
@@ -247,6 +295,8 @@ class ActiveRun:
         self.deaths = Deaths(self)
         self.own_runs = OwnRuns(config, self.store)
         """Those of tests by hand, which share all else of the config with its items."""
+        self.parts: Parts | None = None
+        """Which part of the run this session makes; None if it is a whole one."""
         self.held = ExitStack()
         """The locks that show others that this process writes the run."""
         self.trials = source(self)
@@ -260,6 +310,10 @@ class ActiveRun:
     def plan(self) -> Plan:
         """All its trials, and the way from one to its checked row."""
         return self.trials.plan
+
+    def divide(self, parts: Parts) -> None:
+        """Have the session make a part of the run only."""
+        self.parts = parts
 
     # -- secrets
 

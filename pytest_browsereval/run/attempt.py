@@ -37,7 +37,7 @@ from pytest_browsereval.graders.expression import limit_evaluations
 from pytest_browsereval.graders.nested import fill_sites, observation_keys
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import ErrorMessage, now
-from pytest_browsereval.model.results import AgentResult, TaskError
+from pytest_browsereval.model.results import AgentResult, TaskError, make_metadata
 from pytest_browsereval.model.spans import in_span, name_trace
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.traffic import Traffic
@@ -46,14 +46,13 @@ from pytest_browsereval.needs import merge_needs
 from pytest_browsereval.redaction.config import hide_logins
 from pytest_browsereval.redaction.text import map_texts
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.behaviour import CallGuard, HookFollower, MessageListener, call_all
-from pytest_browsereval.run.cassettes import InterceptedCalls, PageTraffic
+from pytest_browsereval.run.behaviour import HookFollower, MessageListener, call_all
+from pytest_browsereval.run.cassettes import InterceptedCalls, PageTraffic, name_cassette
 from pytest_browsereval.run.grading import Grading, decide, find_broken_page, grade_all, total_cost
 from pytest_browsereval.run.plan import Trial
-from pytest_browsereval.run.record import AttemptRecord, make_metadata
 from pytest_browsereval.run.session import Session
-from pytest_browsereval.run.store import RunStore
-from pytest_browsereval.run.workplace import agent_context, open_capture
+from pytest_browsereval.run.store import AttemptRecord, RunStore
+from pytest_browsereval.run.workplace import agent_context, guard_calls, open_capture
 from pytest_browsereval.sites import fill, names_in
 from pytest_browsereval.tools.base import DONE, ToolContext
 
@@ -81,7 +80,7 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
         RunStopped: it met what has stopped the run meanwhile, and nothing was paid for it.
         OSError: the run folder cannot be written.
     """
-    run, key, windows = session.run, trial.key, session.windows
+    run, cassette, windows = session.run, name_cassette(trial.key), session.windows
     config, redact, behaviour = run.config, run.redact, run.behaviour
     course = Course(trial, run, node_id, store or run.store)
     folder = course.folder
@@ -91,16 +90,13 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
             # From here on, what it prints is kept, and the calls of its models are recorded or replayed.
             kept = keep_output(folder.path / OUTPUT_FILE, redact, is_passed_on=trial.is_output_passed_on)
             course.output = stack.enter_context(kept)
-            course.calls = stack.enter_context(session.cassettes.intercept_calls(key.cassette))
+            course.calls = stack.enter_context(session.cassettes.intercept_calls(cassette))
             if behaviour.modify_task:
-                course.task = behaviour.modify_task(trial.task)
-            row = course.task
-            text = row.model_dump_json() + "".join(grader.model_dump_json() for grader in trial.graders)
-            names = (names_in(text) | set(row.sites)) & (config.sites.keys() - trial.site_urls.keys())
-            urls = {**trial.site_urls, **await stack.enter_async_context(session.sites.lease(names))}
-            task = Task.model_validate(fill(row.model_dump(), urls))
-            graders = [fill_sites(grader, urls) for grader in trial.graders]
-            course.ending.start_url = task.start_url
+                course.row = behaviour.modify_task(trial.task)
+            text = course.row.model_dump_json() + "".join(one.model_dump_json() for one in trial.graders)
+            names = (names_in(text) | set(course.row.sites)) & (config.sites.keys() - trial.site_urls.keys())
+            leased = await stack.enter_async_context(session.sites.lease(names))
+            task = course.fill({**trial.site_urls, **leased})
             if config.capture.trace != "off" or config.capture.console:
                 stack.callback(course.warn_of_recording)  # once it is saved, which may fail too
                 course.recording = await stack.enter_async_context(
@@ -111,15 +107,15 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
             async with AsyncExitStack() as opened:
                 har = None
                 if config.capture.har:
-                    pages = session.cassettes.intercept_pages(key.cassette, urls.values())
+                    pages = session.cassettes.intercept_pages(cassette, course.urls.values())
                     course.traffic = await opened.enter_async_context(pages)
-                    wanted = merge_needs(grader.needs(task) for grader in graders).traffic or Traffic()
+                    wanted = merge_needs(grader.needs(task) for grader in course.graders).traffic or Traffic()
                     har = await opened.enter_async_context(
                         record_traffic(folder.path, wanted, redact, course.traffic.keep)
                     )
                 opened.push_async_callback(windows.close_window, str(folder.path))
                 prepare = behaviour.prepare_window
-                begins = prepare(task, graders, config, urls) if prepare else []
+                begins = prepare(task, course.graders, config, course.urls) if prepare else []
                 if course.recording is not None:
                     begins.insert(0, course.recording.begin)
                 window = await windows.create_window(
@@ -133,21 +129,21 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
                 course.capture = capture = open_capture(
                     config, window, folder.path, redact=redact, on_message=course.listener
                 )
-                opened.callback(course.leave_window, capture, window, urls)
+                opened.callback(course.leave_window, capture)
                 if behaviour.window_opened:
                     behaviour.window_opened(window, task)
                 if behaviour.follow:
-                    follower = behaviour.follow(capture, task, graders, config)
+                    follower = behaviour.follow(capture, task, course.graders, config)
                     await capture.follow(follower and HookFollower(follower))
                 try:
-                    await _run_agent(course, capture, task, window, urls)
+                    await _run_agent(course, capture)
                 except Fault:
-                    await _judge_broken(course, task, graders, window, urls)
+                    await _judge_broken(course, window)
                     raise
                 if course.recording is not None:
                     await course.recording.end()
-                await _observe(course, task, graders, window, urls)
-            await _grade(course, task, graders, urls)
+                await _observe(course, window, course.graders)
+            await _grade(course, course.graders)
             if course.recording is not None:
                 course.recording.has_passed = course.decide()[0] is Verdict.PASSED
     except Fault as error:
@@ -164,7 +160,7 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
         folder.finish()
         raise
     record = course.save()
-    session.cassettes.save(key.cassette, record.metadata, course.calls, course.traffic.recording)
+    session.cassettes.save(cassette, record.metadata, course.calls, course.traffic.recording)
     return record
 
 
@@ -179,24 +175,19 @@ def record_fault(trial: Trial, run: ActiveRun, node_id: str, fault: Fault) -> At
     return course.save()
 
 
-async def _run_agent(
-    course: Course, capture: CaptureContext, task: Task, window: Window, urls: Mapping[str, str]
-) -> None:
+async def _run_agent(course: Course, capture: CaptureContext) -> None:
     """Run the agent within its limits; a limit is a result, anything else that breaks is a fault."""
-    run, trial = course.run, course.trial
-    config, toolsets, ask = run.config, run.toolsets, run.behaviour.tool_call
-    sites = trial.sites | toolsets.sites_used(course.task, config.sites)
-    tools = toolsets.tools_for(trial.key.variant, sites)
-    known = ToolContext(task, capture.config.folder, config.base_dir, urls, trial.variables)
+    run, trial, window = course.run, course.trial, capture.window
+    sites = trial.sites | run.toolsets.sites_used(course.row, run.config.sites)
+    known = ToolContext(course.task, course.folder.path, run.config.base_dir, course.urls, trial.variables)
+    guard = guard_calls(run, known, capture, course.node_id)
     context = agent_context(
-        config, trial.agent, known, tools=tools, capture=capture, output_dir=course.store.root
+        run, trial.agent, trial.key.variant, known, sites, capture=capture, output_dir=course.store.root
     )
-    context = replace(context, kits=toolsets.kits_for(sites))
-    about = (task, window, capture, config.guards, urls)
-    guard = context.tools.guard = CallGuard(ask, course.node_id, *about) if ask else None
+    context.tools.guard = guard
     await capture.first_picture()
-    capture.log_user(task.query)
-    limit_s, limit = context.timeout_s, f"limits.timeout_ms is {config.limits.timeout_ms}"
+    capture.log_user(course.task.query)
+    limit_s, limit = context.timeout_s, f"limits.timeout_ms is {run.config.limits.timeout_ms}"
     started = time.perf_counter()
     try:
         try:
@@ -219,26 +210,22 @@ async def _run_agent(
         raise fault
 
 
-async def _judge_broken(
-    course: Course, task: Task, graders: Sequence[GraderConfig], window: Window, urls: Mapping[str, str]
-) -> None:
+async def _judge_broken(course: Course, window: Window) -> None:
     """Ask the graders that no fault excuses an attempt from."""
-    if asked := [grader for grader in graders if grader.judges_broken]:
-        await _observe(course, task, asked, window, urls)
-        await _grade(course, task, graders, urls, asked=asked)
+    if asked := [grader for grader in course.graders if grader.judges_broken]:
+        await _observe(course, window, asked)
+        await _grade(course, asked)
         if not course.is_vetoed:
             course.grading = Grading()  # it was broken before it could be graded
 
 
-async def _observe(
-    course: Course, task: Task, graders: Sequence[GraderConfig], window: Window, urls: Mapping[str, str]
-) -> None:
+async def _observe(course: Course, window: Window, asked: Sequence[GraderConfig]) -> None:
     """Have graders read what they need of the live page, before the window closes."""
-    for grader in graders:
+    for grader in asked:
         try:
             async with asyncio.timeout(OBSERVE_TIMEOUT_S):
                 with limit_evaluations(OBSERVE_TIMEOUT_S):
-                    seen = await grader.observe(window, task, urls)
+                    seen = await grader.observe(window, course.task, course.urls)
         except PLUGIN_ERRORS as error:  # the grade errs, the attempt is recorded
             if is_given_up(error):
                 raise
@@ -248,15 +235,10 @@ async def _observe(
                 course.evidence[grader.label] = seen
 
 
-async def _grade(
-    course: Course,
-    task: Task,
-    graders: Sequence[GraderConfig],
-    urls: Mapping[str, str],
-    asked: Sequence[GraderConfig] | None = None,
-) -> None:
+async def _grade(course: Course, asked: Sequence[GraderConfig]) -> None:
     """Ask the graders, or some of them, and save what they judge by before the first one is asked."""
-    run, saver = course.run, TrajectorySaver(course.folder.path, redact=course.run.redact)
+    run, task, graders, urls = course.run, course.task, course.graders, course.urls
+    saver = TrajectorySaver(course.folder.path, redact=run.redact)
     unobserved = {name: one.why for name, one in course.unobserved.items()}
     saver.save_evidence(course.evidence)
     recorded = Recorded(
@@ -277,9 +259,9 @@ async def _grade(
     keys = observation_keys(graders, task, run.redact)
     saver.save_task(task, graders, urls, unobserved, row_hash=course.trial.content_hash, observed=keys)
     if course.calls is not None:
-        course.calls.mask_answer(task, course.task)
+        course.calls.mask_answer(task, course.row)
     stand_in = run.behaviour.grade
-    grading = await grade_all(asked or graders, recorded, unobserved=unobserved, stand_in=stand_in)
+    grading = await grade_all(asked, recorded, unobserved=unobserved, stand_in=stand_in)
     grading.add_details({name: one.details for name, one in course.unobserved.items()}, task)
     course.grading = grading
     saver.save_grades(grading.grades)
@@ -328,8 +310,11 @@ class Course:
     def __init__(self, trial: Trial, run: ActiveRun, node_id: str, store: RunStore) -> None:
         self.trial, self.run, self.node_id, self.store = trial, run, node_id, store
         self.folder = store.begin_attempt(trial.key, node_id)
-        self.task = trial.task
+        self.row = self.task = trial.task
         """The row as plug-ins have made it, once they were asked: code, as the agent is, and not hashed."""
+        self.graders: Sequence[GraderConfig] = trial.graders
+        self.urls: Mapping[str, str] = {}
+        """Of the sites, by which ``fill`` fills in the placeholders of task and graders."""
         tell = run.behaviour.message
         self.listener = None if tell is None else MessageListener(tell, node_id)
         self.started_at, self._started = now(), time.perf_counter()
@@ -359,6 +344,14 @@ class Course:
         attempt_id = name_attempt(name, self.run_id, key.query_id, key.variant, **numbers)
         return name_trace(attempt_id, self.node_id)
 
+    def fill(self, urls: Mapping[str, str]) -> Task:
+        """Fill in the placeholders of sites; returns the task."""
+        self.urls = urls
+        self.task = Task.model_validate(fill(self.row.model_dump(), urls))
+        self.graders = [fill_sites(grader, urls) for grader in self.trial.graders]
+        self.ending.start_url = self.task.start_url
+        return self.task
+
     def build_agent(self, context: AgentContext) -> AgentEvaluator:
         """Return the agent that a plug-in builds, else that of the config."""
         create = self.run.behaviour.create_agent
@@ -379,11 +372,11 @@ class Course:
             answer = await asyncio.to_thread(sizes.fit, answer)
         self.result = replace(result, final_answer=answer)
 
-    def leave_window(self, capture: CaptureContext, window: Window, urls: Mapping[str, str]) -> None:
+    def leave_window(self, capture: CaptureContext) -> None:
         """Note where the window is before it closes, and end the log."""
-        ending = self.ending
+        ending, window = self.ending, capture.window
         ending.final_url = window.url or None
-        ending.broken_page = find_broken_page(window, (ending.start_url, *urls.values()))
+        ending.broken_page = find_broken_page(window, (ending.start_url, *self.urls.values()))
         capture.close()
 
     def warn_of_recording(self) -> None:
@@ -453,7 +446,7 @@ class Course:
             "progress": progress,
         }
         metadata = make_metadata(
-            self.task, self.trial.key, self.node_id, row_hash=self.trial.content_hash, **figures
+            self.row, self.trial.key, self.node_id, row_hash=self.trial.content_hash, **figures
         )
         metadata = store.save_record(metadata, run.redact)
         run.budget.note_payment(folder, 0.0 if is_replayed else metadata.cost_usd)

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pytest_browsereval.browsers.base import RecordedAnswers
 from pytest_browsereval.capture.har import Keep
 from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.runs.attempt import StoredAttempt
 
 if TYPE_CHECKING:
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
 
 LIVE = "live"
 """The mode in which all calls of models are sent, and none is recorded."""
+
+
+def name_cassette(key: TrialKey) -> Path:
+    """Return the name of a trial's cassette."""
+    return Path(safe_folder(key.variant), f"{safe_folder(key.query_id)}-{key.trial}")
 
 
 class InterceptedCalls(Protocol):

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_browsereval.errors import CalledOff
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.model.trials import TrialKey
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run_files import load_written, write_whole
 
 CONTROL = "control.json"

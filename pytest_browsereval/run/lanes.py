@@ -377,44 +377,36 @@ class Lanes:
             if keys is None or key in keys:
                 self._wanted.pop(key).cancel()
 
-    def end(self, grace_s: float) -> None:
-        """Cancel all attempts, and wait until they have ended or the time is over; none begins any more."""
+    def end(self, grace_s: float = 5.0, last: Callable[[], Coroutine[Any, Any, None]] | None = None) -> None:
+        """Cancel all attempts and wait until they have ended or the time is over; none begins any more.
+
+        Args:
+            grace_s: how long they may take, in seconds.
+            last: what runs on the loop after that.
+        """
         self.is_closed = True
         self.cancel()
         if self._thread is None or not self._thread.is_usable:
             return
-        ending = self._wait_for_running(grace_s)
-        with contextlib.suppress(TimeoutError, CancelledError):
-            self._thread.submit(ending).result(grace_s * 2)
-        if inspect.getcoroutinestate(ending) == inspect.CORO_CREATED:
-            ending.close()
-
-    async def _wait_for_running(self, grace_s: float) -> None:
-        await asyncio.sleep(0)
-        lanes = asyncio.all_tasks() & set(self._running)
-        if lanes:
-            await asyncio.wait(lanes, timeout=grace_s)
-
-    def close(
-        self, grace_s: float = 5.0, last: Callable[[], Coroutine[Any, Any, None]] | None = None
-    ) -> bool:
-        """Cancel everything, run ``last`` on the loop, stop it; False if it did not stop in time."""
-        self.is_closed = True
-        self.cancel()
-        if self._thread is None or not self._thread.is_usable:
-            return True
-        thread = self._thread
 
         async def end() -> None:
-            await self._wait_for_running(grace_s)
+            await asyncio.sleep(0)
+            if lanes := asyncio.all_tasks() & set(self._running):
+                await asyncio.wait(lanes, timeout=grace_s)
             if last is not None:
                 await last()
 
         ending = end()
         with contextlib.suppress(TimeoutError, CancelledError):
-            thread.submit(ending).result(grace_s * 2)
-        has_stopped = thread.stop(grace_s)
-        self._drop_unstarted()
+            self._thread.submit(ending).result(grace_s * 2)
         if inspect.getcoroutinestate(ending) == inspect.CORO_CREATED:
             ending.close()
+
+    def close(
+        self, grace_s: float = 5.0, last: Callable[[], Coroutine[Any, Any, None]] | None = None
+    ) -> bool:
+        """Do so and stop the loop; False if it did not stop in time."""
+        self.end(grace_s, last)
+        has_stopped = self._thread is None or not self._thread.is_usable or self._thread.stop(grace_s)
+        self._drop_unstarted()
         return has_stopped

@@ -1,4 +1,4 @@
-"""Who writes a run: locks that the system takes back, and the folder that a copy was made of."""
+"""Who writes a run: locks that the system takes back."""
 
 from __future__ import annotations
 
@@ -7,45 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.run_files import read_written
 
 LOCKS = ".locks"
 """The folder of the locks of processes that write the run."""
 
 RESUME_LOCK = "resume"
 """The lock of a session that resumes the run; other locks are those of the processes that write it."""
-
-_PLACE = ".place"
-"""Beside the locks: in which folder the run was written last. It leaves the machine with a copy only."""
-
-
-def list_locks(run: Path) -> list[Path]:
-    """Return the files of all locks of a run, also of processes that have ended."""
-    return list((run / LOCKS).glob("[!.]*"))
-
-
-def note_place(run: Path) -> None:
-    """Write down in which folder a run is written.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    (run / LOCKS / _PLACE).write_text(str(run.resolve()), encoding="utf-8")
-
-
-def find_original(run: Path) -> Path | None:
-    """Return the folder that this one is a copy of, if that is still there, on this machine or a shared disk.
-
-    Locks lie in the original: its writer would not be seen from the copy.
-    """
-    try:
-        original = Path(read_written(run / LOCKS / _PLACE).decode())
-        if original == run.resolve():
-            return None
-        same = (read_written(one / "manifest.json") for one in (original, run))
-        return original if next(same) == next(same) else None
-    except (OSError, ValueError):  # none of them, or it cannot be known
-        return None
 
 
 @contextmanager
@@ -100,7 +67,6 @@ class RunLocks:
         """
         (self._root / LOCKS).mkdir(parents=True, exist_ok=True)
         with hold_lock(self._root / LOCKS / self._worker):
-            note_place(self._root)
             yield
 
     @contextmanager
@@ -116,12 +82,6 @@ class RunLocks:
             raise UsageError(f"{self._root} cannot be written: {error.strerror}.") from None
         with hold_lock(self._root / LOCKS / RESUME_LOCK, self._root):
             self.check_idle(besides=RESUME_LOCK)
-            original = find_original(self._root)
-            if original is not None and not RunLocks(original).is_idle():
-                raise UsageError(
-                    f"{self._root} is a copy of {original}, which a process still writes: both would run the "
-                    "rest. Wait for it, or end it."
-                )
             self._own = RESUME_LOCK
             try:
                 yield
@@ -137,7 +97,7 @@ class RunLocks:
         Raises:
             UsageError: one does.
         """
-        for lock in list_locks(self._root):
+        for lock in (self._root / LOCKS).glob("*"):
             if lock.name != besides:
                 with hold_lock(lock, self._root):
                     pass

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Self
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.redaction.address import plain_url
-from pytest_browsereval.run.journal import JOURNAL
 from pytest_browsereval.run.store import home_of
 from pytest_browsereval.runs.run import StoredRun
 
 if TYPE_CHECKING:  # commands that read a run need no config, which takes 0.2 s
     from pytest_browsereval.config import EvalConfig
+
+JOURNAL = "progress.jsonl"
+"""In the run folder: what the dashboard shows of a session, which may be there before anything else is."""
 
 LATEST = "latest"
 """Stands for the newest run."""

@@ -11,9 +11,9 @@ from pytest_browsereval.run.active import ActiveRun, Trials
 from pytest_browsereval.run.attempt import attempt, record_fault
 from pytest_browsereval.run.plan import Entry, Plan, Trial
 from pytest_browsereval.run.preflight import check_trials, preflight
-from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.selection import note_selected
 from pytest_browsereval.run.session import Session
+from pytest_browsereval.run.store import AttemptRecord
 from pytest_browsereval.runs.attempt import StoredAttempt
 
 
@@ -54,8 +54,7 @@ class NewTrials(Trials):
         last = tries[-1]
         has_erred = last.verdict is Verdict.ERRORED
         is_over = self.run.deaths.is_spent(entry.key) if has_erred else self.is_believed(last)
-        found = store.last_result(entry.key) if is_over else None
-        return AttemptRecord(*found) if found else None
+        return store.last_result(entry.key) if is_over else None
 
     def is_believed(self, data: StoredAttempt) -> bool:
         """Whether a judged attempt need not be made again."""
@@ -72,7 +71,7 @@ class NewTrials(Trials):
         if run.deaths.is_spent(entry.key):
             found = run.store.last_result(entry.key)
             fault = Fault(ErrorSource.HARNESS, "a process died at it, and no try is left")
-            return AttemptRecord(*found) if found else self.record_fault(entry, node_id, fault)
+            return found or self.record_fault(entry, node_id, fault)
         if why := run.outages.over():  # another process may have met them, which has started
             session.stop(why, has_started=True)
             raise RunStopped(why)

@@ -8,7 +8,8 @@ from typing import Any
 
 from pytest_browsereval.errors import ErrorSource, Fault, Outage, RunStopped, StopRun
 from pytest_browsereval.model.grades import GraderResult
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.model.trials import TrialKey
+from pytest_browsereval.run.store import RunStore
 
 MOST_ROWS = 2
 """Rows that may err for want of the same answer: one of them may be unlucky."""

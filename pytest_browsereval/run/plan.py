@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.config import EvalConfig
@@ -20,15 +21,17 @@ from pytest_browsereval.graders.protection import hide_quotes
 from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.model.derived import Derived
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.relations import ALONE, Relations, notes_on, relations_of
-from pytest_browsereval.run.row_checks import check_agent, check_row
-from pytest_browsereval.run.row_graders import add_advisory, check_that_all_is_read, read_own_graders
-from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.run.row_checks import (
+    add_advisory,
+    check_agent,
+    check_row,
+    check_that_all_is_read,
+    read_own_graders,
+)
 from pytest_browsereval.run.toolsets import Toolsets
-
-FEW = 20
-"""Up to so many rows are read while collecting before their file is searched for what relates rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,6 @@ class Plan:
         self._modify_row = modify
         self._ready: dict[tuple[str, str], Trial] = {}
         self._relations: dict[TrialKey, Relations] = {}
-        self._relates: bool | None = None
         self._problem: PluginError | None = None
 
     # -- collection: nothing but ids
@@ -165,12 +167,11 @@ class Plan:
         return known if len(known) == len(ids) else None  # a name that was cut gives no id
 
     def find(self, name: str) -> Entry:
-        """Return the trial of an item's name, which may end in xdist's ``@group``.
+        """Return the trial of an item's name.
 
         Raises:
             KeyError: there is none.
         """
-        name = name.partition("@")[0]
         for entry in self.entries(only={name.partition("[")[0]}):
             if entry.name == name:
                 return entry
@@ -187,26 +188,22 @@ class Plan:
         task = read_row(entry.dataset, entry.ref) if ready is None else ready.task
         return mark_names(task.dataset, task.tags)
 
-    @property
+    @cached_property
     def relates(self) -> bool:
         """Whether rows may have to do with each other, so that they are read while collecting."""
-        if self._relates is None:
-            self._relates = False
-            for dataset in self.config.datasets:
-                try:
-                    with naming(dataset, "relates"):
-                        self._relates = self._relates or dataset.relates(self.config.base_dir)
-                except PluginError as error:  # :meth:`check` reports it
-                    self._problem, self._relates = error, True
-        return self._relates
+        try:
+            return any(map(self._ask_dataset, self.config.datasets))
+        except PluginError as error:  # :meth:`check` reports it
+            self._problem = error
+            return True
 
-    def may_relate(self, count: int) -> bool:
-        """Whether so many rows have to be read to know; a few are read sooner than their file is searched."""
-        return self.relates if self._relates is not None or count > FEW else True
+    def _ask_dataset(self, dataset: DatasetConfig) -> bool:
+        with naming(dataset, "relates"):
+            return dataset.relates(self.config.base_dir)
 
     def relations(self, entry: Entry) -> Relations:
         """Return what a trial has to do with others; nothing if its row is wrong, which is told later."""
-        if not self.may_relate(len(self._relations) + 1):
+        if not self.relates:
             return ALONE
         key = entry.key
         if key not in self._relations:
@@ -221,8 +218,7 @@ class Plan:
 
     def notes(self, entries: Iterable[Entry]) -> list[str]:
         """Return what a reader of the run should know of how its rows belong together; they were checked."""
-        entries = list(entries)
-        if not self.may_relate(len(entries)):
+        if not self.relates:
             return []
         tasks = {entry.ref.query_id: self.ready(entry).task for entry in entries}
         return notes_on(tasks.values(), tasks, self.config.sites)

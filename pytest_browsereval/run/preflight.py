@@ -9,15 +9,14 @@ from typing import Any, TypeVar
 
 from pytest_browsereval.browsers.base import BrowserConfig, Survey
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.contracts import naming
+from pytest_browsereval.contracts import check_result, describe_member, naming
 from pytest_browsereval.datasets.base import DatasetConfig, Select
 from pytest_browsereval.datasets.reader import index_rows
-from pytest_browsereval.errors import ConfigError, nearest
+from pytest_browsereval.errors import ConfigError, PluginError, nearest
 from pytest_browsereval.model.display import join_first
-from pytest_browsereval.needs import Offers
+from pytest_browsereval.needs import Asker, Needs, Offers, ask_needs, check_fit, find_misfits
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.browser_checks import check_agents, check_capture, survey_of
-from pytest_browsereval.run.cassettes import LIVE
+from pytest_browsereval.run.cassettes import LIVE, name_cassette
 from pytest_browsereval.run.lookup import age
 from pytest_browsereval.run.manifest import tool_hashes
 from pytest_browsereval.run.plan import Entry
@@ -84,6 +83,54 @@ def prepare_browser(config: EvalConfig) -> BrowserConfig:
         return config.browser.prepare(config.base_dir)
 
 
+async def survey_of(browser: BrowserConfig) -> Survey:
+    """Ask a browser what it can do.
+
+    Raises:
+        ConfigError: it cannot be reached or lacks something.
+        PluginError: it raises or returns what it must not.
+    """
+    with naming(browser, "survey"):
+        survey = await browser.survey()
+    survey = check_result(browser, "survey", survey, Survey, "a Survey")
+    if browser.brings_tools and survey.tools is None:
+        raise PluginError(
+            f"{describe_member(browser)}: `brings_tools` is true, and `survey` returned a Survey without "
+            "tools. Fix the plug-in."
+        )
+    return survey
+
+
+def check_agents(config: EvalConfig, offers: Offers) -> None:
+    """Refuse agents that need what the run does not offer.
+
+    Raises:
+        ConfigError: there is one.
+    """
+    for name, agent in config.variants.items():
+        try:
+            check_fit(Asker("this agent"), ask_needs(agent), offers)
+        except ValueError as error:
+            raise config.wrong(("variants", name), error) from None
+
+
+def check_capture(config: EvalConfig, survey: Survey) -> None:
+    """Refuse to record what the browser does not let be recorded.
+
+    Raises:
+        ConfigError: it is asked for.
+    """
+    capture, offers = config.capture, Offers(page=config.browser.has_page, browser=config.browser.type)
+    refused = {"har": survey.no_har, "trace": survey.no_trace}
+    for name in ("har", "trace", "console", "dom", "checks"):
+        if getattr(capture, name) in (False, "off", "end"):
+            continue
+        asker = Asker(f"capture.{name}", "is on", f"Leave {name} out")
+        why = next(find_misfits(asker, Needs(page=True), offers), refused.get(name))
+        if why is not None:
+            raise config.wrong(("capture", name), why)
+
+
 def preflight_member(config: EvalConfig, member: Any, *path: str | int) -> None:
     """Have an agent, a grader or a toolkit check what it needs.
 
@@ -135,7 +182,7 @@ def check_trials(run: ActiveRun, entries: Iterable[Entry], toolsets: Toolsets | 
     """
     entries = list(entries)
     run.plan.check(entries, toolsets)
-    run.cassettes.check(entry.key.cassette for entry in entries)
+    run.cassettes.check(name_cassette(entry.key) for entry in entries)
     seen: set[str] = set()
     for entry in entries:
         for grader in run.plan.ready(entry).graders:

@@ -40,48 +40,26 @@ TIME = frozenset({"started_at", "merged_at", "imported_from.imported_at", "confi
 
 
 def differences(
-    a: Mapping[str, Any], b: Mapping[str, Any], *, besides: Collection[str] = ()
-) -> tuple[str, ...]:
-    """Return what differs that may change results, a line for each value.
+    a: Mapping[str, Any],
+    b: Mapping[str, Any],
+    *,
+    besides: Collection[str] = (),
+    left_out: Collection[str] = LEFT_OUT,
+) -> dict[str, str]:
+    """Return what differs that may change results: a line for each value, by its key.
+
+    Where a manifest is missing, there is one line, of no key.
 
     Args:
         a: a manifest.
         b: another one.
         besides: further keys that are left out, with dots: ``config.retries``.
+        left_out: the keys that are left out; ``TIME`` has all else told.
     """
-    return tuple(differences_by_key(a, b, besides=besides).values())
-
-
-def differences_by_key(
-    a: Mapping[str, Any], b: Mapping[str, Any], *, besides: Collection[str] = ()
-) -> dict[str, str]:
-    """Return the same by the keys that differ; where a manifest is missing, by no key.
-
-    Args:
-        a: a manifest.
-        b: another one.
-        besides: further keys that are left out, with dots: ``config.retries``.
-    """
-    return _list_differences(a, b, LEFT_OUT.union(besides))
-
-
-def all_differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what differs in anything but time, a line for each value.
-
-    Args:
-        a: a manifest.
-        b: another one.
-    """
-    return tuple(_list_differences(a, b, TIME).values())
-
-
-def _list_differences(
-    a: Mapping[str, Any], b: Mapping[str, Any], left_out: Collection[str]
-) -> dict[str, str]:
     if not a or not b:
         which = "both runs" if not a and not b else "A" if not a else "B"
         return {"": f"the manifest of {which} is missing or damaged, so what else differs is unknown"}
-    return dict(_lines("", a, b, left_out))
+    return dict(_lines("", a, b, {*left_out, *besides}))
 
 
 def _lines(path: str, a: Any, b: Any, left_out: Collection[str]) -> Iterator[tuple[str, str]]:

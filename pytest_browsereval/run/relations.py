@@ -51,8 +51,8 @@ def relations_of(task: Task, sites: Mapping[str, SiteConfig], eval_name: str, co
     )
 
 
-def together(ties: Sequence[Collection[str]]) -> list[int]:
-    """Return for each place the first place of all that belong together.
+def together(ties: Sequence[Collection[str]]) -> list[list[int]]:
+    """Return the places that belong together.
 
     Args:
         ties: of each place; those that share one belong together, also by way of others.
@@ -69,7 +69,10 @@ def together(ties: Sequence[Collection[str]]) -> list[int]:
         for name in names:
             one, other = sorted((root(owners.setdefault(name, place)), root(place)))
             first[other] = one
-    return [root(place) for place in range(len(ties))]
+    found: dict[int, list[int]] = {}
+    for place in range(len(ties)):
+        found.setdefault(root(place), []).append(place)
+    return list(found.values())
 
 
 def groups(of: Sequence[Relations]) -> list[list[int]]:
@@ -78,10 +81,7 @@ def groups(of: Sequence[Relations]) -> list[list[int]]:
     Args:
         of: the relations of each place.
     """
-    found: dict[int, list[int]] = {}
-    for place, first in enumerate(together([one.ties | one.locks for one in of])):
-        found.setdefault(first, []).append(place)
-    return list(found.values())
+    return together([one.ties | one.locks for one in of])
 
 
 def sites_to_reset(task: Task, sites: Mapping[str, SiteConfig]) -> tuple[list[str], list[str]]:

@@ -13,9 +13,10 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from pytest_browsereval.model.messages import now
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.model.trials import TrialKey
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run_files import parse_written, read_written
-from pytest_browsereval.runs.foreign import REWRITTEN, Lost
+from pytest_browsereval.runs.rewritten import REWRITTEN, Lost
 from pytest_browsereval.runs.run import StoredRun
 
 SELECTED_FILE = "selected.jsonl"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextvars import Context
 from typing import Any
 
-from pytest_browsereval.browsers.base import Browser
+from pytest_browsereval.browsers.base import Browser, BrowserConfig
 from pytest_browsereval.browsers.playwright.manager import WindowManager
-from pytest_browsereval.errors import Fault, RunStopped, UsageError
+from pytest_browsereval.contracts import check_result, naming
+from pytest_browsereval.errors import BrowserEvalError, Fault, RunStopped, UsageError
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.browser_checks import close_browser, start_browser
 from pytest_browsereval.run.cassettes import Cassettes
 from pytest_browsereval.run.manifest import manifest, place_of
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.preflight import prepare_browser
-from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import Flight
 from pytest_browsereval.sites import Sites
 
@@ -27,7 +27,6 @@ class Session:
         run: what is run.
         entries: its trials among the session's items, in all processes; none if all its attempts are made by
             tests that are written by hand.
-        parts: which part of a run this is; None if it is a whole one.
     """
 
     sites: Sites
@@ -35,16 +34,9 @@ class Session:
     windows: WindowManager
     cassettes: Cassettes
 
-    def __init__(
-        self,
-        run: ActiveRun,
-        entries: Iterable[Entry] = (),
-        *,
-        parts: Parts | None = None,
-    ) -> None:
+    def __init__(self, run: ActiveRun, entries: Iterable[Entry] = ()) -> None:
         self.run = run
         self.entries = tuple(entries)
-        self._parts = parts
         self.manifest: dict[str, Any] = {}
         """What the run is made of, once the browser is up."""
         self.stopped: str | None = None
@@ -92,14 +84,11 @@ class Session:
                 await self._start_browser()
             if not self._has_begun and self.entries:
                 self.run.held.enter_context(self.run.store.locks.hold())
-                begun = {**self.manifest, "selected": len(self.entries), **self._place()}
+                place = place_of(self.run.config.base_dir, self.run.store.root)
+                parts = {"shards": self.run.parts.as_json()} if self.run.parts else {}
+                begun = {**self.manifest, "selected": len(self.entries), **place, **parts}
                 self.run.trials.begin(self, begun)
             self._has_begun = self.has_started = True
-
-    def _place(self) -> dict[str, Any]:
-        """Return what the manifest says of the run's place: its config's folder, and which part it is."""
-        parts = {} if self._parts is None else {"shards": self._parts.as_json()}
-        return {**place_of(self.run.config.base_dir, self.run.store.root), **parts}
 
     async def _start_browser(self) -> None:
         run, config, root = self.run, self.run.config, self.run.store.root
@@ -137,6 +126,36 @@ class Session:
         self._starting = asyncio.Lock()
         self._browser, self._has_begun = None, False
         return self.run.store.take_flight()
+
+
+async def start_browser(block: BrowserConfig) -> Browser:
+    """Build a browser and start it.
+
+    Raises:
+        Fault: it cannot be started.
+        PluginError: it raises or returns what it must not.
+    """
+    with naming(block, "build"):
+        built = block.build()
+    browser = check_result(block, "build", built, Browser, "a Browser")
+
+    async def start() -> None:
+        with naming(block, f"{type(browser).__name__}.start"):
+            await browser.start()
+
+    # What a browser starts is no part of the attempt that happened to need it first.
+    await asyncio.create_task(start(), context=Context())
+    return browser
+
+
+async def close_browser(block: BrowserConfig, browser: Browser) -> str | None:
+    """Close a browser; return why it could not be closed, None if it was."""
+    try:
+        with naming(block, f"{type(browser).__name__}.close"):
+            await browser.close()
+    except BrowserEvalError as error:
+        return str(error)
+    return None
 
 
 def describe(run: ActiveRun, browser: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from string import ascii_lowercase
-from typing import Any, TypeVar
+from typing import Any
 
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.ids import safe_folder
@@ -27,6 +27,7 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import list_json_parts
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run.locks import RunLocks
 from pytest_browsereval.run_files import (
@@ -37,13 +38,11 @@ from pytest_browsereval.run_files import (
     write_whole,
 )
 from pytest_browsereval.runs.attempt import StoredAttempt, find_place
-from pytest_browsereval.runs.foreign import attempt_number
 from pytest_browsereval.runs.lines import ATTEMPTS, LineWriter, Noted
+from pytest_browsereval.runs.rewritten import attempt_number
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.summary_file import SUMMARY
 from pytest_browsereval.runs.texts import LONGEST, take_out
-
-T = TypeVar("T")
 
 COPY = "metadata.json"
 """In the folder of an attempt: a copy of its line, for people."""
@@ -94,23 +93,12 @@ def check_new(folder: Path) -> None:
         raise UsageError(f"{format_path(folder)}: {format_path(nearest)} is not a folder. Name another one.")
 
 
-@dataclass(frozen=True, slots=True)
-class TrialKey:
-    """Which trial: a task, an agent setup and a number from 1."""
+@dataclass(frozen=True)
+class AttemptRecord:
+    """What is on disk of a finished attempt."""
 
-    query_id: str
-    variant: str = "default"
-    trial: int = 1
-
-    @classmethod
-    def of(cls, data: TaskMetadata | StoredAttempt) -> TrialKey:
-        """Return the key of an attempt's trial."""
-        return cls(data.query_id, data.variant, data.trial)
-
-    @property
-    def cassette(self) -> Path:
-        """The name of the trial's cassette."""
-        return Path(safe_folder(self.variant), f"{safe_folder(self.query_id)}-{self.trial}")
+    metadata: TaskMetadata
+    folder: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,11 +205,11 @@ class RunStore:
         tries = self.list_tries(key)
         return tries[-1].verdict if tries else None
 
-    def last_result(self, key: TrialKey) -> tuple[TaskMetadata, Path] | None:
-        """Return the last finished attempt of a trial with its folder; None before there is one."""
+    def last_result(self, key: TrialKey) -> AttemptRecord | None:
+        """Return the last finished attempt of a trial; None before there is one."""
         if not (tries := self.list_tries(key)):
             return None
-        return tries[-1].metadata, self.trial_folder(key) / f"attempt-{tries[-1].attempt}"
+        return AttemptRecord(tries[-1].metadata, self.trial_folder(key) / f"attempt-{tries[-1].attempt}")
 
     def save_record(self, metadata: TaskMetadata, redact: Callable[[str], str] = str) -> TaskMetadata:
         """Write the record of an attempt and return it without secrets, for all that is shown of it.

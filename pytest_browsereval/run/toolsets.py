@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.run.browser_checks import check_switches
 from pytest_browsereval.sites import names_in
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.guidance import veto_note, vetoes
@@ -90,6 +89,33 @@ class Toolsets:
             sites: the names of the config's sites.
         """
         return ({*task.sites} | names_in(task.model_dump_json())) & {*sites} if self.sites_of else set()
+
+
+def check_switches(
+    config: EvalConfig, variant: str, kits: Iterable[Toolkit], vetoes: Mapping[str, str]
+) -> None:
+    """Refuse to switch tools on that need a page where windows have none.
+
+    Args:
+        config: its switches count, and before them those of the variant.
+        variant: its name.
+        kits: the toolkits of the run.
+        vetoes: tools of the variant that are on and cannot work.
+
+    Raises:
+        ConfigError: somebody does.
+    """
+    names = {kit.key: kit.names for kit in kits}
+    own = config.variants[variant].tools or {}
+    for name, is_on in {**config.tools, **own}.items() if not config.browser.has_page else ():
+        lacking = [tool for tool in names.get(name, (name,)) if tool in vetoes]
+        if is_on and lacking:
+            place = ("variants", variant, "tools") if name in own else ("tools",)
+            raise config.wrong(
+                (*place, name),
+                f"{name} is on, and {', '.join(lacking)} cannot work: {vetoes[lacking[0]]}. "
+                f"Leave {name} out, or use a browser of type playwright or cdp.",
+            )
 
 
 def switches_of(config: EvalConfig, variant: str) -> dict[str, bool]:

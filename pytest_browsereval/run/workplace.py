@@ -1,8 +1,8 @@
-"""Builds the context of an agent: its window's recorder, its tools."""
+"""Builds the context of an agent: its window's recorder, its tools, who is asked before it calls them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext
@@ -11,7 +11,9 @@ from pytest_browsereval.capture.context import CaptureContext, CaptureContextCon
 from pytest_browsereval.capture.sizes import MAX_MESSAGE_BYTES
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.model.messages import Message
-from pytest_browsereval.tools.base import Tool, ToolContext
+from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.run.behaviour import CallGuard
+from pytest_browsereval.tools.base import ToolContext
 from pytest_browsereval.tools.runner import runner_for
 from pytest_browsereval.tools.toolbox import Toolbox
 
@@ -50,35 +52,54 @@ def open_capture(
 
 
 def agent_context(
-    config: EvalConfig,
+    run: ActiveRun,
     agent: AgentConfig,
+    variant: str,
     known: ToolContext,
+    sites: Collection[str],
     *,
-    tools: Sequence[Tool],
     capture: CaptureContext,
     output_dir: Path,
 ) -> AgentContext:
     """Return the context that an agent is built with, in the window that the capture records.
 
     Args:
-        config: its limits are used.
+        run: its tools are offered, and its limits hold.
         agent: the agent's own block.
+        variant: its name.
         known: what it and its tools may know of the attempt.
-        tools: those that are switched on.
+        sites: which the row uses: some tools are for those only.
         capture: records the attempt.
         output_dir: the run's folder.
     """
-    window, limits = capture.window, config.limits
-    toolbox = Toolbox(tools, runner_for(window), capture, context=known, max_steps=limits.max_steps)
+    window, limits = capture.window, run.config.limits
+    tools = run.toolsets.tools_for(variant, sites)
     return AgentContext(
         config=agent,
         task=known.task,
         window=window,
-        tools=toolbox,
+        tools=Toolbox(tools, runner_for(window), capture, context=known, max_steps=limits.max_steps),
         capture=capture,
         output_dir=output_dir,
         task_output_dir=known.folder,
         base_dir=known.base_dir,
         timeout_s=limits.timeout_ms / 1000,
+        kits=run.toolsets.kits_for(sites),
         variables=known.variables,
     )
+
+
+def guard_calls(
+    run: ActiveRun, known: ToolContext, capture: CaptureContext, node_id: str
+) -> CallGuard | None:
+    """Return what asks plug-ins and guards before each call of an attempt; None if there are none.
+
+    Args:
+        run: whose plug-ins and guards are asked.
+        known: what tools may know of the attempt.
+        capture: records it.
+        node_id: of its item.
+    """
+    if (ask := run.behaviour.tool_call) is None:
+        return None
+    return CallGuard(ask, node_id, known.task, capture.window, capture, run.config.guards, known.site_urls)

@@ -18,6 +18,7 @@ from pytest_browsereval.model.grades import GraderResult, Verdict, differ
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import TASK_FILE, Task
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.runs.folder import find_pictures, number_of, read_messages, read_stored
 from pytest_browsereval.runs.turns import Entry, StoredStep, TurnReader, list_steps
@@ -111,6 +112,11 @@ class StoredAttempt:
     """Where the record is."""
 
     # -- what it is
+
+    @property
+    def key(self) -> TrialKey:
+        """Which trial it is an attempt at."""
+        return TrialKey(self.query_id, self.variant, self.trial)
 
     @property
     def id(self) -> str:

@@ -27,7 +27,7 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run_files import open_written, parse_written, sync
 from pytest_browsereval.runs.attempt import Line, StoredAttempt, find_place, find_trial, make_attempt
-from pytest_browsereval.runs.foreign import Lost, attempt_number
+from pytest_browsereval.runs.rewritten import Lost, attempt_number
 from pytest_browsereval.runs.texts import START, put_back
 
 if TYPE_CHECKING:

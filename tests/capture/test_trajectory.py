@@ -12,7 +12,8 @@ from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.results import ExecutorRecord, TaskMetadata
 from pytest_browsereval.model.tasks import TASK_FILE, RowMetadata, Task
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.model.trials import TrialKey
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run_files import write_whole
 
 METADATA = TaskMetadata(

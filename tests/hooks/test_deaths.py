@@ -120,15 +120,11 @@ def test_a_trial_that_was_alone_in_a_process_that_died_has_used_a_try(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dist", ["load", "worksteal", "loadscope"])
+@pytest.mark.parametrize("dist", ["load", "loadscope"])
 def test_of_several_trials_each_runs_alone_once(dying: Evals, dist: str) -> None:
     """If none of them dies again, the death stands in the summary, and the gate's error rate has it."""
-    dist_args = ("-n1", f"--dist={dist}")
-    lanes = 3 if dist == "load" else 2
-    names = ["once-company", "company1", "company2"][: lanes + (lanes == 2)]
-    if lanes == 2:
-        (dying.path / "x-company.begun").touch()
-    code, summary = run(dying, *names, lanes=lanes, args=dist_args)
+    names = ["once-company", "company1", "company2"]
+    code, summary = run(dying, *names, lanes=3, args=("-n1", f"--dist={dist}"))
     assert tell(summary) == dict.fromkeys(names, "passed")
     assert (code, summary["deaths"], summary["errored"]) == (1, 1, 0)
     assert summary["trials"] == len(names)

@@ -243,7 +243,7 @@ def test_last_failed_rows_are_found_whatever_their_group(own_agent: Evals, gate:
     own_agent.write_rows(row("good"), row("never"))
     configure(own_agent, trials=2, **gate)
     result = own_agent.run("shop.eval.yaml", "-n2", "--dist=loadgroup", "-v")
-    result.stdout.fnmatch_lines(["*never?1?@all*"])
+    result.stdout.fnmatch_lines(["*shop.eval.yaml::never?1? *"])
     again = own_agent.run("shop.eval.yaml", "--lf", "--co", "-q")
     assert [line for line in again.outlines if "::" in line] == [
         f"shop.eval.yaml::never[{n}]" for n in (1, 2)

@@ -206,18 +206,7 @@ def test_only_the_row_that_kills_is_blamed(own_agent: Evals) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dist", ["loadfile", "worksteal"])
-def test_a_death_under_another_distribution(own_agent: Evals, dist: str) -> None:
-    """Under ``loadfile`` xdist itself has a dead worker's row run again; under ``worksteal`` we ask it to."""
-    own_agent.write_config(agent=OWN, lanes=2, retries=1)
-    own_agent.write_rows(row("dies-once"), row("slow1"), row("r2"))
-    result = own_agent.run("shop.eval.yaml", "-n2", f"--dist={dist}")
-    assert result.ret == 0
-    assert own_agent.summary()["passed"] == 3
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dist", ["loadgroup", "loadfile", "loadscope"])
+@pytest.mark.parametrize("dist", ["loadgroup", "loadfile", "worksteal"])
 def test_a_death_under_a_distribution_by_scopes_costs_the_row_that_did_it(
     own_agent: Evals, dist: str
 ) -> None:
@@ -232,7 +221,7 @@ def test_a_death_under_a_distribution_by_scopes_costs_the_row_that_did_it(
     expected = {name: "errored (harness)" if name == "dies-always" else "passed" for name in names}
     assert verdicts(own_agent.summary()) == expected
     cases = ET.parse(own_agent.path / "junit.xml").iter("testcase")  # noqa: S314 our own
-    assert sorted(str(case.get("name")).partition("@")[0] for case in cases) == sorted(names)
+    assert sorted(str(case.get("name")) for case in cases) == sorted(names)
 
 
 @pytest.mark.parametrize("dist", ["loadgroup", pytest.param("loadfile", marks=pytest.mark.slow)])
@@ -270,16 +259,58 @@ def test_a_lost_item_is_never_green(own_agent: Evals) -> None:
     result.stdout.fnmatch_lines(["*incomplete: * of 2 items have no result*"])
 
 
+NOTES_PROCESS = """
+import asyncio, os, pathlib
+
+async def solve(context):
+    note = pathlib.Path(context.base_dir) / "row.pid"
+    with note.open("a") as file:
+        file.write(f"{os.getpid()} ")
+    for _ in range(600):
+        if len(note.read_text().split()) > 1:
+            return "right"
+        await asyncio.sleep(0.1)
+    return "alone"
+"""
+
+
 @pytest.mark.slow
-def test_the_users_own_distribution_is_kept(own_agent: Evals) -> None:
-    """``--dist loadgroup`` stays the user's: every row runs once, two lanes at most, said in the header."""
-    own_agent.write_rows(*(row(f"r{n}") for n in range(8)))
-    result = own_agent.run("shop.eval.yaml", "-n2", "--dist=loadgroup")
-    result.assert_outcomes(passed=8)
-    assert own_agent.summary()["passed"] == 8
-    own_agent.run("--eval-config=shop.eval.yaml", "-n2", "--dist=loadgroup").stdout.fnmatch_lines(
-        ["*--dist loadgroup: at most 2 lanes*"]
+def test_what_is_of_one_scope_is_run_by_one_worker(evals: Evals) -> None:
+    """``--dist`` by file or class holds for ordinary tests and for rows.
+
+    A worker takes of its scope as many rows as it has lanes: each of these waits for another one.
+    """
+    evals.pytester.makepyfile(
+        test_first="""
+        import os, pytest
+
+        def write(name):
+            with open(f"{name}.pid", "a") as file:
+                file.write(f"{os.getpid()} ")
+
+        class TestIt:
+            def test_a(self):
+                write("class")
+
+            @pytest.mark.parametrize("n", ["a@1", "b@1"])
+            def test_b(self, n):
+                write("class")
+
+        @pytest.mark.parametrize("n", range(6))
+        def test_file(n):
+            write("file")
+        """
     )
+    (evals.path / "my_agent.py").write_text(NOTES_PROCESS)
+    evals.write_rows(*(row(f"r{n}") for n in range(6)))
+    for dist, alone in (("loadfile", ["class", "file", "row"]), ("loadscope", ["class", "row"])):
+        evals.write_config(agent=OWN, lanes=3)
+        result = evals.run("shop.eval.yaml", "test_first.py", "-n2", f"--dist={dist}")
+        result.assert_outcomes(passed=15)
+        for name in alone:
+            assert len(set((evals.path / f"{name}.pid").read_text().split())) == 1, (dist, name)
+        for path in evals.path.glob("*.pid"):
+            path.unlink()
 
 
 @pytest.mark.slow

@@ -27,13 +27,14 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import AssistantMessage, ErrorMessage, Message
 from pytest_browsereval.model.results import AgentResult, TaskMetadata
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.attempt import attempt, record_fault
 from pytest_browsereval.run.behaviour import Behaviour
 from pytest_browsereval.run.new_trials import NewTrials, is_retried
 from pytest_browsereval.run.plan import Trial
 from pytest_browsereval.run.session import Session
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.runs.folder import read_messages
 from pytest_browsereval.runs.run import StoredRun

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.errors import CalledOff
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.control import CONTROL, Control, ControlState
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run.store import RunStore
 
 A, B = TrialKey("a"), TrialKey("b", "kimi", 2)
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.selection import AT_ONCE, SELECTED_FILE, note_selected, read_selected
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run.store import RunStore
 
 A, B, C = TrialKey("a"), TrialKey("b", "kimi", 2), TrialKey("c\u2028\n")
 

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey, new_run_id
+from pytest_browsereval.model.trials import TrialKey
+from pytest_browsereval.run.store import AttemptFolder, RunStore, new_run_id
 from tests.recorded import attempt, spoil_line
 
 pytestmark = pytest.mark.quick

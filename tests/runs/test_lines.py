@@ -12,7 +12,8 @@ import pytest
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.model.trials import TrialKey
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.lines import Noted
 from pytest_browsereval.runs.run import StoredRun
 from tests.recorded import FAILED, PASSED, attempt, read_history, remove_lines

@@ -27,8 +27,9 @@ from pytest_browsereval.model.messages import (
     ToolCallMessage,
     ToolResultMessage,
 )
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.turns import TurnReader, find_model
 from tests.exported import HAND, LEAD, SECRET_ANSWER, Figures, mixed_run, read_figures
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, spoil_line

@@ -9,7 +9,8 @@ import pytest
 
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.model.grades import GraderResult, Verdict
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.model.trials import TrialKey
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.run import StoredRun
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, spoil_line, summary
 

@@ -364,7 +364,7 @@ def compare(
     }
     whole = Comparison(pairs, first.rate, second.rate, margin, confidence)
     judges = list_judge_changes(a.summary, b.summary)
-    found = (*differences(a.read_manifest(), b.read_manifest()), *judges)
+    found = (*differences(a.read_manifest(), b.read_manifest()).values(), *judges)
     notes += _uneven(whole.compared)
     return RunComparison(a, b, whole, parts, found, tuple(notes), (first.trials, second.trials))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_browsereval.commands.runs import fetch_one, find_run
+from pytest_browsereval.commands.runs import find_run
 from pytest_browsereval.door import Door
 
 
@@ -38,7 +38,7 @@ def find_baseline(
         if given == LATEST:
             return Runs(run.parent, (run.parent,)).find(given, Path(), before=run)
         if "://" in given:
-            return fetch_one(door, given, before=run.name, with_files=with_files)
+            return door.fetch_one(given, run.name, with_files=with_files)
         if given.startswith(LATEST_ON):
             return Path(door.choose_run(given, str(run.parent), run.name))
     return find_run(door, given, config, with_files=with_files)

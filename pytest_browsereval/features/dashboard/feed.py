@@ -17,7 +17,7 @@ from pytest_browsereval.report.viewer.attempts import ShownAttempt, iter_attempt
 from pytest_browsereval.report.viewer.rows import Table, about_run
 from pytest_browsereval.report.viewer.standing import quarantine_of, repeats_of, resumes_of
 from pytest_browsereval.run.control import Control
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.attempt import find_place
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.summary import RunSummary
@@ -77,7 +77,7 @@ class Feed:
             key = find_place(data).partition("/")[2]
             if self._revisions.get(key) != data.revision:
                 self._revisions[key] = data.revision
-                self._queue.made.add(TrialKey.of(data))
+                self._queue.made.add(data.key)
                 self._take(key)
         for flight in ended:
             if flight.key not in self._revisions:  # given up
@@ -93,7 +93,7 @@ class Feed:
             if data is not None:
                 self._revisions[attempt.key] = data.revision
                 if data.started_at >= (self._queue.began_at or "~"):
-                    self._queue.made.add(TrialKey.of(data))
+                    self._queue.made.add(data.key)
 
     def _take(self, key: str) -> None:
         self._table.drop_unfinished(key)

@@ -5,19 +5,21 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any
 
 import pytest
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.dashboard.feed import Watched
+from pytest_browsereval.features.dashboard.journal import Journal, Queued
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.hooks.share import count_lanes
 from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.journal import Journal, Places, Queued
 from pytest_browsereval.run.plan import Entry
 
 # Characters of a task in the journal; the page cuts it as well.
@@ -107,28 +109,25 @@ class LiveView:
         for active_run in dict.fromkeys(self._controller.rows.values()):
             if active_run not in self._journals:
                 journal = self._journals[active_run] = Journal(active_run.store, self._session.run_id)
-                self._keep(journal.begin, self._queue(active_run), self._places(active_run))
+                processes = self._count_processes()
+                lanes = count_lanes(active_run.config, max(processes, 1))
+                begin = partial(journal.begin, processes=processes, lanes=lanes)
+                self._keep(begin, self._queue(active_run))
 
     def _queue(self, active_run: ActiveRun) -> list[Queued]:
         """Return the trials of an eval in the order of the session."""
         rows = self._controller.rows
         own = (node_id for node_id in self._controller.expected if rows.get(node_id) is active_run)
-        names = {node_id: node_id.partition("::")[2].partition("@")[0] for node_id in own}
+        names = {node_id: node_id.partition("::")[2] for node_id in own}
         only = {name.partition("[")[0] for name in names.values()}
         entries = {entry.name: entry for entry in active_run.plan.entries(only=only)}
         found = ((node_id, entries[name]) for node_id, name in names.items() if name in entries)
         return [Queued(node_id, entry.key, _task(active_run, entry)) for node_id, entry in found]
 
-    def _places(self, active_run: ActiveRun) -> Places:
-        option = self._session.config.option
-        specs: list[str] = getattr(option, "tx", None) or []
+    def _count_processes(self) -> int:
+        specs: list[str] = getattr(self._session.config.option, "tx", None) or []
         counts = [spec.partition("*")[0] if "*" in spec else "1" for spec in specs]
-        processes = sum(int(count) for count in counts if count.isdecimal())
-        config = active_run.config
-        lanes = config.lanes if config.num_workers is None else -(-config.num_workers // max(processes, 1))
-        if processes and option.dist not in ("load", "no"):
-            lanes = min(lanes, 2)
-        return Places(processes=processes, lanes=lanes)
+        return sum(int(count) for count in counts if count.isdecimal())
 
     # -- the course
 

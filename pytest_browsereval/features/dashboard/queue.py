@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_browsereval.features.dashboard.tail import Tail
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.control import ControlState
-from pytest_browsereval.run.journal import JOURNAL
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run.lookup import JOURNAL
+from pytest_browsereval.run.store import RunStore
 
 # Waiting trials that a page gets; the rest is counted.
 NEXT = 100

@@ -34,9 +34,9 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import ModelNeed, ask_needs
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.browser_checks import start_browser
 from pytest_browsereval.run.manifest import file_hash
 from pytest_browsereval.run.new_trials import NewTrials
+from pytest_browsereval.run.session import start_browser
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.sites import Sites, check
 

@@ -11,10 +11,10 @@ from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.report.markdown import join_sections, list_sections
 from pytest_browsereval.report.report import Report, Row, Table
 from pytest_browsereval.report.table import draw_repeats, name_trials, totals
-from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.summary import RunSummary
 

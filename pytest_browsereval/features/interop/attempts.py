@@ -17,12 +17,12 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.interop.files import picture_suffix, wrong
 from pytest_browsereval.features.new_run import make_run
 from pytest_browsereval.model.messages import SCHEMA_VERSION, ToolCallMessage, now
-from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.model.results import TaskMetadata, make_metadata
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.redaction.config import redact_config
-from pytest_browsereval.run.foreign import Imported
-from pytest_browsereval.run.record import make_metadata
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run.imports import Imported
+from pytest_browsereval.run.store import RunStore
 
 
 def write_run(

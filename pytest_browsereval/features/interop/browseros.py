@@ -15,7 +15,7 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.results import EvalWarning, TaskError
 from pytest_browsereval.model.tasks import RowMetadata, Task
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.run.foreign import Imported
+from pytest_browsereval.run.imports import Imported
 
 KIND = "browseros"
 METADATA = "metadata.json"

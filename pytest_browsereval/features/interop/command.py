@@ -14,7 +14,7 @@ from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.redaction.known import redact_known
 
 if TYPE_CHECKING:
-    from pytest_browsereval.run.foreign import Imported
+    from pytest_browsereval.run.imports import Imported
 
 MOST_NOTES = 100
 
@@ -25,7 +25,7 @@ def import_run(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.interop.attempts import with_rows, write_run
     from pytest_browsereval.features.interop.readers import read_run
     from pytest_browsereval.model.grades import Verdict
-    from pytest_browsereval.run.foreign import NOT_GRADED
+    from pytest_browsereval.run.imports import NOT_GRADED
     from pytest_browsereval.runs.run import StoredRun
 
     source, target = Path(arguments.folder), Path(arguments.output)

@@ -12,7 +12,7 @@ from pytest_browsereval.door import Door
 from pytest_browsereval.errors import PluginError, UsageError, describe_error, nearest
 from pytest_browsereval.features.interop.files import check_tree
 from pytest_browsereval.redaction.known import redact_known
-from pytest_browsereval.run.foreign import Imported, ImportFormat
+from pytest_browsereval.run.imports import Imported, ImportFormat
 
 HOOK = "pytest_browsereval_run_formats"
 

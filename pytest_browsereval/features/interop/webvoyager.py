@@ -15,7 +15,7 @@ from pytest_browsereval.model import messages as ours
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.results import EvalWarning
 from pytest_browsereval.model.tasks import RowMetadata, Task
-from pytest_browsereval.run.foreign import Imported
+from pytest_browsereval.run.imports import Imported
 
 KIND = "webvoyager"
 MESSAGES = "interact_messages.json"

@@ -18,6 +18,7 @@ from pytest_browsereval.features.merge.parts import count_trials, describe_share
 from pytest_browsereval.features.new_run import make_run
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.messages import now
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.budget import LEDGER
 from pytest_browsereval.run.locks import RunLocks
 from pytest_browsereval.run.manifest import MACHINE, RESUMES_FILE
@@ -29,12 +30,12 @@ from pytest_browsereval.run.selection import (
     read_selected,
 )
 from pytest_browsereval.run.shards import Parts
-from pytest_browsereval.run.store import RunStore, TrialKey, check_new
+from pytest_browsereval.run.store import RunStore, check_new
 from pytest_browsereval.run_files import load_written
 from pytest_browsereval.runs.attempt import find_trial
 from pytest_browsereval.runs.deaths import DEATHS
-from pytest_browsereval.runs.foreign import describe_foreign_records
 from pytest_browsereval.runs.lines import ATTEMPTS, list_kept
+from pytest_browsereval.runs.rewritten import describe_foreign_records
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.trial import StoredTrial
 
@@ -140,7 +141,7 @@ def _check_alike(stored: Sequence[StoredRun]) -> Iterator[str]:
     first, *others = stored
     manifest = first.read_manifest()
     for other in others:
-        drift = differences(manifest, other.read_manifest(), besides=MACHINE)
+        drift = list(differences(manifest, other.read_manifest(), besides=MACHINE).values())
         if drift:
             shown = "".join(f"\n  {line}" for line in drift[: 4 * MOST_LISTED])
             raise UsageError(
@@ -150,7 +151,8 @@ def _check_alike(stored: Sequence[StoredRun]) -> Iterator[str]:
             )
         here, there = ({key: one.get(key) for key in MACHINE} for one in (manifest, other.read_manifest()))
         yield from (
-            f"{first.folder.name} -> {other.folder.name}: {line}" for line in differences(here, there)
+            f"{first.folder.name} -> {other.folder.name}: {line}"
+            for line in differences(here, there).values()
         )
 
 
@@ -164,7 +166,7 @@ def _owners(stored: Sequence[StoredRun]) -> dict[TrialKey, tuple[StoredRun, Stor
     clashing: list[str] = []
     for run in stored:
         for trial in run.trials:
-            key = TrialKey.of(trial.last)
+            key = trial.last.key
             owner, own = owners.setdefault(key, (run, trial))
             if own.last.line.hash != trial.last.line.hash:
                 clashing.append(f"{key.query_id} ({owner.folder.name}, {run.folder.name})")

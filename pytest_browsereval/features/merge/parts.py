@@ -11,7 +11,6 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.run.selection import count_wanted
 from pytest_browsereval.run.shards import Parts, Shard
-from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.runs.run import StoredRun
 
 
@@ -93,9 +92,7 @@ def count_trials(stored: Sequence[StoredRun], trials: int, parts: Parts | None) 
     if any(count is None for count in counts):
         return None, skipped
     selected = sum(max(_own(run) or 0 for run in group) for group in groups.values())
-    found = sum(
-        len({TrialKey.of(one.last) for run in group for one in run.trials}) for group in groups.values()
-    )
+    found = sum(len({one.last.key for run in group for one in run.trials}) for group in groups.values())
     missing = parts.count_least(stored[0].read_manifest()) if parts else 0
     return selected - (found - trials) + missing, skipped
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.runs.attempt import StoredAttempt
 
 
@@ -82,7 +82,7 @@ def _sums(earlier: Iterable[StoredAttempt]) -> tuple[dict[tuple[str, str], Used]
     of_variant: defaultdict[str, Used] = defaultdict(Used)
     seen: set[TrialKey] = set()
     for data in earlier:
-        key = TrialKey.of(data)
+        key = data.key
         used = Used(
             # A further attempt is not a further trial: its cost counts, but the mean is by trial.
             trials=key not in seen,

@@ -11,7 +11,7 @@ from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.tasks import SITUATION, Task
 from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run.plan import Entry, Trial
-from pytest_browsereval.run.row_graders import check_that_all_is_read, read_graders
+from pytest_browsereval.run.row_checks import check_that_all_is_read, read_graders
 from pytest_browsereval.runs.folder import StoredTask, read_stored
 
 HOW = "grade by the rows that the run has stored (--eval-regrade-rows=stored), or leave it out"

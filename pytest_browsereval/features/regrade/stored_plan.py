@@ -23,14 +23,13 @@ from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.model.derived import own_revision
 from pytest_browsereval.model.tasks import TASK_FILE, Task
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.needs import Offers
 from pytest_browsereval.redaction.marks import MARK
 from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry, Plan, Trial, mark_names
-from pytest_browsereval.run.row_checks import check_needs
-from pytest_browsereval.run.row_graders import add_advisory, read_graders
-from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.run.row_checks import add_advisory, check_needs, read_graders
 from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.folder import StoredTask, check_log, read_stored
@@ -82,10 +81,8 @@ class StoredPlan(Plan):
 
     # -- collection
 
-    def may_relate(self, count: int) -> bool:
-        """Attempts that are made already wait for no other."""
-        del count
-        return False
+    relates = False
+    """Attempts that are made already wait for no other."""
 
     @cached_property
     def stored(self) -> tuple[StoredEntry, ...]:
@@ -104,7 +101,7 @@ class StoredPlan(Plan):
         last = [trial.last for trial in StoredRun(self._store.root).trials]
         names, rows = _names(last), self._rows()
         for metadata in last:
-            key, folder = TrialKey.of(metadata), self._store.root / metadata.place
+            key, folder = metadata.key, self._store.root / metadata.place
             dataset, ref = rows.get(key.query_id, (self.config.dataset[0], None))
             place = ref or RowRef(key.query_id, folder / "metadata.json", 0, 0)
             yield StoredEntry(names[key], place, dataset, key.variant, key.trial, folder, metadata)
@@ -140,13 +137,13 @@ class StoredPlan(Plan):
                 yield entry
 
     def find(self, name: str) -> StoredEntry:
-        """Return the trial of an item's name, which may end in xdist's ``@group``.
+        """Return the trial of an item's name.
 
         Raises:
             KeyError: there is none.
             UsageError: a file of the run is damaged.
         """
-        return self._by_name[name.partition("@")[0]]
+        return self._by_name[name]
 
     def marks(self, entry: Entry) -> tuple[str, ...]:
         """Return the names of the markers of a stored trial."""
@@ -359,10 +356,10 @@ def _names(trials: Iterable[StoredAttempt]) -> dict[TrialKey, str]:
     names: dict[TrialKey, str] = {}
     taken: set[str] = set()
     for data in trials:
-        own, plain = data.node_id.partition("::")[2].partition("@")[0], safe_id(data.query_id)
+        own, plain = data.node_id.partition("::")[2], safe_id(data.query_id)
         name = own if re.fullmatch(re.escape(plain) + r"(\[[\w.-]+\])?", own, re.ASCII) else plain
         if name in taken:
             name = f"{plain}[{data.variant}-{data.trial}]"
-        names[TrialKey.of(data)] = name
+        names[data.key] = name
         taken.add(name)
     return names

@@ -29,10 +29,9 @@ from pytest_browsereval.run.grading import Grading, decide, grade_all, total_cos
 from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.run.plan import Entry, Trial
 from pytest_browsereval.run.preflight import check_trials, preflight_member
-from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.selection import count_wanted, note_regraded
 from pytest_browsereval.run.session import Session
-from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.run.store import AttemptRecord
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.folder import StoredTask, read_stored
 
@@ -196,7 +195,7 @@ class RegradedTrials(Trials):
         before = {entry.key: entry for entry in self.plan.stored}
         found = []
         for data in trials:
-            entry = before.get(TrialKey.of(data))
+            entry = before.get(data.key)
             if entry is not None and data.regraded_at != entry.metadata.regraded_at:
                 found.append((entry.name, entry.metadata.verdict, data.verdict))
         return found

@@ -10,6 +10,7 @@ from pytest_browsereval.features.replay.cassettes import ModelCalls, make_casset
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.llm.client import Send, set_interceptor
 from pytest_browsereval.llm.wire import Body
+from pytest_browsereval.run.cassettes import name_cassette
 
 
 class ReplayHooks:
@@ -31,7 +32,8 @@ class ReplayHooks:
         if self._mode is not ModelCalls.AUTO:
             return self._mode is ModelCalls.REPLAY
         runs = [(run, make_cassettes(run, self._mode)) for run in self._session.runs.values()]
-        return all(files.replays(entry.key.cassette) for run, files in runs for entry in run.plan.entries())
+        entries = ((files, entry) for run, files in runs for entry in run.plan.entries())
+        return all(files.replays(name_cassette(entry.key)) for files, entry in entries)
 
     async def exchange(self, role: str, request: Body, send: Send) -> tuple[Body, int]:
         """Return the reply to a request, and how many retries it took.

@@ -11,17 +11,17 @@ from pytest_browsereval.errors import ConfigError, RunStopped, UsageError
 from pytest_browsereval.model.display import format_count, join_first
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import now
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.manifest import MACHINE, RESUMES_FILE
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.provenance import differences
-from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.relations import groups
 from pytest_browsereval.run.selection import read_selected
 from pytest_browsereval.run.session import Session, describe
 from pytest_browsereval.run.shards import Parts, Shard, read_shard
-from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.run.store import AttemptRecord
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.run import StoredRun
 
@@ -109,7 +109,7 @@ class ResumedTrials(NewTrials):
         super().check(every)
         entries = list(filter(self.run.choice.is_wanted, every))
         earlier = StoredRun(store.root)
-        stored = {TrialKey.of(trial.last): trial.last for trial in earlier.trials}
+        stored = {trial.last.key: trial.last for trial in earlier.trials}
         selected = {entry.key for entry in entries}
         self._others = len(stored.keys() - selected)
         if self._wanted is not None:
@@ -140,7 +140,7 @@ class ResumedTrials(NewTrials):
         """Return the trials that are run: those without a result, and those that rest on one of them."""
         entries = list(entries)
         are_there = [self.find_judged(entry) is not None for entry in entries]
-        if not self.plan.may_relate(len(entries)):
+        if not self.plan.relates:
             return [entry for entry, is_there in zip(entries, are_there, strict=True) if not is_there]
         found = groups([self.plan.relations(entry) for entry in entries])
         places = {place for group in found if not all(are_there[one] for one in group) for place in group}
@@ -154,7 +154,7 @@ class ResumedTrials(NewTrials):
         if not before:
             yield "its manifest.json is missing or damaged, so what the run was made of is unknown"
             return
-        yield from differences(before, here, besides=NO_MATTER)
+        yield from differences(before, here, besides=NO_MATTER).values()
 
     def _row_drift(self, entries: list[Entry], stored: dict[TrialKey, StoredAttempt]) -> Iterator[str]:
         edited = [
@@ -252,7 +252,7 @@ def _describe_machine(before: dict[str, Any], here: dict[str, Any]) -> Iterator[
     keys = [key for key in MACHINE if key != "browser"]  # which is not up yet
     if before:
         found = differences({key: before.get(key) for key in keys}, {key: here[key] for key in keys})
-        yield from (f"changed since the run began: {line}" for line in found)
+        yield from (f"changed since the run began: {line}" for line in found.values())
 
 
 def _refusal(folder: Path, drift: list[str]) -> str:

@@ -24,14 +24,11 @@ from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.names import runs_nothing
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.selection import note_selected, read_selected
-from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.stats.statistics import CONFIDENCE
-
-IN_ORDER = ("no", "load", "loadfile", "loadscope")
-"""Ways to distribute items by which each worker has its own in their order."""
 
 NONE_MADE = "no trial of the row was made"
 """Begins the reason why a trial is not made whose row was skipped in the first round; that saves nothing."""
@@ -53,7 +50,7 @@ class RoundOrder:
 
     def __init__(self, session: EvalSession) -> None:
         self._config = session.config
-        self._share = session.share
+        self._share = session.prefetch.share
         self._made: dict[tuple[ActiveRun, TrialKey], bool] = {}
 
     @pytest.hookimpl(tryfirst=True)
@@ -75,7 +72,7 @@ class RoundOrder:
             return
         if not runs_nothing(self._config):
             if hasattr(self._config, "workerinput"):  # the controller decides when all workers are through
-                if self._share.is_handed_out and not self._share.holds(item):
+                if not self._share.holds(item):
                     item.unmade = "stopped"
                     pytest.skip("stopped: the session ends, and the round before is not decided")
                 state.wait(item.entry, self._check_stop)
@@ -163,17 +160,11 @@ class RoundControl:
             )
 
     def _check_options(self, active_run: ActiveRun) -> None:
-        option, name = self._config.getoption, active_run.config.name
-        dist = option("dist", "no") if option("tx", None) else "no"
-        if dist not in IN_ORDER:
+        if self._config.getoption("eval_allow_reruns"):
             raise UsageError(
-                f"eval {name}: trials are made in rounds, and --dist {dist} keeps no order. Leave --dist out."
-            )
-        if option("eval_allow_reruns"):
-            raise UsageError(
-                f"eval {name}: --eval-allow-reruns runs failed rows again, which makes every pass rate look "
-                "better, and trials that are made until something is decided need true ones. Leave it out, "
-                "or write a number of trials (--eval-trials=3)."
+                f"eval {active_run.config.name}: --eval-allow-reruns runs failed rows again, which makes "
+                "every pass rate look better, and trials that are made until something is decided need true "
+                "ones. Leave it out, or write a number of trials (--eval-trials=3)."
             )
 
     # -- after each round
@@ -311,5 +302,5 @@ _CUT_OFF: Mapping[Unmade, str] = {
 
 
 def _trial_of(node_id: str) -> int:
-    found = _TRIAL.search(node_id.partition("::")[2].partition("@")[0])
+    found = _TRIAL.search(node_id.partition("::")[2])
     return int(found[1]) if found else 1

@@ -90,7 +90,7 @@ def _describe_runs(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.runs.flakes import find_flakes
     from pytest_browsereval.features.runs.report import describe_runs
     from pytest_browsereval.run.lookup import age
-    from pytest_browsereval.run.provenance import all_differences
+    from pytest_browsereval.run.provenance import TIME, differences
     from pytest_browsereval.runs.run import StoredRun
     from pytest_browsereval.runs.summary import list_judge_changes
 
@@ -101,14 +101,14 @@ def _describe_runs(arguments: argparse.Namespace) -> int:
         describe(StoredRun(folder, arguments.door))
         for folder in sorted(folders, key=lambda folder: age(folder.resolve()))
     ]
-    differences = []
+    changes = []
     for before, after in pairwise(found):
-        lines = list(all_differences(before.run.manifest, after.run.manifest))
+        lines = list(differences(before.run.manifest, after.run.manifest, left_out=TIME).values())
         if before.summary and after.summary:
             lines += list_judge_changes(before.summary, after.summary)
-        differences += [(f"{before.run.name} -> {after.run.name}", line) for line in lines]
+        changes += [(f"{before.run.name} -> {after.run.name}", line) for line in lines]
     flakes = find_flakes([one.run for one in found if one.summary])
-    write_reports(arguments, describe_runs(found, differences, flakes))
+    write_reports(arguments, describe_runs(found, changes, flakes))
     problems = [problem for one in found for problem in one.problems]
     for problem in problems:
         print(f"browsereval: {problem}", file=sys.stderr)

@@ -12,7 +12,7 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.runs.digest import RunDigest, RunFiles, State, digest_run
 from pytest_browsereval.model.display import format_count
-from pytest_browsereval.run.journal import JOURNAL
+from pytest_browsereval.run.lookup import JOURNAL
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.run import RUN_ID
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_browsereval.analysis.manifest import block_of
 from pytest_browsereval.run.manifest import MACHINE
-from pytest_browsereval.run.provenance import LEFT_OUT, differences_by_key
+from pytest_browsereval.run.provenance import LEFT_OUT, differences
 
 BESIDES = frozenset(
     {
@@ -82,7 +82,7 @@ def find_provenance(manifest: Mapping[str, Any], variant: str) -> dict[str, Any]
 def describe_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return what differs between the provenance of two runs, by what it is about: a line for each value."""
     found: dict[str, list[str]] = {}
-    for key, line in differences_by_key(before, after, besides=BESIDES).items():
+    for key, line in differences(before, after, besides=BESIDES).items():
         word = _find_word(key)
         found.setdefault(word, []).append(line.removeprefix("config.variants.").removeprefix(f"{word}: "))
     return found

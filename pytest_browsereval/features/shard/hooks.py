@@ -66,7 +66,7 @@ class Sharding:
             return
         yield
         for active_run, found in shards.items():
-            self._session.parts[active_run] = self._parts(active_run, found, items)
+            active_run.divide(self._parts(active_run, found, items))
         numbers = {item: by_hand.get(item) or self._shard_of(item, shards) for item in items}
         others = [item for item in items if numbers[item] != self._shard.number]
         if others:
@@ -113,7 +113,7 @@ class Sharding:
 def _row_groups(active_run: ActiveRun, items: Sequence[EvalItem]) -> list[list[str]]:
     """Return the ids of rows, together where they rest on each other, whatever their variants and trials."""
     first = {item.entry.ref.query_id: item for item in items}
-    if not active_run.plan.may_relate(len(items)):
+    if not active_run.plan.relates:
         return [[query_id] for query_id in first]
     ids = list(first)
     return [

@@ -12,7 +12,7 @@ from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run_files import open_written
-from pytest_browsereval.runs.foreign import attempt_number
+from pytest_browsereval.runs.rewritten import attempt_number
 from pytest_browsereval.runs.run import StoredRun
 
 # Bytes; the page says how many are left out.

@@ -11,8 +11,8 @@ from pytest_browsereval.model.derived import find_outcome
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.report.viewer.attempts import ShownAttempt
-from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.runs.keys import KEYS
 from pytest_browsereval.runs.summary import RunSummary
 
@@ -65,7 +65,7 @@ class Table:
             return [row]
         is_again = attempt.key in self._keys
         self._keys.add(attempt.key)
-        row, trial = self._row(attempt, data, chunk), TrialKey.of(data)
+        row, trial = self._row(attempt, data, chunk), data.key
         before = self._last.get(trial)
         if before is None or is_again:
             row[_PLACE["tries"]] = before[_PLACE["tries"]] if before else 1

@@ -16,7 +16,8 @@ from pytest_browsereval.model.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.model.trials import TrialKey
+from pytest_browsereval.run.store import RunStore
 from tests.features.interop.foreign import picture
 from tests.recorded import attempt
 

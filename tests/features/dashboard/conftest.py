@@ -15,12 +15,13 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.dashboard.feed import Watched
+from pytest_browsereval.features.dashboard.journal import Journal, Queued
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.control import Control, ControlState
-from pytest_browsereval.run.journal import Journal, Places, Queued
-from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
+from pytest_browsereval.run.store import AttemptFolder, RunStore
 from tests.features.dashboard.asking import Asker
 from tests.labelled import paint
 from tests.report.viewer.conftest import SETTLED, Reader
@@ -67,7 +68,7 @@ class Session:
 
     def begin(self, *ids: str, processes: int = 0, lanes: int = 2) -> None:
         queued = [Queued(name, TrialKey(name), f"Do {name}.") for name in ids]
-        self.journal.begin(queued, Places(processes=processes, lanes=lanes))
+        self.journal.begin(queued, processes=processes, lanes=lanes)
 
     def fly(self, query_id: str, worker: str = "main") -> Flying:
         store = self._workers.setdefault(worker, RunStore(self.store.root, worker=worker))

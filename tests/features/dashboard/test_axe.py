@@ -6,7 +6,7 @@ import pytest
 
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage
-from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.model.trials import TrialKey
 from tests.features.dashboard.conftest import Session, Watch, Watcher
 from tests.labelled import grade, graded
 from tests.recorded import FAILED

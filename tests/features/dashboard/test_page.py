@@ -13,6 +13,7 @@ import pytest
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.dashboard import server as dashboard
 from pytest_browsereval.features.dashboard.feed import Watched
+from pytest_browsereval.features.dashboard.journal import Queued
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.model.messages import (
     AssistantMessage,
@@ -22,9 +23,8 @@ from pytest_browsereval.model.messages import (
     UserMessage,
     now,
 )
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.control import ControlState
-from pytest_browsereval.run.journal import Places, Queued
-from pytest_browsereval.run.store import TrialKey
 from tests.features.dashboard.conftest import Session, Watch, Watcher
 from tests.labelled import grade, graded
 from tests.recorded import FAILED, PASSED
@@ -310,7 +310,8 @@ def test_hostile_text_is_text(server: DashboardServer, session: Session, watch: 
     """Of rows, tasks, messages, verdicts and reasons: before the page was opened, and after it."""
     session.journal.begin(
         [Queued(f"n{place}{HOSTILE}", TrialKey(f"{place}{HOSTILE}", HOSTILE), HOSTILE) for place in range(3)],
-        Places(processes=0, lanes=1),
+        processes=0,
+        lanes=1,
     )
     session.journal.over(f"n2{HOSTILE}", None, HOSTILE)
     first = session.fly(HOSTILE)

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.dashboard.server import DashboardServer
-from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.model.trials import TrialKey
 from tests.features.dashboard.asking import Asker
 from tests.features.dashboard.conftest import Session
 from tests.labelled import grade, graded

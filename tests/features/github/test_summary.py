@@ -10,7 +10,7 @@ import pytest
 from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.features.github.summary import JobPart, annotations_of, job_summary
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.runs.summary import RunSummary
 from tests.recorded import ERRORED, FAILED, attempt, summary
 

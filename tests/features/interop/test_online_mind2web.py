@@ -15,7 +15,8 @@ from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.interop.online_mind2web import folder_names
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage, ToolResultMessage
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.model.trials import TrialKey
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.folder import find_pictures
 from tests.features.interop.foreign import picture
 from tests.recorded import attempt

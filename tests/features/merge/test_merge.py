@@ -13,8 +13,9 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.labelling.labels import match, own_labels
 from pytest_browsereval.features.merge.merge import merge_runs
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.selection import note_selected, read_selected
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.run import StoredRun
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, spoil_line, write_grades, write_summary
 

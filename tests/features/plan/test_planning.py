@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.features.plan.planning import plan_run
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.runs.attempt import StoredAttempt
 from tests.recorded import attempt, stored
 

@@ -11,7 +11,7 @@ from pytest_browsereval.config import load_config
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.plan.planning import RunPlan, plan_run
 from pytest_browsereval.features.plan.report import EvalPlan, plan_lines
-from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.model.trials import TrialKey
 from tests.recorded import attempt, stored
 
 

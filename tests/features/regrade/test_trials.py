@@ -22,11 +22,12 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import UserMessage
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.lookup import run_folder
 from pytest_browsereval.run.session import Session
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.testing import ScriptedModel, says
 from tests.recorded import attempt, read_history
 from tests.support import until
@@ -155,14 +156,14 @@ def test_only_the_last_attempt_of_a_trial(shop: Eval) -> None:
     """Earlier attempts, which errored, are left alone; names are those of the run, and never two alike."""
     first = shop.add(verdict=ERRORED, error_source="site", grader_results={})
     second = shop.add(started_at="2025-01-01T00:01:00.000Z")
-    third = shop.add("b", node_id="shop.eval.yaml::b[x-2]@group", variant="x", trial=2, started_at="2025-02")
+    third = shop.add("b", node_id="shop.eval.yaml::b[x-2]", variant="x", trial=2, started_at="2025-02")
     shop.add("b", node_id="elsewhere.py::test_it[b]", started_at="2025-03")
     shop.add("b", node_id="shop.eval.yaml::b[\n", variant="y", started_at="2025-04")
     regrading = shop.regrading()
     entries = regrading.plan.stored
     assert [entry.name for entry in entries] == ["a", "b[x-2]", "b", "b[y-1]"]
     assert [entry.folder for entry in entries[:2]] == [second, third]
-    assert regrading.plan.find("b[x-2]@group").variant == "x"
+    assert regrading.plan.find("b[x-2]").variant == "x"
     assert [entry.ref.path.name for entry in entries[:2]] == ["rows.jsonl", "metadata.json"]
     assert [entry.name for entry in shop.regrading(limit=1).plan.entries()] == ["a"]
     before = on_disk(first)

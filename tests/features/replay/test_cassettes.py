@@ -19,10 +19,11 @@ from pytest_browsereval.features.replay.cassettes import FileCassettes, ModelCal
 from pytest_browsereval.features.replay.restoring import RestoringRedactor
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.model.trials import TrialKey
+from pytest_browsereval.run.cassettes import name_cassette
 
 KEY = TrialKey("mugs/Red", "fast", 2)
-NAME = KEY.cassette
+NAME = name_cassette(KEY)
 
 
 def made(folder: Path, mode: ModelCalls, **keys: Any) -> FileCassettes:
@@ -98,9 +99,8 @@ def test_a_row_and_its_capitals_have_files_of_their_own(tmp_path: Path) -> None:
     """Also where the disk does not tell capitals apart, and whatever an id holds."""
     cassettes = made(tmp_path, ModelCalls.RECORD)
     ids = ["a", "A", "../a", "a-1", "a/b"]
-    paths = {
-        str(cassettes.path(TrialKey(name, trial=trial).cassette)).lower() for name in ids for trial in (1, 11)
-    }
+    keys = [TrialKey(name, trial=trial) for name in ids for trial in (1, 11)]
+    paths = {str(cassettes.path(name_cassette(key))).lower() for key in keys}
     assert len(paths) == 10
     assert all(Path(path).resolve().parent == Path(path).parent for path in paths)
 
@@ -170,7 +170,7 @@ def test_what_is_missing_is_told_before_anything_runs(tmp_path: Path) -> None:
     cassettes = made(tmp_path, ModelCalls.REPLAY)
     cassettes.check([NAME])
     with pytest.raises(CassetteError) as caught:
-        cassettes.check([NAME, *(TrialKey(f"r{number}").cassette for number in range(7))])
+        cassettes.check([NAME, *(name_cassette(TrialKey(f"r{number}")) for number in range(7))])
     lines = str(caught.value).splitlines()
     assert len(lines) == 6
     assert "r0-1.jsonl: there is no such cassette. Record it again with `--eval-llm=record`" in lines[0]
@@ -185,7 +185,7 @@ def test_modes(tmp_path: Path) -> None:
     for mode in ModelCalls:
         cassettes = made(tmp_path, mode)
         for key in (KEY, other) if mode is not ModelCalls.REPLAY else (KEY,):
-            with cassettes.intercept_calls(key.cassette) as recorder:
+            with cassettes.intercept_calls(name_cassette(key)) as recorder:
                 kinds[mode.value, key.query_id] = type(recorder)
     assert kinds == {
         ("live", "mugs/Red"): type(None),

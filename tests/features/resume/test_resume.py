@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.testing.evals import BLANK
 from tests.hooks.small_evals import Evals, errored_row, row
 from tests.recorded import edit_lines, spoil_line
@@ -198,23 +197,6 @@ def test_a_run_that_goes_on_is_left_alone(shop: Evals) -> None:
     result.stderr.fnmatch_lines(["*a process still writes this run (main)*"])
     shop.run("shop.eval.yaml", "--eval-resume").assert_outcomes(passed=2, failed=1)
     assert list((only_run(shop) / "in-flight").iterdir()) == []
-
-
-def test_a_copy_of_a_run_that_is_still_written_is_not_resumed(shop: Evals) -> None:
-    """Its locks lie in the original; a copy of a run that has ended is one like any other."""
-    cut(shop)
-    run = only_run(shop)
-    with RunStore(run).locks.hold():
-        shutil.copytree(run, copy := run.with_name("copy"))
-        for option in ("resume", "regrade"):
-            refused = shop.run("shop.eval.yaml", f"--eval-{option}=copy")
-            assert refused.ret == pytest.ExitCode.USAGE_ERROR
-            refused.stderr.fnmatch_lines([f"*{copy} is a copy of {run}, which a process still writes*"])
-    assert calls(shop) == ["bad", "b"]
-    shop.run("shop.eval.yaml", "--eval-resume=copy").assert_outcomes(passed=2, failed=1)
-    shutil.copytree(copy, run.with_name("second"))
-    with RunStore(run).locks.hold():  # it is no longer the one that this is a copy of
-        shop.run("shop.eval.yaml", "--eval-resume=second").assert_outcomes(passed=2, failed=1)
 
 
 @pytest.mark.slow

@@ -400,12 +400,10 @@ def test_what_nothing_can_decide_is_refused(evals: Evals, keys: dict[str, Any], 
     [
         (("--eval-allow-reruns",), "--eval-allow-reruns runs failed rows again"),
         (("-p", "no:browsereval.rounds"), "trials: the feature that acts on this key is left out"),
-        pytest.param(("-n1", "--dist=loadgroup"), "keeps no order", marks=pytest.mark.slow),
-        pytest.param(("-n1", "--dist=worksteal"), "keeps no order", marks=pytest.mark.slow),
     ],
 )
 def test_options_that_contradict_rounds_are_refused(evals: Evals, args: tuple[str, ...], said: str) -> None:
-    """A rerun is no further trial, a worker has all rows of a round queued, and somebody has to decide."""
+    """A rerun is no further trial, and a feature has to decide."""
     _write(evals, 1)
     result = evals.run("shop.eval.yaml", *args)
     assert result.ret == pytest.ExitCode.USAGE_ERROR

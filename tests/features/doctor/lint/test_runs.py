@@ -14,7 +14,8 @@ from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.doctor.lint.base import Finding, Level
 from pytest_browsereval.features.doctor.lint.linting import lint
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.model.trials import TrialKey
+from pytest_browsereval.run.store import RunStore
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 from tests.support import PageServer
 

@@ -6,14 +6,13 @@ Written into the run folder for those who watch it; what attempts come to stands
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from pytest_browsereval.model.messages import now
-from pytest_browsereval.run.store import RunStore, TrialKey
-
-JOURNAL = "progress.jsonl"
-"""In the run folder: a line for each thing that has happened."""
+from pytest_browsereval.model.trials import TrialKey
+from pytest_browsereval.run.lookup import JOURNAL
+from pytest_browsereval.run.store import RunStore
 
 AT_ONCE = 200
 """Trials in a line: a reader has each line in memory."""
@@ -29,15 +28,6 @@ class Queued:
     """The task, cut."""
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """How many attempts run at once."""
-
-    processes: int
-    lanes: int
-    """In each process."""
-
-
 class Journal:
     """Writes the journal of a session; only one process may.
 
@@ -50,14 +40,19 @@ class Journal:
         self._store = store
         self._session = session
 
-    def begin(self, trials: Sequence[Queued], places: Places) -> None:
+    def begin(self, trials: Sequence[Queued], *, processes: int, lanes: int) -> None:
         """Tell which trials are to run, in their order.
+
+        Args:
+            trials: these.
+            processes: how many there are of xdist.
+            lanes: how many attempts run at once in each process.
 
         Raises:
             OSError: it cannot be written.
         """
         self._store.root.mkdir(parents=True, exist_ok=True)  # nothing may have begun yet
-        self._tell("begin", session=self._session, trials=len(trials), **asdict(places))
+        self._tell("begin", session=self._session, trials=len(trials), processes=processes, lanes=lanes)
         for place in range(0, len(trials), AT_ONCE):
             part = [(one.node_id, *astuple(one.key), one.query) for one in trials[place : place + AT_ONCE]]
             self._tell("queue", trials=part)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from pytest_browsereval.errors import ErrorSource, Fault, UsageError
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.run.store import Flight, TrialKey
+from pytest_browsereval.model.trials import TrialKey
+from pytest_browsereval.run.store import Flight
 from pytest_browsereval.runs.deaths import DEATHS, Death, read_deaths
 
 if TYPE_CHECKING:

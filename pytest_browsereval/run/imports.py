@@ -14,8 +14,8 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.results import EvalWarning, TaskError
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.run.store import TrialKey
 
 NOT_GRADED = "not graded yet: `pytest --eval-regrade=RUN` does it"
 
