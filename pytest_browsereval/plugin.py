@@ -25,7 +25,7 @@ from pytest_browsereval.hooks.names import (
 )
 
 if TYPE_CHECKING:
-    from pytest_browsereval.hooks.collection import EvalFile
+    from pytest_browsereval.hooks.items import EvalFile
 
 
 def _list_early(manager: pytest.PytestPluginManager) -> dict[str, ModuleType]:
@@ -194,7 +194,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile |
     if not is_found and not (file_path.suffix and file_path.resolve() in places):
         return None
     session = wake(parent.config)
-    from pytest_browsereval.hooks.collection import EvalFile
+    from pytest_browsereval.hooks.items import EvalFile
 
     return EvalFile.of(session, parent, file_path)
 

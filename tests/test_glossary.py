@@ -45,8 +45,8 @@ PLAIN = """
     form front further goal group guidance handwritten hidden home interop journal kind known labelling leave
     live lookup mapping multimodal my nested new observe online orchestrator order original overview own pace
     planning play point presence price protection provenance ready redaction redactor refusal
-    relation representation restore second select selection serve shop show single spelling stand standard
-    start suite surroundings tail target testing trust unobserved use verified visual volatile
+    relation representation restore rewritten second select selection serve shop show single spelling stand
+    standard start suite surroundings tail target testing trust unobserved use verified visual volatile
     supervise wait whole workplace
 """
 OURS = """

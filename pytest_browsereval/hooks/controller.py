@@ -79,6 +79,8 @@ class Controller:
         self.has_looped = False
         self.stopped_by_workers: list[str] = []
         """Why workers have stopped the run."""
+        self.unclosed_by_workers: list[str] = []
+        """What they could not close."""
 
     # -- what must finish
 
@@ -275,6 +277,11 @@ class Controller:
         """Return why the run was stopped, each reason once."""
         own = (one.stopped for one in self.session.prefetch.sessions.values() if one.stopped is not None)
         return list(dict.fromkeys([*own, *self.stopped_by_workers]))
+
+    def list_unclosed(self) -> list[str]:
+        """Return what could not be closed and why, each once."""
+        own = (problem for one in self.session.prefetch.sessions.values() for problem in one.unclosed)
+        return list(dict.fromkeys([*own, *self.unclosed_by_workers]))
 
     def keys_of(self, active_run: ActiveRun, node_ids: Iterable[str]) -> set[TrialKey]:
         """Return which trials of an eval items are of."""

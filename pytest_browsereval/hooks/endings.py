@@ -11,7 +11,6 @@ import pytest
 
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import Unmade
-from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import format_count, list_names, wrap_text
 from pytest_browsereval.run.lookup import LATEST
 
@@ -44,12 +43,16 @@ class Endings:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print it."""
-        controller = self._controller
+        """Print it, and before it what could not be closed; the exit code stays that of the verdicts."""
+        controller, out = self._controller, terminalreporter
+        if unclosed := controller.list_unclosed():
+            out.section("eval cleanup errors", yellow=True)
+            for problem in unclosed:
+                out.line(problem, yellow=True)
         lacking = controller.lacking() if controller.has_looped else []
         if not lacking and not controller.missing:
             return
-        out, width = terminalreporter, self._config.get_terminal_writer().fullwidth
+        width = self._config.get_terminal_writer().fullwidth
         out.section("eval not finished", red=True)
         for why in controller.stops():
             for line in wrap_text(why, width):
@@ -112,39 +115,3 @@ class Endings:
                 following = next(args, None)
                 if following is not None and following != given:
                     yield following
-
-
-KEY = "browsereval_unclosed"
-"""Under which a worker hands over what it could not close."""
-
-
-class Closing:
-    """Gathers it in every process and prints it once.
-
-    Args:
-        session: the eval session of this process.
-    """
-
-    def __init__(self, session: EvalSession) -> None:
-        self._session = session
-        self._problems: dict[str, None] = {}
-
-    def pytest_sessionfinish(self) -> None:
-        """Take over what closing has come to, which was tried before."""
-        own = [problem for one in self._session.prefetch.sessions.values() for problem in one.unclosed]
-        self._problems.update(dict.fromkeys(own))
-        if self._session.is_worker:
-            self._session.config.workeroutput[KEY] = own  # type: ignore[attr-defined]
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        """Take over what a worker could not close."""
-        self._problems.update(dict.fromkeys(getattr(node, "workeroutput", {}).get(KEY, ())))
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print it; the exit code stays that of the verdicts."""
-        if self._problems:
-            terminalreporter.section("eval cleanup errors", yellow=True)
-            for problem in self._problems:
-                terminalreporter.line(problem, yellow=True)

@@ -189,8 +189,8 @@ class Prefetch:
         pytest.skip(f"stopped: {self._why_stopped}")
 
     def _outcome(self, item: EvalItem) -> AttemptRecord:
-        if (lost := self._blocked.pop(item, None)) is not None:
-            return self._record_error(item, str(lost), lost.source)
+        if (blocking := self._blocked.pop(item, None)) is not None:
+            return self._record_error(item, str(blocking), blocking.source)
         for key in needs_of(item) if self._unmade else ():
             if (kind := self._unmade.get(key)) is not None:
                 raise kind("what it depends on was not run")
@@ -377,6 +377,9 @@ class Prefetch:
             await close_clients()
 
         lanes.close(CLOSE_GRACE_S, last)
+        if self.session.is_worker:
+            unclosed = [problem for one in self.sessions.values() for problem in one.unclosed]
+            self.session.config.workeroutput["browsereval_unclosed"] = unclosed  # type: ignore[attr-defined]
 
     pytest_unconfigure = pytest_sessionfinish  # what is still open after an internal error
 

@@ -155,9 +155,8 @@ class RowScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no type
         runs = dict.fromkeys(controller.rows.values())
         self._lanes = max((count_lanes(run.config, self.numnodes) for run in runs), default=1)
         dist = self.config.getvalue("dist")
-        scopes = {**SCOPES, "loadgroup": lambda name: self._named.get(name, name)}
-        if dist in scopes or controller.relations:
-            scope = scopes.get(dist, str)
+        if dist in (*SCOPES, "loadgroup") or controller.relations:
+            scope = self._find_group if dist == "loadgroup" else SCOPES.get(dist, str)
             ties = [set(controller.relations.get(name, ALONE).ties) for name in names]
             for name, own in zip(names, ties, strict=True):
                 own.add(f"scope {scope(name)}")
@@ -167,6 +166,9 @@ class RowScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no type
                 places[name]: {places[one] for one in ids} for name, ids in controller.needs.items()
             }
         self._put_back(range(len(names)))
+
+    def _find_group(self, node_id: str) -> str:
+        return self._named.get(node_id, node_id)
 
     def _put_back(self, places: Iterable[int]) -> None:
         """Have items wait until they are handed out."""

@@ -8,17 +8,16 @@ from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError, describe_error
 from pytest_browsereval.hooks.conflicts import OneTry
 from pytest_browsereval.hooks.controller import Controller, controller_key
-from pytest_browsereval.hooks.endings import Closing, Endings
+from pytest_browsereval.hooks.endings import Endings
 from pytest_browsereval.hooks.gating import WholeRuns
 from pytest_browsereval.hooks.items import Reports, SetupReports
 from pytest_browsereval.hooks.names import is_worker
 from pytest_browsereval.hooks.order import Groups, Order
-from pytest_browsereval.hooks.progress import Progress
 from pytest_browsereval.hooks.redaction import SafeReports
 from pytest_browsereval.hooks.representation import ReportWrapping
 from pytest_browsereval.hooks.selecting import Selecting
 from pytest_browsereval.hooks.session import EvalSession, eval_session_key
-from pytest_browsereval.hooks.terminal import Terminal
+from pytest_browsereval.hooks.terminal import Progress, Terminal
 from pytest_browsereval.hooks.termination import Termination, guard_session
 from pytest_browsereval.redaction.known import redact_known
 
@@ -66,7 +65,6 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(SetupReports(), "browsereval-setup-reports")
     manager.register(SafeReports(), "browsereval-redaction")
     manager.register(Order(), "browsereval-order")
-    manager.register(Closing(session), "browsereval-closing")
     manager.register(Selecting(session), "browsereval-selecting")
     manager.register(session.keeping, "browsereval-record-keeping")
     if session.is_worker:

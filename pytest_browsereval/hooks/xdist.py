@@ -59,7 +59,7 @@ class Distribution:
         if isinstance(message, int):
             node.notify_inproc("unscheduled", node=node, indices=[message])
         elif isinstance(message, list):
-            self._groups.update(message)
+            self._groups.update((node_id, group) for node_id, group in message)
         else:
             self._controller.records.told.put(message)
 
@@ -84,6 +84,7 @@ class Distribution:
         name = node.gateway.id
         output = getattr(node, "workeroutput", {})
         self.problem = self.problem or output.get("browsereval_problems")
+        self._controller.unclosed_by_workers += output.get("browsereval_unclosed", ())
         if "browsereval_stopped" in output:
             self._controller.stopped_by_workers.append(output["browsereval_stopped"])
         if self._links.pop(node, None) is not None and error and error != "keyboard-interrupt":
@@ -96,7 +97,8 @@ class Distribution:
 
     def _find_up(self, node: Any) -> str | None:
         """Return the item that a worker is at, as far as has been reported."""
-        sched = self._session.config.pluginmanager.get_plugin("dsession").sched
+        session: Any = self._session.config.pluginmanager.get_plugin("dsession")
+        sched = session.sched
         return sched.find_up(node) if isinstance(sched, RowScheduling) else None
 
     def _note_death(self, worker: str, up: str | None) -> None:

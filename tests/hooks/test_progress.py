@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.hooks import progress
+from pytest_browsereval.hooks import terminal
 from pytest_browsereval.testing import ScriptedModel, done
 from tests.hooks.small_evals import Evals, row
 
@@ -20,7 +20,7 @@ LINE = re.compile(
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Print the line after each row."""
-    monkeypatch.setattr(progress, "EVERY_S", 0.0)
+    monkeypatch.setattr(terminal, "EVERY_S", 0.0)
 
 
 @pytest.mark.parametrize("args", [(), ("-q",), ("-v",), ("-n1",), ("-q", "-n1")], ids=" ".join)
@@ -55,5 +55,5 @@ def test_what_is_not_known_is_not_called_nothing(evals: Evals, prices: dict[str,
 
 def test_times_are_shown_as_a_clock_shows_them() -> None:
     """Hours only where there are any."""
-    shown = [progress.clock(seconds) for seconds in (0.4, 65, 3599.6, 7322)]
+    shown = [terminal.clock(seconds) for seconds in (0.4, 65, 3599.6, 7322)]
     assert shown == ["0:00", "1:05", "1:00:00", "2:02:02"]

@@ -42,7 +42,7 @@ def test_looking_ahead_does_not_look_at_all_that_waits(pytester: pytest.Pytester
     items, steps = many(pytester, 1000), {}
     config: Any = SimpleNamespace()
     for count in (100, 1000):
-        share, own = Share(config, int), items[:count]
+        share, own = Share(config, lambda: None), items[:count]
         share.take(own)
 
         def look(own: list[pytest.Item] = own, share: Share = share) -> None:
@@ -57,7 +57,7 @@ def test_an_item_that_comes_up_again_has_the_same_behind_it(pytester: pytest.Pyt
     """Plug-ins that run items again, also earlier ones, find each item's place; an unknown one has none."""
     items = many(pytester, 6)
     config: Any = SimpleNamespace()
-    share = Share(config, int)
+    share = Share(config, lambda: None)
     share.take(items[:5])
     for place in (3, 3, 1, 4, 0):
         assert [*share.behind(items[place])] == items[place + 1 : 5]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.hooks import progress
+from pytest_browsereval.hooks import terminal
 from pytest_browsereval.testing.evals import EvalRun
 from tests.hooks.small_evals import Evals
 
@@ -84,7 +84,7 @@ class Reader:
 @pytest.mark.slow
 def test_it_does_what_it_says(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands, rows and changes in the page's order; only Ctrl-C is not pressed."""
-    monkeypatch.setattr(progress, "EVERY_S", 3600.0)  # a machine that is busy would print how far a run is
+    monkeypatch.setattr(terminal, "EVERY_S", 3600.0)  # a machine that is busy would print how far a run is
     reader = Reader(evals)
     act = {"bash": reader.type, "json": reader.add, "text": reader.compare, "change": reader.change}
     kinds = []
