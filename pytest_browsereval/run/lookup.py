@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Self
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.redaction.address import plain_url
+from pytest_browsereval.run.control import CONTROL
 from pytest_browsereval.run.store import home_of
 from pytest_browsereval.runs.run import StoredRun
 
 if TYPE_CHECKING:  # commands that read a run need no config, which takes 0.2 s
     from pytest_browsereval.config import EvalConfig
-
-JOURNAL = "progress.jsonl"
-"""In the run folder: what the dashboard shows of a session, which may be there before anything else is."""
 
 LATEST = "latest"
 """Stands for the newest run."""
@@ -56,7 +54,7 @@ def is_run(folder: Path, *, is_empty_allowed: bool = False) -> bool:
         folder: the folder.
         is_empty_allowed: whether a run counts that was ended before its first attempt.
     """
-    begun = ("manifest.json", JOURNAL) if is_empty_allowed else ()  # a run that was stopped may have either
+    begun = ("manifest.json", CONTROL) if is_empty_allowed else ()  # a run that was stopped may have either
     return (folder / "tasks").is_dir() or any((folder / name).is_file() for name in begun)
 
 

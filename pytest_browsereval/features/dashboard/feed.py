@@ -31,6 +31,7 @@ class Watched:
     store: RunStore
     control: Control
     door: Door
+    queue: Queue
 
 
 class Feed:
@@ -54,14 +55,13 @@ class Feed:
         self._revisions: dict[str, int] = {}
         """The line of each attempt that was read, by keys."""
         self._flights = Flights(watched.store.root)
-        self._queue = Queue(watched.store, watched.control.session)
+        self._queue = watched.queue
         self._about: dict[str, Any] = {}
 
     # -- looking at the folder
 
     def catch_up(self) -> None:
         """Read what is new in the folder."""
-        self._queue.look()
         begun, ended = self._flights.look()
         if not self._has_scanned:
             self._has_scanned = True
@@ -104,7 +104,7 @@ class Feed:
         control = self.watched.control.read_state()
         running = {flight.node_id for flight in self._flights}
         summary = self.run.sum_up_lines()
-        ended = {"exit_code": self._queue.exit_code, "why": self._queue.why, "at": self._queue.ended_at}
+        ended = {"exit_code": self._queue.exit_code, "why": list(self._queue.why), "at": self._queue.ended_at}
         self.states = {
             "lanes": self._lanes(),
             "queue": self._queue.state(running, control),

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Generator
-from functools import partial
 from typing import Any
 
 import pytest
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.dashboard.feed import Watched
-from pytest_browsereval.features.dashboard.journal import Journal, Queued
+from pytest_browsereval.features.dashboard.queue import Queue, Trial
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
@@ -22,7 +21,7 @@ from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry
 
-# Characters of a task in the journal; the page cuts it as well.
+# Characters of a task; the page cuts it as well.
 LONGEST = 160
 
 # Characters of a reason why the run has ended as it did.
@@ -39,7 +38,7 @@ _ENDINGS = {
 
 
 class LiveView:
-    """Serves the dashboard, and writes the queue and the end of the session into the run folders for it.
+    """Serves the dashboard, and tells it of the queue and the end of the session.
 
     Args:
         session: the eval session of this process, which is not a worker.
@@ -52,10 +51,9 @@ class LiveView:
         self._controller = controller
         self._port = port
         self._server: DashboardServer | None = None
-        self._journals: dict[ActiveRun, Journal] = {}
+        self._queues: defaultdict[ActiveRun, Queue] = defaultdict(Queue)
         self._pytest: pytest.Session | None = None
         self._is_announced = False
-        self._problem = ""
 
     # -- the start
 
@@ -78,7 +76,7 @@ class LiveView:
     def _runs(self) -> list[Watched]:
         known = list(self._session.runs.values())  # in one piece: this is another thread
         door = self._session.door
-        return [Watched(one.config.name, one.store, one.control, door) for one in known]
+        return [Watched(o.config.name, o.store, o.control, door, self._queues[o]) for o in known]
 
     def _line(self) -> str:
         return f"dashboard: {self._server.url if self._server else ''}"
@@ -107,22 +105,21 @@ class LiveView:
 
     def _begin(self) -> None:
         for active_run in dict.fromkeys(self._controller.rows.values()):
-            if active_run not in self._journals:
-                journal = self._journals[active_run] = Journal(active_run.store, self._session.run_id)
+            if not self._queues[active_run].began_at:
                 processes = self._count_processes()
                 lanes = count_lanes(active_run.config, max(processes, 1))
-                begin = partial(journal.begin, processes=processes, lanes=lanes)
-                self._keep(begin, self._queue(active_run))
+                trials = self._list_trials(active_run)
+                self._queues[active_run].begin(trials, processes=processes, lanes=lanes)
 
-    def _queue(self, active_run: ActiveRun) -> list[Queued]:
-        """Return the trials of an eval in the order of the session."""
+    def _list_trials(self, active_run: ActiveRun) -> dict[str, Trial]:
+        """Return the trials of an eval by their items, in the order of the session."""
         rows = self._controller.rows
         own = (node_id for node_id in self._controller.expected if rows.get(node_id) is active_run)
         names = {node_id: node_id.partition("::")[2] for node_id in own}
         only = {name.partition("[")[0] for name in names.values()}
         entries = {entry.name: entry for entry in active_run.plan.entries(only=only)}
         found = ((node_id, entries[name]) for node_id, name in names.items() if name in entries)
-        return [Queued(node_id, entry.key, _task(active_run, entry)) for node_id, entry in found]
+        return {node_id: Trial(entry.key, _task(active_run, entry)) for node_id, entry in found}
 
     def _count_processes(self) -> int:
         specs: list[str] = getattr(self._session.config.option, "tx", None) or []
@@ -135,41 +132,26 @@ class LiveView:
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Record that a trial is over."""
         active_run = self._controller.rows.get(report.nodeid)
-        journal = self._journals.get(active_run) if active_run is not None else None
-        if active_run is None or journal is None or report.when != "setup" or report.outcome == "rerun":
+        if active_run is None or report.when != "setup" or report.outcome == "rerun":
             return
-        verdict = getattr(report, "browsereval_verdict", None)
-        if verdict is not None:
-            self._keep(journal.over, report.nodeid, verdict)
+        if getattr(report, "browsereval_verdict", None) is not None:
+            self._queues[active_run].end_trial(report.nodeid)
         elif report.outcome != "passed":
-            self._keep(journal.over, report.nodeid, None, _why(report, active_run.redact))
+            self._queues[active_run].end_trial(report.nodeid, _why(report, active_run.redact))
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Keep the session: it knows the exit code at the end."""
         self._pytest = session
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print what could not be written."""
-        if self._problem:
-            terminalreporter.line(f"the dashboard missed some events: {self._problem}", yellow=True)
-
     @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self) -> None:
         """End the events of open pages, and close the port."""
         exit_code = int(self._pytest.exitstatus) if self._pytest else int(pytest.ExitCode.INTERNAL_ERROR)
-        for active_run, journal in self._journals.items():
+        for active_run, queue in list(self._queues.items()):
             why = _explain_ending(active_run, self._controller, exit_code)
-            self._keep(journal.end, exit_code, [one_line(active_run.redact(one), LONGEST_WHY) for one in why])
+            queue.end(exit_code, [one_line(active_run.redact(one), LONGEST_WHY) for one in why])
         if self._server is not None:
             self._server.close()
-
-    def _keep(self, write: Callable[..., None], *values: Any) -> None:
-        """Write into a journal; a failure never breaks the run."""
-        try:
-            write(*values)
-        except OSError as error:
-            self._problem = str(error)
 
 
 def _explain_ending(active_run: ActiveRun, controller: Controller, exit_code: int) -> list[str]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_browsereval.features.dashboard.tail import Tail
+from pytest_browsereval.model.messages import now
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.control import ControlState
-from pytest_browsereval.run.lookup import JOURNAL
-from pytest_browsereval.run.store import RunStore
 
 # Waiting trials that a page gets; the rest is counted.
 NEXT = 100
@@ -29,60 +26,47 @@ class Trial:
 
     key: TrialKey
     query: str
+    """The task, cut."""
     is_over: bool = False
     why: str = ""
     """Why no attempt was made."""
 
 
 class Queue:
-    """Reads the journal of the session.
+    """What a session has to do for a run. The session's thread writes it, and the server's reads it."""
 
-    Args:
-        store: the run.
-        session: the one that is watched; the journal may begin with earlier ones.
-    """
-
-    def __init__(self, store: RunStore, session: str | None) -> None:
-        self._tail = Tail(str(store.root / JOURNAL))
-        self._session = session
-        self._has_begun = False
-        self.trials: dict[str, Trial] = {}
+    def __init__(self) -> None:
+        self.trials: Mapping[str, Trial] = {}
         """By their items, in their order."""
         self.processes, self.lanes = 1, 1
         self.exit_code: int | None = None
         """Of the session, once it has ended."""
-        self.why: list[str] = []
-        """Why it has ended as it did."""
+        self.why: Sequence[str] = ()
+        """Why it has ended red."""
         self.began_at, self.ended_at = "", ""
         self.made: set[TrialKey] = set()
         """Trials with an attempt that has ended in the session: pytest reports trials in their order, so one
         that is slow holds back what is known of all behind it."""
 
-    def look(self) -> None:
-        """Read what was added to the journal."""
-        while lines := self._tail.more():
-            for line in lines:
-                with contextlib.suppress(KeyError, TypeError, ValueError):  # not of our making
-                    self._take(line)
+    def begin(self, trials: Mapping[str, Trial], *, processes: int, lanes: int) -> None:
+        """Note which trials are to run.
 
-    def _take(self, line: dict[str, Any]) -> None:
-        kind = line.get("kind")
-        self._has_begun = self._has_begun or (kind == "begin" and line["session"] == self._session)
-        if not self._has_begun:
-            return
-        if kind == "begin":
-            self.trials, self.exit_code, self.why, self.made = {}, None, [], set()
-            self.began_at, self.ended_at = str(line["at"]), ""
-            self.processes, self.lanes = int(line["processes"]), int(line["lanes"])
-        elif kind == "queue":
-            for node_id, query_id, variant, trial, query in line["trials"]:
-                self.trials[node_id] = Trial(TrialKey(query_id, variant, trial), query)
-        elif kind == "over":
-            trial, verdict = self.trials[line["node_id"]], line["verdict"]
-            trial.is_over, trial.why = True, "" if verdict else line["why"]
-        elif kind == "end":
-            self.exit_code, self.ended_at = int(line["exit_code"]), str(line["at"])
-            self.why = [str(one) for one in line.get("why", ())]
+        Args:
+            trials: by their items, in their order.
+            processes: how many workers of xdist there are.
+            lanes: how many attempts run at once in each process.
+        """
+        self.trials, self.processes, self.lanes, self.began_at = trials, processes, lanes, now()
+
+    def end_trial(self, node_id: str, why: str = "") -> None:
+        """Note that a trial is over, and why no attempt of it was made."""
+        if (trial := self.trials.get(node_id)) is not None:
+            trial.is_over, trial.why = True, why
+
+    def end(self, exit_code: int, why: Sequence[str] = ()) -> None:
+        """Note that the session has ended, and why red."""
+        self.why, self.ended_at = why, now()
+        self.exit_code = exit_code  # the last: pages take it for the end
 
     def state(self, running: Collection[str], control: ControlState) -> dict[str, Any]:
         """Return what a page shows of the queue.

@@ -12,7 +12,7 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.runs.digest import RunDigest, RunFiles, State, digest_run
 from pytest_browsereval.model.display import format_count
-from pytest_browsereval.run.lookup import JOURNAL
+from pytest_browsereval.run.control import CONTROL
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.run import RUN_ID
 
@@ -146,7 +146,7 @@ def _is_run(folder: str) -> bool:
     # As `run.lookup.is_run` has it, in the order that finds a run by one look. A link beside a run, such as
     # one to the latest, would list it twice.
     isfile, isdir = os.path.isfile, os.path.isdir
-    files = ("manifest.json", JOURNAL)
+    files = ("manifest.json", CONTROL)
     is_one = any(isfile(f"{folder}{os.sep}{name}") for name in files) or isdir(f"{folder}{os.sep}tasks")
     return is_one and not Path(folder).is_symlink()
 

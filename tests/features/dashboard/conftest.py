@@ -15,7 +15,7 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.dashboard.feed import Watched
-from pytest_browsereval.features.dashboard.journal import Journal, Queued
+from pytest_browsereval.features.dashboard.queue import Queue, Trial
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.results import TaskMetadata
@@ -61,14 +61,14 @@ class Session:
 
     def __init__(self, root: Path, name: str = "s1") -> None:
         self.store = RunStore(root)
-        self.journal = Journal(self.store, name)
+        self.queue = Queue()
         self.control = Control(self.store, name)
         self._workers: dict[str, RunStore] = {}
         self._flying: list[Flying] = []
 
     def begin(self, *ids: str, processes: int = 0, lanes: int = 2) -> None:
-        queued = [Queued(name, TrialKey(name), f"Do {name}.") for name in ids]
-        self.journal.begin(queued, processes=processes, lanes=lanes)
+        trials = {name: Trial(TrialKey(name), f"Do {name}.") for name in ids}
+        self.queue.begin(trials, processes=processes, lanes=lanes)
 
     def fly(self, query_id: str, worker: str = "main") -> Flying:
         store = self._workers.setdefault(worker, RunStore(self.store.root, worker=worker))
@@ -79,6 +79,10 @@ class Session:
         """Close logs that were left open: nobody has ended these attempts."""
         for one in self._flying:
             one.close()
+
+    def watched(self, name: str) -> Watched:
+        """Return the run as a dashboard watches it."""
+        return Watched(name, self.store, self.control, open_door(), self.queue)
 
     @property
     def state(self) -> ControlState:
@@ -95,9 +99,7 @@ def session(tmp_path: Path) -> Iterator[Session]:
 @pytest.fixture
 def server(session: Session) -> Iterator[DashboardServer]:
     """Return the dashboard of the session."""
-    with closing(
-        DashboardServer(lambda: [Watched("shop", session.store, session.control, open_door())])
-    ) as served:
+    with closing(DashboardServer(lambda: [session.watched("shop")])) as served:
         yield served
 
 

@@ -21,8 +21,8 @@ def test_axe_finds_nothing(axe: str, server: DashboardServer, session: Session, 
     """Wide and narrow, light and dark, running and paused: no violation of any rule."""
     session.begin("buy", "find", "pay", "login", "search", processes=2)
     session.fly("buy", "gw0").end(graded("buy", grade("state", FAILED), reason="No mug."))
-    session.journal.over("buy", "failed")
-    session.journal.over("pay", None, "budget: it is used up")
+    session.queue.end_trial("buy")
+    session.queue.end_trial("pay", "budget: it is used up")
     session.control.skip(TrialKey("search"))
     flying = session.fly("find", "gw1")
     flying.picture(1)
@@ -46,7 +46,7 @@ def test_axe_finds_nothing(axe: str, server: DashboardServer, session: Session, 
                 await find_nothing(watcher.page, f"{width} px, {scheme}")
             await watcher.page.get_by_role("button", name="Resume").click()
             await watcher.page.wait_for_selector("#now[data-state=running]")
-        session.journal.end(1, ["gate not met: min_pass_rate: pass rate 0.0%"])
+        session.queue.end(1, ["gate not met: min_pass_rate: pass rate 0.0%"])
         await watcher.page.wait_for_selector("#now[data-state=ended]")
         await find_nothing(watcher.page, "ended")
 

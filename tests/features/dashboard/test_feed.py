@@ -57,7 +57,7 @@ def test_a_page_misses_nothing(asker: Asker, session: Session) -> None:
     assert verdicts(rest) == [[(BUY, "passed")]]
     (row,) = rest[0].data
     assert row["cost"] == 0.5
-    session.journal.end(0)
+    session.queue.end(0)
     with asker.listening(rest[-1].last) as news:
         assert verdicts(list(news)) == []
 
@@ -107,12 +107,12 @@ def test_lanes_steps_and_spend(asker: Asker, session: Session) -> None:
 
 
 def test_the_queue_is_that_of_the_session(asker: Asker, session: Session) -> None:
-    """What waits, what is over, what was skipped and why; a session that goes on with the run begins anew."""
+    """What waits, what is over, what was skipped and why."""
     session.begin(*(f"t{number}" for number in range(250)))
     asker.want("skip", query_id="t5")
     flying = session.fly("t0")
-    session.journal.over("t1", "passed")
-    session.journal.over("t2", None, "budget: it is used up")
+    session.queue.end_trial("t1")
+    session.queue.end_trial("t2", "budget: it is used up")
     queue = asker.data()["live"]["states"]["queue"]
     assert (queue["trials"], queue["over"], queue["waiting"], queue["skipped"]) == (250, 1, 247, 1)
     assert [one["id"] for one in queue["next"]][:3] == ["t3", "t4", "t5"]
@@ -120,10 +120,6 @@ def test_the_queue_is_that_of_the_session(asker: Asker, session: Session) -> Non
     assert len(queue["next"]) == 100
     assert queue["last_skipped"][0]["why"] == "budget: it is used up"
     flying.end(None)
-    again = Session(session.store.root, "s2")
-    again.begin("t2")
-    queue = asker.data()["live"]["states"]["queue"]
-    assert (queue["trials"], queue["waiting"], queue["skipped"]) == (1, 1, 0)
 
 
 def test_what_a_slow_trial_holds_back_is_over_all_the_same(asker: Asker, session: Session) -> None:
@@ -142,7 +138,7 @@ def test_what_a_slow_trial_holds_back_is_over_all_the_same(asker: Asker, session
     session.fly("broken")
     assert asker.data()["live"]["states"]["queue"]["over"] == 2
     for name in ("slow", "quick", "early"):
-        session.journal.over(name, "passed")
+        session.queue.end_trial(name)
     assert asker.data()["live"]["states"]["queue"]["over"] == 3
 
 
@@ -156,7 +152,7 @@ def test_attempts_that_are_over_at_once_have_their_verdict(asker: Asker, session
             flying = session.fly(name)
             flying.say(says(f"1 {name}"))
             flying.end(graded(name, grade("state", PASSED)))
-            session.journal.over(name, "passed")
+            session.queue.end_trial(name)
         told = until(news, lambda one: one.kind == "run" and one.data["totals"]["passed"] == len(names))
     found = {row["id"]: row["verdict"] for one in told if one.kind == "rows" for row in one.data}
     assert found == dict.fromkeys(names, "passed")
@@ -178,7 +174,7 @@ def test_an_attempt_that_is_graded_again_has_one_row(asker: Asker, session: Sess
 
 
 def test_what_is_damaged_stops_nothing(asker: Asker, session: Session) -> None:
-    """A log with lines that are no messages, a marker that is none, a journal that somebody has edited."""
+    """A log with lines that are no messages, a marker that is none."""
     session.begin("buy")
     flying = session.fly("buy")
     nested = "[" * 50_000
@@ -189,8 +185,6 @@ def test_what_is_damaged_stops_nothing(asker: Asker, session: Session) -> None:
     in_flight = session.store.root / "in-flight"
     (in_flight / "gw0-1.json").write_text('{"folder": "../../..", "node_id": "x"}')
     (in_flight / "gw0-2.json").write_text("{")
-    with (session.store.root / "progress.jsonl").open("ab") as journal:
-        journal.write(b'{"kind": "over"}\n{"kind": "queue", "trials": 1}\nnull\n')
     data = asker.data()
     assert [one["key"] for one in data["live"]["states"]["lanes"]["flights"]] == ["buy/default/1/attempt-1"]
     assert said(data) == [("nan", 5)]
@@ -207,8 +201,8 @@ def test_when_the_run_has_ended_pages_are_told(
     with asker.listening(last) as news:
         until(news, lambda one: one.kind == "end")
         flying.end(graded("buy", grade("state", PASSED)))
-        session.journal.over("buy", "passed")
-        session.journal.end(0)
+        session.queue.end_trial("buy")
+        session.queue.end(0)
         closing = threading.Thread(target=server.close)  # it waits until this page has asked
         closing.start()
         rest = list(news)

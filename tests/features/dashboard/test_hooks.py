@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_browsereval.features.dashboard.queue import Queue
 from tests.features.dashboard.asking import Asker, until
 from tests.hooks.launched import FUNCTION, Launched, verdicts, wait_for, write_agent
 from tests.hooks.small_evals import Evals, errored_row, row
@@ -174,29 +174,43 @@ def test_a_run_that_is_interrupted_says_so(evals: Evals) -> None:
     launched.assert_nothing_left()
 
 
-def test_nobody_looks(evals: Evals) -> None:
+@pytest.fixture
+def queues(monkeypatch: pytest.MonkeyPatch) -> list[Queue]:
+    """Return the queues of the runs of sessions that have ended."""
+    ended: list[Queue] = []
+    end = Queue.end
+
+    def note(queue: Queue, exit_code: int, why: Sequence[str] = ()) -> None:
+        ended.append(queue)
+        end(queue, exit_code, why)
+
+    monkeypatch.setattr(Queue, "end", note)
+    return ended
+
+
+def test_nobody_looks(evals: Evals, queues: list[Queue]) -> None:
     """The address is told where there is no header, too."""
     evals.write_rows(row("a"))
     evals.write_config()
     result = evals.run("shop.eval.yaml", "--eval-dashboard", "-q", "-s")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["dashboard: http://127.0.0.1:*/*/"])
-    journal = [json.loads(line) for line in (evals.run_folder() / "progress.jsonl").read_text().splitlines()]
-    assert [line["kind"] for line in journal] == ["begin", "queue", "over", "end"]
+    (queue,) = queues
+    assert [(one.key.query_id, one.is_over, one.why) for one in queue.trials.values()] == [("a", True, "")]
+    assert queue.exit_code == 0
     assert not (evals.run_folder() / "control.json").exists()
 
 
-def test_grading_again_is_watched_like_a_run(evals: Evals) -> None:
+def test_grading_again_is_watched_like_a_run(evals: Evals, queues: list[Queue]) -> None:
     """Its trials wait and are over; what is stored stays."""
     evals.write_rows(row("a"), row("b", answer="other"), errored_row("c"))
     evals.write_config()
     evals.run("shop.eval.yaml")
     result = evals.run("shop.eval.yaml", "--eval-regrade=latest", "--eval-dashboard")
     result.assert_outcomes(passed=1, failed=1, errors=1)
-    lines = (evals.run_folder() / "progress.jsonl").read_text().splitlines()
-    told = [json.loads(line) for line in lines]
-    assert [line["verdict"] for line in told if line["kind"] == "over"] == ["passed", "failed", "errored"]
-    assert told[-1]["exit_code"] == 1
+    (queue,) = queues
+    assert [(one.is_over, one.why) for one in queue.trials.values()] == [(True, "")] * 3
+    assert queue.exit_code == 1
 
 
 HELD = """
@@ -236,27 +250,12 @@ def test_what_is_not_graded_again_keeps_its_grades(evals: Evals) -> None:
     assert verdicts(evals.summary()) == {"a": "passed", "b": "passed"}
 
 
-def test_secrets_are_not_in_the_journal(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A task that holds one is redacted where it is written."""
+def test_secrets_are_not_in_the_queue(
+    evals: Evals, queues: list[Queue], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task that holds one is redacted, and so is one that a fixture names in its error."""
     monkeypatch.setenv("SHOP_KEY", "hush-hush-0123456789")
     evals.write_rows(row("a", query="Say hush-hush-0123456789."))
-    evals.write_config(
-        judge={
-            "provider": "openai-compatible",
-            "model": "m",
-            "base_url": "http://x.test",
-            "api_key": "SHOP_KEY",
-        }
-    )
-    assert evals.run("shop.eval.yaml", "--eval-dashboard").ret == 0
-    assert "hush-hush" not in (evals.run_folder() / "progress.jsonl").read_text()
-
-
-def test_secrets_in_what_breaks_are_not_in_the_journal(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fixture may name one in its error."""
-    monkeypatch.setenv("SHOP_KEY", "hush-hush-0123456789")
-    evals.pytester.makeconftest(BREAKS)
-    evals.write_rows(row("a"))
     judge = {
         "provider": "openai-compatible",
         "model": "m",
@@ -264,10 +263,13 @@ def test_secrets_in_what_breaks_are_not_in_the_journal(evals: Evals, monkeypatch
         "api_key": "SHOP_KEY",
     }
     evals.write_config(judge=judge)
+    assert evals.run("shop.eval.yaml", "--eval-dashboard").ret == 0
+    evals.pytester.makeconftest(BREAKS)
     evals.run("shop.eval.yaml", "--eval-dashboard").assert_outcomes(errors=1)
-    journal = (evals.run_folder() / "progress.jsonl").read_text()
-    assert "broke before its attempt: RuntimeError: refused for" in journal
-    assert "hush-hush" not in journal
+    sound, broken = (one for queue in queues for one in queue.trials.values())
+    assert sound.query == "Say [redacted]."
+    assert broken.why.startswith("broke before its attempt: RuntimeError: refused for")
+    assert "hush-hush" not in broken.why
 
 
 def test_a_port_that_cannot_be_used(evals: Evals) -> None:
@@ -301,24 +303,23 @@ def test_a_port_that_cannot_be_used(evals: Evals) -> None:
         ({"budget": {"max_minutes": 1e-9}}, []),
     ],
 )
-def test_a_page_says_why_the_run_has_ended_so(evals: Evals, keys: dict[str, Any], why: list[str]) -> None:
+def test_a_page_says_why_the_run_has_ended_so(
+    evals: Evals, queues: list[Queue], keys: dict[str, Any], why: list[str]
+) -> None:
     """Verdicts and missed rules of the gate; what was not run stands in the page's queue."""
     evals.write_rows(row("a"), row("b", says="wrong"), errored_row("c"))
     evals.write_config(**keys)
-    run = evals.run("--eval-dashboard")
-    lines = (run.folder / "progress.jsonl").read_text().splitlines()
-    found = json.loads(lines[-1])["why"]
-    assert [text[: len(start)] for text, start in zip(found, why, strict=True)] == why
+    evals.run("--eval-dashboard")
+    (queue,) = queues
+    assert [text[: len(start)] for text, start in zip(queue.why, why, strict=True)] == why
 
 
-def test_rounds_that_are_not_needed(evals: Evals) -> None:
+def test_rounds_that_are_not_needed(evals: Evals, queues: list[Queue]) -> None:
     """A run that was decided before its last round ends as any other, and says so."""
     evals.write_rows(*(row(f"r{number:02}") for number in range(20)))
     evals.write_config(trials={"max": 3}, gate={"min_pass_rate": 0.8})
     result = evals.run("shop.eval.yaml", "--eval-dashboard")
     assert result.ret == pytest.ExitCode.OK
-    journal = (evals.run_folder() / "progress.jsonl").read_text().splitlines()
-    end = json.loads(journal[-1])
-    assert (end["kind"], end["exit_code"], end["why"]) == ("end", 0, [])
-    spared = [one for one in map(json.loads, journal) if one["kind"] == "over" and "not needed" in one["why"]]
-    assert len(spared) == 20
+    (queue,) = queues
+    assert (queue.exit_code, list(queue.why)) == (0, [])
+    assert sum("not needed" in one.why for one in queue.trials.values()) == 20

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from contextlib import closing
 from typing import Any
 
 import pytest
 
-from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.dashboard import server as dashboard
 from pytest_browsereval.features.dashboard.feed import Watched
-from pytest_browsereval.features.dashboard.journal import Queued
+from pytest_browsereval.features.dashboard.queue import Trial
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.model.messages import (
     AssistantMessage,
@@ -72,7 +70,7 @@ def test_a_run_from_its_start_to_its_end(server: DashboardServer, session: Sessi
         await watcher.sees("#lanes .figures", "1 step, $0")
         verdict = grade("state", FAILED)
         flying.end(graded("buy", verdict, cost_usd=0.5, reason="No mug.", started_at=now()))
-        session.journal.over("buy", "failed")
+        session.queue.end_trial("buy")
         await watcher.sees("#stream li", "✗ failed No mug.")
         await watcher.sees("#now", "1 of 2 trials done, 0 in flight, 1 waiting; $0.500 spent")
         await watcher.sees("#rows tr", "No mug.")
@@ -81,10 +79,10 @@ def test_a_run_from_its_start_to_its_end(server: DashboardServer, session: Sessi
         await watcher.sees("#times", "left")
         assert re.fullmatch(r"\S+ s elapsed, about \S+ s left", await watcher.text("#times"))
         session.fly("find").end(graded("find", grade("state", PASSED), cost_usd=0.0))
-        session.journal.over("find", "passed")
+        session.queue.end_trial("find")
         await watcher.sees("#rate", "50 %")
         await watcher.sees("#kinds button", "passed 1")
-        session.journal.end(1, ["1 trial failed"])
+        session.queue.end(1, ["1 trial failed"])
         close_patiently(server)
         await watcher.sees("#now[data-state=ended]", "The run has ended with exit code 1.")
         assert await watcher.texts("#why li") == ["1 trial failed"]
@@ -118,16 +116,16 @@ def test_a_run_that_was_cut_short(server: DashboardServer, session: Session, wat
         said = await watcher.texts("#stream li .brief")
         assert said == ["third", "2nd", "first"]
         early.end(graded("a", grade("state", PASSED), started_at=times[0], total_duration_ms=6_000))
-        session.journal.over("a", "passed")
+        session.queue.end_trial("a")
         await watcher.sees("#now", "1 of 3 trials done, 1 in flight, 1 waiting;")
         lines = await watcher.texts("#stream li")
         assert lines[1].startswith("12:00:06 a ✓ passed")
         late.end(None)
-        session.journal.over("c", None, "not needed: decided after 1 of 2 trials of each row")
+        session.queue.end_trial("c", "not needed: decided after 1 of 2 trials of each row")
         await watcher.sees("#now", "1 of 3 trials done, 0 in flight, 1 waiting, 1 not needed;")
-        session.journal.over("b", None, "dashboard: the run was stopped there")
+        session.queue.end_trial("b", "dashboard: the run was stopped there")
         await watcher.sees("#now", "1 of 3 trials done, 0 in flight, 0 waiting, 1 not needed, 1 not run;")
-        session.journal.end(1, ["2 trials not run"])
+        session.queue.end(1, ["2 trials not run"])
         close_patiently(server)
         await watcher.sees("#now", "ended with exit code 1. 1 of 3 trials done, 1 not needed, 1 not run;")
         watcher.complaints = [text for text in watcher.complaints if "ERR_" not in text]
@@ -254,7 +252,7 @@ def test_what_one_wants_of_the_run(server: DashboardServer, session: Session, wa
         await watcher.sees("#now", "Stopping: what is in flight is finished, nothing else begins.")
         assert session.state == ControlState(stopped=True)
         assert await page.get_by_role("button", name="Skip find").count() == 0
-        session.journal.over("find", None, "dashboard: the run was stopped there")
+        session.queue.end_trial("find", "dashboard: the run was stopped there")
         await watcher.sees("#skipped li", "find dashboard: the run was stopped there")
 
     watch(server.url, work)
@@ -291,8 +289,8 @@ def test_of_several_evals_each_has_its_page(session: Session, watch: Watch, tmp_
     session.begin("buy")
     other.begin("pay")
     runs = [
-        Watched(HOSTILE, session.store, session.control, open_door()),
-        Watched("bank", other.store, other.control, open_door()),
+        session.watched(HOSTILE),
+        other.watched("bank"),
     ]
 
     async def work(watcher: Watcher) -> None:
@@ -308,12 +306,9 @@ def test_of_several_evals_each_has_its_page(session: Session, watch: Watch, tmp_
 
 def test_hostile_text_is_text(server: DashboardServer, session: Session, watch: Watch) -> None:
     """Of rows, tasks, messages, verdicts and reasons: before the page was opened, and after it."""
-    session.journal.begin(
-        [Queued(f"n{place}{HOSTILE}", TrialKey(f"{place}{HOSTILE}", HOSTILE), HOSTILE) for place in range(3)],
-        processes=0,
-        lanes=1,
-    )
-    session.journal.over(f"n2{HOSTILE}", None, HOSTILE)
+    trials = {f"n{n}{HOSTILE}": Trial(TrialKey(f"{n}{HOSTILE}", HOSTILE), HOSTILE) for n in range(3)}
+    session.queue.begin(trials, processes=0, lanes=1)
+    session.queue.end_trial(f"n2{HOSTILE}", HOSTILE)
     first = session.fly(HOSTILE)
     messages: tuple[Message, ...] = (
         UserMessage(content=HOSTILE),
@@ -339,11 +334,7 @@ def test_hostile_text_is_text(server: DashboardServer, session: Session, watch: 
         first.end(hostile)
         second.end(None)
         await watcher.sees("#stream li", "failed")
-        with (session.store.root / "progress.jsonl").open("a") as journal:
-            journal.write(
-                json.dumps({"kind": "over", "node_id": f"n1{HOSTILE}", "verdict": None, "why": HOSTILE})
-                + "\n"
-            )
+        session.queue.end_trial(f"n1{HOSTILE}", HOSTILE)
         await page.wait_for_function("() => document.querySelectorAll('#skipped li').length === 2")
         await page.locator("#rows a", has_text="owned").first.click()
         await page.wait_for_function(SETTLED)
@@ -434,7 +425,7 @@ def test_who_comes_early_waits_for_the_run(session: Session, watch: Watch) -> No
             await watcher.page.goto(f"{server.url}0/")
             assert "opens here by itself" in await watcher.text("main")
             await watcher.page.goto(server.url)
-            runs.append(Watched("shop", session.store, session.control, open_door()))
+            runs.append(session.watched("shop"))
             await watcher.page.wait_for_url(f"{server.url}0/")
             await watcher.sees("#run", "shop")
             watcher.complaints.clear()  # the browser notes the status of the page that waits
