@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from pydantic import Field, JsonValue, field_validator
 
 from pytest_browsereval.browsers.playwright.waiting import is_closed_error, playwright_error
-from pytest_browsereval.browsers.playwright.world import ApartError, WorldScript, ask_apart
+from pytest_browsereval.browsers.playwright.world import ApartError, ask_apart
 from pytest_browsereval.config.block import Block
 from pytest_browsereval.config.names import VariantName
 from pytest_browsereval.datasets.base import Select
 from pytest_browsereval.errors import PLUGIN_ERRORS, describe_error, is_given_up
+from pytest_browsereval.features.world_script import WorldScript
 from pytest_browsereval.graders.state_diff import StateSource
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.redaction.text import map_texts

@@ -17,7 +17,6 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.browsers.playwright.world import WorldScript
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, is_given_up
@@ -38,6 +37,7 @@ from pytest_browsereval.features.attacks.grader import AttackGrader
 from pytest_browsereval.features.attacks.input import list_typed, watch_input
 from pytest_browsereval.features.attacks.members.page import Where, check_selector
 from pytest_browsereval.features.page_reader import PageReader
+from pytest_browsereval.features.world_script import WorldScript
 from pytest_browsereval.graders import observing
 from pytest_browsereval.graders.base import GraderConfig, GraderFault
 from pytest_browsereval.graders.page_state import PageStateGrader

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from pytest_browsereval.browsers.playwright.world import ApartError, WorldScript, ask_apart, find_apart
-from tests.support import Visits, until
+from pytest_browsereval.browsers.playwright.world import ApartError, ask_apart, find_apart
+from tests.support import Visits
 
 HOSTILE = """<h1 id=head>Shown</h1><p>Other</p><iframe srcdoc="<b>Inner</b>"></iframe><script>
   for (const [kind, name] of [[HTMLElement, 'innerText'], [Node, 'textContent'], [Element, 'id']])
@@ -41,25 +40,3 @@ def test_what_a_function_raises_is_an_error(visit: Visits) -> None:
     for function, why in (("(root) => root.x.y", "TypeError"), ("(", "SyntaxError")):
         with pytest.raises(ApartError, match=why):
             opened.run(ask_apart(opened.window.page, function))
-
-
-def test_a_script_hears_every_document_and_no_page_speaks_to_it(visit: Visits) -> None:
-    """That of the page, of frames, of other processes, of windows that pages open; each but once."""
-    frames = "<iframe src='{other}/inner'></iframe><iframe srcdoc='<p>Own</p>'></iframe>"
-    opened = visit("<title>Outer</title>" + frames.format(other="http://localhost:9"))
-    heard: list[Any] = []
-    script = WorldScript(opened.window.context, "(report) => report(location.href)", heard.append)
-
-    async def listen() -> None:
-        await script.begin()
-        await opened.window.page.evaluate("() => { open('about:blank#new'); location.hash = 'x' }")
-        await opened.window.page.evaluate("document.body.append(document.createElement('iframe'))")
-        await until(lambda: len(opened.window.context.pages) > 1)
-        await script.settle()
-
-    opened.run(listen())
-    assert not script.missed
-    assert {"about:srcdoc", "about:blank#new", "about:blank"} <= set(heard)
-    assert any(one.startswith("chrome-error") for one in heard), "the frame has a process of its own"
-    assert opened.js("Object.keys(globalThis).filter((name) => /browsereval/i.test(name))") == []
-    assert json.dumps(heard).count("about:srcdoc") == 1
