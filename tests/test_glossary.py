@@ -39,12 +39,12 @@ FIGURES = """
     repeat sequential statistics stats vote
 """
 PLAIN = """
-    about active ask assertion behaviour blame blank book bound catalog close closeness collection
+    about active ask assertion behaviour blame blank book bound close closeness collection
     common combine computer confirm conflict content conversation current date deadline delegate description
     detail display draft drift early ending example expression family feed fence finish flight follow foreign
-    form front further goal group guidance handwritten hidden home interop journal kind known labelling leave
+    form front further goal group handwritten hidden home interop journal kind known labelling leave
     live lookup mapping multimodal my nested new observe online orchestrator order original overview own pace
-    planning play point presence price protection provenance ready redaction redactor refusal
+    planning play point presence price protection provenance redaction redactor refusal
     relation representation restore rewritten second select selection serve shop show single spelling stand
     standard start suite surroundings tail target testing trust unobserved use verified visual volatile
     supervise wait whole workplace

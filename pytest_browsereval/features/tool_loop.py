@@ -11,13 +11,12 @@ from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.call_text import WRITTEN_CALL, is_written_call
 from pytest_browsereval.features.conversation import Conversation
-from pytest_browsereval.features.tool_selection import Focus
+from pytest_browsereval.features.tool_selection import Focus, Offer
 from pytest_browsereval.llm.client import ChatClient
 from pytest_browsereval.llm.completion import CUT, Completion, ToolRequest
 from pytest_browsereval.model.messages import AssistantMessage
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import ENDINGS, Tool, ToolResult
-from pytest_browsereval.tools.guidance import Offer
 from pytest_browsereval.tools.toolkit import Turn
 
 MAX_BAD_ENDINGS = 3

@@ -1,12 +1,23 @@
-"""Which tools a model is offered, turn by turn: what toolkits declare, put together."""
+"""What a model is told of its tools, and which of them it is offered turn by turn."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
-from pytest_browsereval.tools.base import Tool
-from pytest_browsereval.tools.guidance import Offer, offer, policy_text, vetoes
-from pytest_browsereval.tools.toolkit import Toolkit, Turn
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.tools.base import ENDINGS, Tool
+from pytest_browsereval.tools.toolkit import Directive, ToolChoice, Toolkit, Turn
+from pytest_browsereval.tools.toolkits import vetoes
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What one request says about tools."""
+
+    names: frozenset[str]
+    """The tools that it offers."""
+    tool_choice: ToolChoice | None = None
 
 
 class Focus:
@@ -45,3 +56,63 @@ class Focus:
             Fault: a toolkit's directive broke.
         """
         return offer(self._kits, self._available, turn)
+
+
+def policy_text(kits: Iterable[Toolkit], available: Collection[str]) -> str:
+    """Return the policy sections of the toolkits whose tools are there, then what is not available.
+
+    Args:
+        kits: the toolkits of the run.
+        available: the tools that the model is offered.
+    """
+    sections, absent = [], []
+    for kit in kits:
+        if not set(kit.names) & set(available):
+            if kit.absent:
+                absent.append(kit.absent)
+        elif lines := [line.text for line in kit.policy if set(line.needs) <= set(available)]:
+            sections.append(_section(kit.label, lines))
+    return "\n\n".join([*sections, *([_section("Not available", absent)] if absent else [])])
+
+
+def _section(title: str, lines: Iterable[str]) -> str:
+    return "\n".join([f"{title}:", *(f"- {line}" for line in lines)])
+
+
+def offer(kits: Iterable[Toolkit], available: Collection[str], turn: Turn) -> Offer:
+    """Return what a turn offers: the union of what directives name, within what is available.
+
+    The finishing tool always stays. Where none of the named tools is available nothing is narrowed, so
+    that a model is never left with nothing to do but to end.
+
+    Args:
+        kits: the toolkits of the run; those with no tool available are not asked.
+        available: the tools that the model may be offered.
+        turn: the facts.
+
+    Raises:
+        Fault: a toolkit's directive broke.
+    """
+    given = [_ask_directive(kit, turn) for kit in kits if set(kit.names) & set(available)]
+    directives = [directive for directive in given if directive is not None]
+    named = {name for directive in directives for name in directive.active_tools if name in available}
+    choices = {directive.tool_choice for directive in directives}
+    choice: ToolChoice | None = "required" if "required" in choices else "auto" if "auto" in choices else None
+    # A directive that names an ending only would leave a model nothing to do but to end.
+    is_narrowed = bool(named - set(ENDINGS))
+    names = frozenset(name for name in available if not is_narrowed or name in named or name in ENDINGS)
+    return Offer(names, choice)
+
+
+def _ask_directive(kit: Toolkit, turn: Turn) -> Directive | None:
+    try:
+        directive = kit.directive(turn)
+        if directive is not None and not isinstance(directive, Directive):
+            raise TypeError(f"it returned {directive!r:.80}, neither a Directive nor None")  # noqa: TRY301
+    except Exception as error:
+        raise Fault(
+            ErrorSource.HARNESS,
+            f"the directive of the toolkit {kit.key!r} (from {kit.owner}) broke: "
+            f"{type(error).__name__}: {error}",
+        ) from error
+    return directive

@@ -10,10 +10,9 @@ from pytest_browsereval.errors import nearest
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.sites import names_in
 from pytest_browsereval.tools.base import Tool
-from pytest_browsereval.tools.guidance import veto_note, vetoes
 from pytest_browsereval.tools.switches import OTHERS
 from pytest_browsereval.tools.toolkit import Toolkit
-from pytest_browsereval.tools.toolkits import WrongSwitch, resolve_tools
+from pytest_browsereval.tools.toolkits import WrongSwitch, resolve_tools, veto_note, vetoes
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from pytest_browsereval.browsers.base import BrowserConfig, Survey
@@ -24,6 +24,8 @@ class WrongSwitch(ValueError):
         super().__init__(message)
         self.name = name
 
+
+NO_PICTURES = "the model is shown no pictures"
 
 BROWSER = "the browser"
 """The owner of tools that a browser brings."""
@@ -71,6 +73,43 @@ def kits_for(survey: Survey, browser: BrowserConfig) -> tuple[Toolkit, ...]:
         )
     own = Toolkit("browser", "Tools of the browser", foreign_tools(survey.tools), owner=BROWSER)
     return own, CATALOG["finish"]
+
+
+def vetoes(
+    kits: Iterable[Toolkit], available: Collection[str], *, sees_pictures: bool = True
+) -> dict[str, str]:
+    """Return the tools that are on but cannot be of use here, each with the reason.
+
+    Args:
+        kits: the toolkits of the run.
+        available: the tools that are switched on.
+        sees_pictures: False for an agent whose model is shown no pictures of the page.
+    """
+    found: dict[str, str] = {}
+    for kit in kits:
+        blind = {} if sees_pictures else dict.fromkeys(kit.needs_pictures, NO_PICTURES)
+        found |= {name: why for name, why in {**blind, **kit.vetoes}.items() if name in available}
+    return found
+
+
+def veto_note(found: Mapping[str, str], kits: Iterable[Toolkit], available: Collection[str]) -> str:
+    """Return one sentence about vetoed tools, whole toolkits by their key; empty if there are none.
+
+    Args:
+        found: what :func:`vetoes` has returned.
+        kits: the toolkits of the run.
+        available: the tools that are switched on.
+    """
+    by_reason: dict[str, list[str]] = {}
+    for kit in kits:
+        on = [name for name in kit.names if name in available]
+        reasons = {found.get(name) for name in on}
+        is_whole = len(on) > 1 and len(reasons) == 1
+        for name in on[:1] if is_whole else on:
+            if (why := found.get(name)) is not None:
+                by_reason.setdefault(why, []).append(kit.key if is_whole else name)
+    message = "; ".join(f"{', '.join(dict.fromkeys(names))} ({why})" for why, names in by_reason.items())
+    return f"not offered: {message}" if message else ""
 
 
 def build_plugged_kits(

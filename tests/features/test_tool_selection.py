@@ -7,10 +7,10 @@ from typing import cast
 import pytest
 
 from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.features.tool_selection import Offer, offer, policy_text
 from pytest_browsereval.tools.base import tool
-from pytest_browsereval.tools.guidance import Offer, offer, policy_text, veto_note, vetoes
 from pytest_browsereval.tools.toolkit import Directive, Policy, Toolkit, Turn
-from pytest_browsereval.tools.toolkits import CATALOG
+from pytest_browsereval.tools.toolkits import CATALOG, veto_note, vetoes
 
 KITS = tuple(CATALOG.values())
 ALL = frozenset(name for kit in KITS for name in kit.names)

@@ -23,8 +23,8 @@ from pytest_browsereval.features.programs.rules import AnswerRule, EventRules, U
 from pytest_browsereval.features.programs.server.http import common_part
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.tools.base import Tool
-from pytest_browsereval.tools.guidance import veto_note, vetoes
 from pytest_browsereval.tools.toolkit import Toolkit
+from pytest_browsereval.tools.toolkits import veto_note, vetoes
 
 IN_PROMPTS = ("task", "start_url", "max_steps", "timeout_s")
 IN_COMMANDS = (

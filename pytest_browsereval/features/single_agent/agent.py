@@ -20,8 +20,8 @@ from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.tools.base import Tool
-from pytest_browsereval.tools.guidance import veto_note, vetoes
 from pytest_browsereval.tools.toolkit import Toolkit
+from pytest_browsereval.tools.toolkits import veto_note, vetoes
 
 SYSTEM = """\
 You work in a web browser, to do one task for a user. You see and touch the page through your tools only.

@@ -10,10 +10,11 @@ from typing import Any
 
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
+from pytest_browsereval.features.tool_selection import policy_text
 from pytest_browsereval.tools.base import Tool
-from pytest_browsereval.tools.guidance import policy_text, vetoes
 from pytest_browsereval.tools.toolbox import Toolbox
 from pytest_browsereval.tools.toolkit import Toolkit
+from pytest_browsereval.tools.toolkits import vetoes
 
 PICTURE_TOOL = "screenshot"
 """The tool whose answer is a picture as well as a text."""
