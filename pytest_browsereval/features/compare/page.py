@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from importlib.resources import files
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,16 @@ from pytest_browsereval.features.compare.compare import (
     Side,
     count_plain,
 )
-from pytest_browsereval.features.compare.report import basis, counts, figures, verdict, why
-from pytest_browsereval.model.display import one_line, percent
+from pytest_browsereval.features.compare.report import (
+    VARIANTS,
+    basis,
+    counts,
+    describe_variant,
+    figures,
+    verdict,
+    why,
+)
+from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.links import PAGE, check_page, way_from
 from pytest_browsereval.report.viewer.attempts import iter_attempts
@@ -58,7 +67,7 @@ def write_comparison(door: Door, found: RunComparison, file: Path) -> None:
         "counts": counts(whole),
         "notes": [one_line(note, LONGEST) for note in found.notes],
         "figures": list(figures(found)),
-        "variants": list(_variants(found)),
+        "variants": [VARIANTS, *starmap(describe_variant, found.variants.items())] if found.variants else [],
         "differences": [one_line(line, 2 * LONGEST) for line in found.differences],
         "changes": list(map(str, _CHANGES)),
         "sides": sides,
@@ -111,14 +120,6 @@ def _side(door: Door, run: StoredRun, name: str, file: Path, tasks: Tasks) -> di
     places = {"home": home, "details": f"{folder.name}/{name}", "page": own}
     whole = table.as_json()
     return {"run": {**about, **places}, "table": {key: whole[key] for key in ("columns", "words", "rows")}}
-
-
-def _variants(found: RunComparison) -> Iterator[tuple[str, ...]]:
-    if found.variants:
-        yield ("variant", "A", "B", "verdict")
-    for name, one in found.variants.items():
-        rates = ("none" if r.value is None else percent(r.value) for r in (one.rate_a, one.rate_b))
-        yield (one_line(name, LONGEST), *rates, verdict(one))
 
 
 def _pair(pair: Pair) -> list[Any]:

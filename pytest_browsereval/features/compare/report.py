@@ -21,6 +21,9 @@ LONGEST = 120
 # Kinds of tasks that are listed one by one, the most important first.
 LISTED = tuple(change for change in Change if change is not Change.UNCHANGED)
 
+VARIANTS = ("variant", "A", "B", "verdict")
+"""The head of the table of variants."""
+
 _OPEN = frozenset({Change.LOST, Change.NEWLY_ERRORED, Change.ONLY_A})
 """Bad news is never folded away."""
 
@@ -39,7 +42,7 @@ _MARKS = {
 def make_report(found: RunComparison) -> Report:
     """Return the report: the verdict, what it rests on, figures, then the tasks that changed."""
     head, *rows = figures(found)
-    variants = [Row(_describe_variant(*one)) for one in found.variants.items()]
+    variants = [Row(describe_variant(*one)) for one in found.variants.items()]
     lines = [Row((line,)) for line in found.differences]
     return Report(
         title=verdict(found.whole),
@@ -52,7 +55,7 @@ def make_report(found: RunComparison) -> Report:
         ],
         tables=[
             Table(head, list(map(Row, rows)), aligns="lrrl"),
-            Table(("variant", "A", "B", "verdict"), variants, aligns="lrrl"),
+            Table(VARIANTS, variants, aligns="lrrl"),
             *(_list_pairs(found, change) for change in LISTED),
             Table(("",), lines, "what else differs, A -> B", is_folded=True),
         ],
@@ -67,7 +70,8 @@ def _list_pairs(found: RunComparison, change: Change) -> Table:
     return Table(head, rows, title, count=len(pairs), is_folded=change not in _OPEN)
 
 
-def _describe_variant(name: str, part: Comparison) -> tuple[str, ...]:
+def describe_variant(name: str, part: Comparison) -> tuple[str, ...]:
+    """Return a row of the table of variants: the name, the pass rates of A and B, and what they come to."""
     rates = (
         "none judged" if rate.value is None else f"{percent(rate.value)} ({rate.passed}/{rate.judged})"
         for rate in (part.rate_a, part.rate_b)

@@ -24,7 +24,6 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.table import totals
-from pytest_browsereval.report.viewer.rows import about_run
 from pytest_browsereval.run_files import open_written
 
 COLUMNS = ("Verdict", "Grades", "Steps", "Cost")
@@ -117,17 +116,9 @@ class HtmlReport:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Add each run to the environment table, by its manifest."""
-        environment = _environment(self._session.config)
-        if environment is None:
-            return
+        """Have the figures there before pytest-html writes its page."""
         if self._controller.has_looped:
             self._controller.summarise()
-        for active_run in self._controller.summaries:
-            run = about_run(active_run.store.run.read_manifest(), active_run.store.root.name, None)["facts"]
-            environment[html.escape(f"eval {self._controller.label(active_run)}")] = {
-                html.escape(name): html.escape(value) for name, value in run.items() if name != "Eval"
-            }
 
     def _picture(self, file: Path) -> str:
         """Return a picture with a link to its file; without the link in a self-contained report.
@@ -208,13 +199,3 @@ def _gate(rules: Sequence[tuple[str, RuleResult]]) -> str:
         for name, rule in rules
     )
     return rows and f'<table class="browsereval-gate">{rows}</table>'
-
-
-def _environment(config: pytest.Config) -> dict[str, Any] | None:
-    """Return pytest-metadata's table, which pytest-html shows; None without it."""
-    try:
-        from pytest_metadata.plugin import metadata_key
-    except ImportError:
-        return None
-    found: dict[str, Any] | None = config.stash.get(metadata_key, None)
-    return found

@@ -284,8 +284,8 @@ def test_variants_have_their_own_rows(tmp_path: Path, look: Look) -> None:
         assert await reader.texts("#rows .c-change") == ["+ gained"]
         rows = await reader.texts("#variants-table tbody tr")
         assert rows == [
-            f"one 100.0% 100.0% {verdict(found.variants['one'])}",
-            f"two 0.0% 100.0% {verdict(found.variants['two'])}",
+            f"one 100.0% (1/1) 100.0% (1/1) {verdict(found.variants['one'])}",
+            f"two 0.0% (0/1) 100.0% (1/1) {verdict(found.variants['two'])}",
         ]
         await reader.open("#/x/two")
         assert await reader.text("#attempt-name") == "x (two)"

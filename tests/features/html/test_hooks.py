@@ -138,15 +138,6 @@ def test_nothing_of_a_page_runs_in_the_report(report: Path, pages: PageServer, v
 
 
 @pytest.mark.slow
-def test_the_environment_tells_of_each_run(report: Path) -> None:
-    """By its manifest, as the run's page does."""
-    told = data_of(report)["environment"]["eval shop"]
-    assert set(told) == {"Run", "Started", "Agent", "Browser", "Datasets"}
-    assert told["Agent"] == "scripted"
-    assert told["Browser"].startswith("Chromium")
-    assert (report.parent.parent / "results/shop" / told["Run"]).is_dir()
-
-
 @pytest.mark.slow
 def test_a_report_that_stands_alone_takes_pictures_in(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to a size; it says how many more are links."""
