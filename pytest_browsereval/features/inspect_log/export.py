@@ -16,6 +16,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from pytest_browsereval.analysis.parts import lacking
 from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.datasets.ids import safe_id
+from pytest_browsereval.features.export_record import clean_json, clean_text
 from pytest_browsereval.features.inspect_log.conversation import make_usage
 from pytest_browsereval.features.inspect_log.package import check_installed, load_api, make_id
 from pytest_browsereval.features.inspect_log.trials import (
@@ -26,7 +27,6 @@ from pytest_browsereval.features.inspect_log.trials import (
 )
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.report.export_record import clean_json, clean_text
 from pytest_browsereval.run.locks import RunLocks
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.folder import read_log

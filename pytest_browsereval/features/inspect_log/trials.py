@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import TerminationReason
+from pytest_browsereval.features.export_record import OURS, clean_json, clean_text, describe_record, withhold
 from pytest_browsereval.features.inspect_log.conversation import Conversation, make_usage, name_model
 from pytest_browsereval.features.inspect_log.package import make_id
 from pytest_browsereval.model.derived import find_outcome, is_judged
@@ -15,7 +16,6 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.redaction.marks import WITHHELD
-from pytest_browsereval.report.export_record import OURS, clean_json, clean_text, describe_record, withhold
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.trial import total_cost
 from pytest_browsereval.runs.turns import find_model
