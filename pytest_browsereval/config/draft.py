@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -246,16 +247,15 @@ def _rebase(path: KeyPath, old: KeyPath, new: KeyPath) -> KeyPath:
 
 
 def _get(block: Any, key: str | int) -> Any:
-    is_there = key in block if isinstance(block, dict) else _is_index(block, key)
-    return block[key] if is_there else None
-
-
-def _is_index(block: Any, key: str | int) -> bool:
-    return isinstance(block, list) and isinstance(key, int) and key < len(block)
+    inner: Any = block if isinstance(block, dict | list) else {}
+    with suppress(KeyError, IndexError, TypeError):
+        return inner[key]
+    return None
 
 
 def _put(target: Any, key: Any, value: Any) -> bool:
-    if isinstance(target, list) and not _is_index(target, key):
+    try:
+        target[key if isinstance(target, list) else str(key)] = value
+    except (IndexError, TypeError):
         return False
-    target[key if isinstance(target, list) else str(key)] = value
     return True

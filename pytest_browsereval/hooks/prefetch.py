@@ -293,8 +293,7 @@ class Prefetch:
             self.session.keeping.send()
             if item is not self._up and not self._maxfail:
                 self.share.report_over(item)
-            if not self.lanes.waiting:
-                self._look_again()
+            self._look_again()
             return outcome
 
         return attempt

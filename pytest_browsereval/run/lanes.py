@@ -202,7 +202,6 @@ class Lanes:
         self._thread: LoopThread | None = None
         self._places = asyncio.Semaphore(width)
         self._groups: dict[str, asyncio.Lock] = {}
-        self._queue: dict[Hashable, None] = {}
         self._wake = threading.Event()
         self.is_closed = False
 
@@ -213,7 +212,6 @@ class Lanes:
             self._thread = LoopThread()
             self._places = asyncio.Semaphore(self.width)
             self._groups = {}
-            self._queue = {}
         return self._thread
 
     def __contains__(self, key: Hashable) -> bool:
@@ -255,7 +253,7 @@ class Lanes:
             if (task := asyncio.current_task()) is not None:
                 _lane_of[task] = key
                 self._running.add(task)
-            async with self._place(key, groups):
+            async with self._place(groups):
                 if self.is_closed or not (must or self._may_start()):
                     raise asyncio.CancelledError
                 try:
@@ -268,23 +266,12 @@ class Lanes:
         self._wanted[key] = thread.submit(work)
 
     @contextlib.asynccontextmanager
-    async def _place(self, key: Hashable, groups: Collection[str]) -> AsyncIterator[None]:
-        queue = self._queue
-        queue[key] = None
-        try:
-            async with contextlib.AsyncExitStack() as stack:
-                for group in sorted(set(groups)):  # in one order, so that no two wait for each other
-                    await stack.enter_async_context(self._groups.setdefault(group, asyncio.Lock()))
-                await stack.enter_async_context(self._places)
-                queue.pop(key, None)
-                yield
-        finally:
-            queue.pop(key, None)
-
-    @property
-    def waiting(self) -> tuple[Hashable, ...]:
-        """The attempts that wait for a lane and would start, the first one first; asked on the loop."""
-        return tuple(self._queue) if not self.is_closed and self._may_start() else ()
+    async def _place(self, groups: Collection[str]) -> AsyncIterator[None]:
+        async with contextlib.AsyncExitStack() as stack:
+            for group in sorted(set(groups)):  # in one order, so that no two wait for each other
+                await stack.enter_async_context(self._groups.setdefault(group, asyncio.Lock()))
+            await stack.enter_async_context(self._places)
+            yield
 
     def take(self, key: Hashable, on_tick: Callable[[], None] = lambda: None) -> Any:
         """Wait for a wanted attempt and return what it returned.
