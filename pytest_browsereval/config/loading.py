@@ -66,20 +66,26 @@ def load_config(
     return _build_config(draft, path, registry)
 
 
-def config_from(value: Mapping[str, Any], *, path: Path, registry: Registry) -> EvalConfig:
+def config_from(
+    value: Mapping[str, Any], *, path: Path, registry: Registry, overrides: Sequence[str] = ()
+) -> EvalConfig:
     """Return the config of a mapping, the keywords of a marker for example.
 
     Args:
         value: the keys of a config.
         path: the file that has it; messages name the file, and paths are relative to its folder.
         registry: the members that blocks may name.
+        overrides: ``key.path=value`` each; they take precedence.
 
     Raises:
         ConfigError: with all problems.
     """
     path = path.absolute()
     document = Document(dict(value), lambda _: None)
-    return _build_config(_draft(document, path, registry, Interpolation(os.environ)), path, registry)
+    draft = _draft(document, path, registry, Interpolation(os.environ))
+    for text in overrides:
+        draft.override(text)
+    return _build_config(draft, path, registry)
 
 
 def load_gate(path: Path, *, registry: Callable[[], Registry], overrides: Sequence[str] = ()) -> GateConfig:

@@ -8,9 +8,9 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.base import Command, add_overrides
 from pytest_browsereval.commands.reporting import write
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.registry import Registry
@@ -25,7 +25,7 @@ STDOUT = "-"
 def import_rows(arguments: argparse.Namespace) -> int:
     """Write the rows as JSON Lines, and print their number, their hash and what was left out."""
     here, registry = Path.cwd(), arguments.door.load_registry()
-    dataset = _dataset(registry, arguments.type, arguments.path, arguments.set)
+    dataset = _dataset(registry, arguments)
     target = None if arguments.output == STDOUT else Path(arguments.output)
     _check_target(target, dataset.file(here), force=arguments.force)
     tasks = _read_all(dataset, here)
@@ -43,45 +43,13 @@ def import_rows(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _dataset(registry: Registry, kind: str, path: str | None, options: Sequence[str]) -> DatasetConfig:
-    from pydantic import ValidationError
+def _dataset(registry: Registry, arguments: argparse.Namespace) -> DatasetConfig:
+    from pytest_browsereval.config.loading import config_from
 
-    from pytest_browsereval.datasets.base import DatasetConfig
-    from pytest_browsereval.errors import DatasetError
-    from pytest_browsereval.validation_errors import list_problems
-
-    member = registry.get("dataset", kind)
-    block = {**_options(options), "type": member.type_name(), **({} if path is None else {"path": path})}
-    try:
-        dataset = member.model_validate(block, context={"registry": registry})
-    except ValidationError as error:
-        problems = list_problems(error, member, block, registry)
-        raise DatasetError("\n".join(f"{kind}: {p.where}: {p.message}" for p in problems)) from None
-    assert isinstance(dataset, DatasetConfig)  # noqa: S101 what the family holds
-    return dataset
-
-
-def _options(given: Sequence[str]) -> dict[str, Any]:
-    """Return a block of ``key.path=value`` options, the values written as in YAML."""
-    from pytest_browsereval.config_text import DocumentError, parse
-    from pytest_browsereval.errors import ConfigError
-
-    block: dict[str, Any] = {}
-    for text in given:
-        dotted, equals, value = text.partition("=")
-        *outer, last = dotted.strip().split(".")
-        inner = block
-        for name in outer:
-            inner = inner.setdefault(name, {})
-            if not isinstance(inner, dict):
-                raise ConfigError(f"--set {text}: {name!r} holds no keys.")
-        if not equals or not last or "" in outer:
-            raise ConfigError(f"--set {text}: write `KEY=VALUE`, such as `select.limit=20`.")
-        try:
-            inner[last] = parse(value, ".yaml").value
-        except DocumentError as error:
-            raise ConfigError(f"--set {text}: the value is {error}") from None
-    return block
+    block = {"type": arguments.type, **({} if arguments.path is None else {"path": arguments.path})}
+    value = {"agent": "noop", "dataset": block}
+    config = config_from(value, path=Path("import"), registry=registry, overrides=arguments.eval_set)
+    return config.dataset[0]
 
 
 def _check_target(target: Path | None, source: Path, *, force: bool) -> None:
@@ -147,13 +115,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="the file to write; - is standard output"
     )
-    parser.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="set an option of the dataset block, such as reference=answers.json or select.limit=20",
-    )
+    add_overrides(parser, "set an option of the dataset, such as dataset.reference=answers.json")
     parser.add_argument("--force", action="store_true", help="overwrite the file if it exists")
 
 

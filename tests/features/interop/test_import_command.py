@@ -35,10 +35,8 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_rows_are_written_as_they_are_read(capsys: pytest.CaptureFixture[str]) -> None:
     """What is written is read as the very tasks of the benchmark; number, hash and notes are told."""
-    assert (
-        main(["import", "webvoyager", "voyage.jsonl", "-o", "rows.jsonl", "--set", "reference=answers.json"])
-        == 0
-    )
+    chosen = ["--eval-set", "dataset.reference=answers.json"]
+    assert main(["import", "webvoyager", "voyage.jsonl", "-o", "rows.jsonl", *chosen]) == 0
     out = capsys.readouterr().out.splitlines()
     digest = hashlib.sha256(Path("rows.jsonl").read_bytes()).hexdigest()
     assert out[0] == f"3 rows, sha256 {digest}"
@@ -52,7 +50,7 @@ def test_rows_are_written_as_they_are_read(capsys: pytest.CaptureFixture[str]) -
 
 def test_rows_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     """With ``-`` rows are all of standard output; options of a block may be nested."""
-    chosen = ["--set", "select.ids=[Maps--1]", "--set", "graders=[answer]"]
+    chosen = ["--eval-set", "dataset.select.ids=[Maps--1]", "--eval-set", "dataset.graders=[answer]"]
     assert main(["import", "webvoyager", "voyage.jsonl", "-o", "-", *chosen]) == 0
     out, err = capsys.readouterr()
     row = json.loads(out)
@@ -109,14 +107,13 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], subtests: pytest.Subtes
         (["webvoyager", "none.jsonl"], "none.jsonl: no such file"),
         (["webvoyager", "answers.json"], "answers.json:1: expected a list of rows."),
         (
-            ["webvoyager", "voyage.jsonl", "--set", "referenc=x"],
-            "webvoyager: referenc: unknown key. Did you mean",
+            ["webvoyager", "voyage.jsonl", "--eval-set", "dataset.referenc=x"],
+            "referenc: unknown key. Did you mean",
         ),
-        (["webvoyager", "voyage.jsonl", "--set", "reference"], "write `KEY=VALUE`"),
-        (["webvoyager", "voyage.jsonl", "--set", "select=[", "--set", "x=1"], "--set select=[: the value is"),
-        (["webvoyager", "voyage.jsonl", "--set", "select=1", "--set", "select.limit=1"], "'select' holds no"),
+        (["webvoyager", "voyage.jsonl", "--eval-set", "dataset.reference"], "write `KEY.PATH=VALUE`"),
+        (["webvoyager", "voyage.jsonl", "--eval-set", "dataset.select=["], "the value is"),
         (["csv", "voyage.jsonl"], "voyage.jsonl:1: "),
-        (["webvoyager"], "webvoyager: path: missing; it has to be given."),
+        (["webvoyager"], "path: missing; it has to be given."),
     ]
     for arguments, told in cases:
         with subtests.test(arguments=arguments, told=told):
