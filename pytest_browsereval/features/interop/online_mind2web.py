@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Iterable
 from dataclasses import replace
@@ -23,9 +22,6 @@ from pytest_browsereval.runs.run import StoredRun
 
 # The tool that gives the answer is left out: the judges of the benchmark see actions only.
 ENDS = "done"
-
-# Ids that every file system takes for a name.
-_FOLDER = re.compile(r"[^\x00-\x1f\x7f<>:\"/\\|?*]{1,80}")
 
 
 class OnlineMind2WebExport(ExportConfig):
@@ -82,29 +78,19 @@ def write_run(run: StoredRun, target: Path) -> Exported:
 def folder_names(ids: Iterable[str]) -> dict[str, str]:
     """Return the name of each row's folder: its own id, which other judges take from there.
 
-    An id that is not a valid name on every system is encoded, as is one of two that differ in case only.
+    What is not valid on every system is encoded, and one of two that differ in case only is marked.
 
     Args:
         ids: of rows.
     """
     names: dict[str, str] = {}
     taken: set[str] = set()
-    for query_id in sorted(set(ids), key=lambda one: (not _is_folder(one), one)):
-        encoded = safe_folder(query_id)
-        name = query_id if _is_folder(query_id) else encoded
+    for query_id in sorted(set(ids), key=lambda one: (one != one.lower(), one)):
+        name = safe_id(query_id)
         # Names that differ in case only are one folder on macOS and Windows.
-        while name.casefold() in taken:
-            name, encoded = encoded, f"{encoded}+"
+        names[query_id] = safe_folder(query_id) if name.casefold() in taken else name
         taken.add(name.casefold())
-        names[query_id] = name
     return names
-
-
-def _is_folder(query_id: str) -> bool:
-    plain = re.sub(r"[^A-Za-z0-9._-]", "x", query_id)  # what is left of it may still be a name like `con`
-    return (
-        _FOLDER.fullmatch(query_id) is not None and query_id == query_id.strip() and safe_id(plain) == plain
-    )
 
 
 def _write(attempt: StoredAttempt, target: Path) -> None:

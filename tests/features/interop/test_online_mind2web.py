@@ -97,6 +97,6 @@ def test_folders_have_the_ids_of_their_rows() -> None:
     """Other judges take the id from there; only what is no name of a folder everywhere is encoded."""
     ids = ["Allrecipes--3", "wrong & ünï", "a/b", "..", "CON", "x:y", "A", "a", "end.", "l" * 300, "a+2fb"]
     names = folder_names(ids)
-    assert [one for one in ids if names[one] == one] == ["Allrecipes--3", "wrong & ünï", "A", "a+2fb"]
+    assert [one for one in ids if names[one] == one] == ["Allrecipes--3", "a"]
     assert len({name.casefold() for name in names.values()}) == len(ids)
     assert not [name for name in names.values() if "/" in name or ":" in name or name.startswith(".")]
