@@ -53,7 +53,7 @@ class Label(BaseModel):
         """Whether it may be about that attempt."""
         names = ("query_id", "variant", "trial", "attempt")
         fits = all(getattr(self, name) in (None, getattr(attempt, name)) for name in names)
-        return fits and self.run in (None, name_run(attempt.run))
+        return fits and (self.run is None or self.run in _list_names(attempt.run))
 
     def __str__(self) -> str:
         about = self.model_dump(include=set(_ABOUT), exclude_none=True)
@@ -75,6 +75,12 @@ class LabelLine:
 def name_run(run: StoredRun) -> str:
     """Return what labels call a run: the name of its folder."""
     return run.name
+
+
+def _list_names(run: StoredRun) -> tuple[object, ...]:
+    """Return what labels may call a run: its own name, and those of the runs that it was merged of."""
+    merged = run.manifest.get("merged_from")
+    return (name_run(run), *(merged if isinstance(merged, list) else ()))
 
 
 def read_labels(path: Path) -> list[LabelLine]:

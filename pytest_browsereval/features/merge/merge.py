@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,11 +41,8 @@ from pytest_browsereval.runs.trial import StoredTrial
 # Trials and differences in a message; the rest is counted.
 MOST_LISTED = 5
 
-# Files with one record in each line: those of all runs are joined.
-LINES = (LEDGER, RESUMES_FILE, REGRADED_FILE, DEATHS)
-
-# What people say of attempts: `browsereval label` writes it, and `calibrate` reads it.
-LABELS_FILE = "labels.jsonl"
+# Files with one record in each line: those of all runs are joined, labels that people gave among them.
+LINES = (LEDGER, RESUMES_FILE, REGRADED_FILE, DEATHS, "labels.jsonl")
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,6 @@ def merge_runs(
     try:
         with make_run(target) as made:
             merged = _write(stored, owners, made, (notes, parts), door)
-            _write_labels(stored, made.root, target.resolve().name)
     except (OSError, shutil.Error) as error:
         raise UsageError(f"{target} cannot be written: {error}.") from None
     return merged
@@ -222,31 +217,6 @@ def _find_all(run: StoredRun) -> dict[str, Any]:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         return {"all_trials": load_written(run.folder / "summary.json")["all_trials"]}
     return {}
-
-
-def _write_labels(stored: Sequence[StoredRun], folder: Path, name: str) -> None:
-    """Write the labels of all runs; those that name one of them are about the merged run from now on."""
-    runs = {run.name for run in stored}
-    lines = [_rename_run(line, runs, name) for run in stored for line in _lines(run.folder / LABELS_FILE)]
-    if lines:
-        (folder / LABELS_FILE).write_bytes(b"".join(lines))
-
-
-def _rename_run(line: bytes, runs: Collection[str], run: str) -> bytes:
-    """Return a line of a file of labels, about another run if it is about one of some; else as it is.
-
-    Args:
-        line: with its end; a damaged one stays as it is, for its reader to report.
-        runs: the names of their folders.
-        run: that of the other one.
-    """
-    try:
-        value = json.loads(line)
-    except ValueError:
-        return line
-    if not isinstance(value, dict) or value.get("run") not in runs:
-        return line
-    return json.dumps({**value, "run": run}, ensure_ascii=False).encode() + b"\n"
 
 
 def _lines(file: Path) -> list[bytes]:

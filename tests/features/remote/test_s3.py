@@ -112,6 +112,18 @@ def test_one_of_sixteen_writers_wins(bucket: str) -> None:
     assert len(done) == 1
 
 
+@pytest.mark.parametrize("fault", [("lost", 1), ("409 ConditionalRequestConflict", 3)])
+def test_a_claim_whose_answer_got_lost_is_made_once(
+    bucket: str, faults: Faults, fault: tuple[str, int]
+) -> None:
+    """Its owner is not the one that took the part over from itself."""
+    faults.plan(*fault, r"PUT .*/claim-")
+    part = Part(Bucket.open(bucket), Shard(1, 1))
+    assert part.claim(new_token()) == 1
+    assert faults.is_over
+    assert not part.is_taken_over(1)
+
+
 def test_a_store_that_ignores_conditions_is_refused(
     evals: Evals, bucket: str, faults: Faults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
