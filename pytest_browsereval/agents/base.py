@@ -6,9 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, ClassVar
-
-from pydantic import AfterValidator
+from typing import ClassVar
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.capture.context import CaptureContext
@@ -81,21 +79,12 @@ class AgentEvaluator(ABC):
         """
 
 
-class Switches(dict[str, bool]):
-    """Switches that can be hashed: the block of a model is the key of its client."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        """Return the same for the same switches."""
-        # The order in which switches are written makes no difference.
-        return hash(frozenset(self.items()))
-
-
 class AgentConfig(Component):
     """Base of the agent family's members."""
 
     family: ClassVar[str] = "agent"
 
-    tools: Annotated[SwitchBlock, AfterValidator(Switches)] | None = None
+    tools: SwitchBlock | None = None
     """Switches of this agent alone, by the name of a tool or a toolkit; they come before the run's. ``only:
     [click, snapshot]`` stands for the run's as well."""
 

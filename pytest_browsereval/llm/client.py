@@ -180,7 +180,9 @@ def _unreadable(error: Exception) -> TryFailed:
 # -- the clients of this process
 
 _interceptor: Interceptor | None = None
-_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[LLMConfig, ChatClient]] = WeakKeyDictionary()
+_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[Any, ...], ChatClient]] = (
+    WeakKeyDictionary()
+)
 
 
 def set_interceptor(interceptor: Interceptor | None) -> Interceptor | None:
@@ -222,9 +224,11 @@ def chat_client(config: LLMConfig) -> ChatClient:
     """Return the client of a model on the running loop: attempts share it, and its connections."""
     # By loop: connections belong to the one that opened them.
     clients = _clients.setdefault(asyncio.get_running_loop(), {})
-    if config not in clients:
-        clients[config] = ChatClient(config)
-    return clients[config]
+    # An agent's block may have more than its model, and what has no hash.
+    model = tuple(getattr(config, name) for name in LLMConfig.model_fields)
+    if model not in clients:
+        clients[model] = ChatClient(config)
+    return clients[model]
 
 
 async def close_clients() -> None:

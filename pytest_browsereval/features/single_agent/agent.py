@@ -55,10 +55,6 @@ class Example(BaseModel):
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
     """What to call it with."""
 
-    def __hash__(self) -> int:
-        """Arguments are not hashable; the rest tells examples apart well enough."""
-        return hash((self.task, self.page, self.tool))
-
 
 def check_examples(examples: Sequence[Example], tools: Mapping[str, Tool]) -> None:
     """Check that each example is a call that a model could make.

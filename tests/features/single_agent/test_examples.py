@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_browsereval.features.single_agent.agent import SingleAgent, SingleConfig
-from pytest_browsereval.llm.client import ChatClient
+from pytest_browsereval.llm.client import ChatClient, chat_client
 from pytest_browsereval.testing import ModelRequest, ScriptedModel, done, says
 from tests.agents.desk import TOOLS_BY_NAME, Desk
 
@@ -87,10 +87,15 @@ def test_an_example_has_a_task_and_a_tool() -> None:
         config(examples=[{**YES, "answer": "x"}])
 
 
-def test_blocks_with_the_same_examples_are_the_same() -> None:
-    """Attempts share a client by their block, examples included."""
-    blocks = {config(examples=[YES]), config(examples=[YES]), config(examples=[{**YES, "arguments": {}}])}
-    assert len(blocks) == 2
+def test_blocks_of_one_model_share_a_client() -> None:
+    """What else they say does not matter."""
+
+    async def work() -> None:
+        one, other = config(examples=[YES]), config(examples=[], tools={"click": True})
+        assert chat_client(one) is chat_client(other)
+        assert chat_client(one) is not chat_client(config(temperature=0.5))
+
+    asyncio.run(work())
 
 
 def test_attempts_begin_with_the_same_words(desk: Desk) -> None:
