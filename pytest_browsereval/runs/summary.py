@@ -137,7 +137,7 @@ def _row(trial: StoredTrial) -> dict[str, Any]:
         "variant": data.variant,
         "trial": data.trial,
         **({"row_hash": data.row_hash} if data.row_hash else {}),
-        **({data.derived.by: data.derived.name} if data.derived else {}),
+        **({"derived_by": data.derived.by, data.derived.by: data.derived.name} if data.derived else {}),
         "attempts": len(trial.attempts),
         **({"judged_attempts": trial.judged} if trial.judged > 1 else {}),
         "verdict": str(data.verdict),

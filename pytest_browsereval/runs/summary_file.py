@@ -26,8 +26,8 @@ class Result(NamedTuple):
     cost_usd: Any
     error_source: Any = None
     row_hash: Any = ""
-    is_attacked: bool = False
-    """Whether it was made under an attack: no rate has it."""
+    is_derived: bool = False
+    """Whether its row was derived from another one: no rate has it."""
     website: None = None
     """Not in a summary: without it there is no interval by site."""
 
@@ -87,7 +87,7 @@ def _take(one: dict[str, Any]) -> Result:
     known = one["query_id"], one["variant"], one["trial"], one["verdict"]
     get = one.get
     figures = get("steps", ...), get("duration_ms", ...), get("cost_usd", ...)
-    found = Result(*known, *figures, get("error_source"), str(get("row_hash", "")), "attack" in one)
+    found = Result(*known, *figures, get("error_source"), str(get("row_hash", "")), "derived_by" in one)
     if not (isinstance(found[0], str) and isinstance(found[1], str) and isinstance(found[2], int)):
         raise TypeError(f"{found[:3]} is not a trial")
     return found

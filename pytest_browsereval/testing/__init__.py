@@ -9,10 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_browsereval.testing.agents import AgentConformance as AgentConformance
-    from pytest_browsereval.testing.browsers import BrowserConformance as BrowserConformance
-    from pytest_browsereval.testing.calling import check_calls as check_calls
-    from pytest_browsereval.testing.calling import open_window as open_window
+    from pytest_browsereval.features.conformance.agents import AgentConformance as AgentConformance
+    from pytest_browsereval.features.conformance.browsers import BrowserConformance as BrowserConformance
+    from pytest_browsereval.features.conformance.calling import check_calls as check_calls
+    from pytest_browsereval.features.conformance.calling import open_window as open_window
+    from pytest_browsereval.features.conformance.site import ConformanceSite as ConformanceSite
+    from pytest_browsereval.features.conformance.toolkits import check_tool as check_tool
+    from pytest_browsereval.features.conformance.toolkits import check_toolkit as check_toolkit
     from pytest_browsereval.testing.evals import EvalDriver as EvalDriver
     from pytest_browsereval.testing.evals import EvalRun as EvalRun
     from pytest_browsereval.testing.model_server import ModelRequest as ModelRequest
@@ -25,19 +28,17 @@ if TYPE_CHECKING:
     from pytest_browsereval.testing.replies import refuses as refuses
     from pytest_browsereval.testing.replies import says as says
     from pytest_browsereval.testing.replies import sends as sends
-    from pytest_browsereval.testing.site import ConformanceSite as ConformanceSite
-    from pytest_browsereval.testing.toolkits import check_tool as check_tool
-    from pytest_browsereval.testing.toolkits import check_toolkit as check_toolkit
 
+_SUITES = "pytest_browsereval.features.conformance"
 _HOMES = {
-    "agents": "AgentConformance",
-    "browsers": "BrowserConformance",
-    "calling": "check_calls open_window",
-    "evals": "EvalDriver EvalRun",
-    "model_server": "ModelRequest ScriptedModel",
-    "replies": "Call Reply call calls done refuses says sends",
-    "site": "ConformanceSite",
-    "toolkits": "check_tool check_toolkit",
+    f"{_SUITES}.agents": "AgentConformance",
+    f"{_SUITES}.browsers": "BrowserConformance",
+    f"{_SUITES}.calling": "check_calls open_window",
+    f"{_SUITES}.site": "ConformanceSite",
+    f"{_SUITES}.toolkits": "check_tool check_toolkit",
+    f"{__name__}.evals": "EvalDriver EvalRun",
+    f"{__name__}.model_server": "ModelRequest ScriptedModel",
+    f"{__name__}.replies": "Call Reply call calls done refuses says sends",
 }
 """The public names of each module."""
 _PLACES = {name: module for module, names in _HOMES.items() for name in names.split()}
@@ -49,7 +50,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name's module when the name is first asked for."""
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    return getattr(import_module(_PLACES[name]), name)
 
 
 def __dir__() -> list[str]:

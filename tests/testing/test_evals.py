@@ -72,10 +72,10 @@ def test_commands_run_in_process(driver: EvalDriver) -> None:
     """With their exit code and output, also where the command line is wrong."""
     described(driver)
     folder = str(driver.run("shop.eval.yaml").folder)
-    shown = driver.run_command("show", folder)
+    shown = driver.run_command("runs", folder)
     assert shown.ret == 0
     shown.stdout.fnmatch_lines(["*scripted*"])
-    assert driver.run_command("show", "nothing-here").ret == 4
+    assert driver.run_command("runs", "nothing-here").ret == 4
     wrong = driver.run_command("no-such-command")
     assert wrong.ret == 2
     wrong.stderr.fnmatch_lines(["*invalid choice: 'no-such-command'*"])

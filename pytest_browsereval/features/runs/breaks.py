@@ -113,7 +113,7 @@ def _read_rows(history: History, run: str) -> Mapping[str, _Rows]:
     """Return the rows of a run, by its variants."""
     found: dict[str, dict[str, str]] = {}
     for row in history.files[run].find_rows()[1]:
-        if not row.is_attacked:
+        if not row.is_derived:
             found.setdefault(row.variant, {})[row.query_id] = row.row_hash
     return found
 

@@ -387,7 +387,7 @@ def hash_rows(trials: Iterable[Result], manifest: Mapping[str, Any]) -> str:
         trials: of the rows.
         manifest: of the run, which knows the files.
     """
-    pairs = sorted({(one.query_id, one.row_hash) for one in trials if not one.is_attacked})
+    pairs = sorted({(one.query_id, one.row_hash) for one in trials if not one.is_derived})
     files = () if all(own for _, own in pairs) else (json.dumps(manifest.get("datasets"), sort_keys=True),)
     return _hash_pairs(tuple(pairs), *files)
 
@@ -400,7 +400,7 @@ def _hash_pairs(pairs: Sequence[tuple[str, str]], *files: str) -> str:
 
 
 def _figures(rows: Sequence[Result]) -> dict[str, Any]:
-    paid, rows = rows, [one for one in rows if not one.is_attacked]
+    paid, rows = rows, [one for one in rows if not one.is_derived]
     rate = pass_rate(rows)
     ends = rate.by_task.interval if rate.by_task else rate.interval
     judged = [one for one in rows if one.verdict != Verdict.ERRORED]

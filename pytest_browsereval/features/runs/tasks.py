@@ -78,7 +78,7 @@ def read_grid(history: History, runs: Iterable[RunDigest]) -> TaskGrid:
         figures, rows = history.files[chosen[number].run].find_rows()
         if number == len(chosen) - 1:
             quarantine = block_of(block_of(figures.get("gate")).get("quarantine"))
-        rows = [row for row in rows if not row.is_attacked]
+        rows = [row for row in rows if not row.is_derived]
         own = {(row.query_id, row.variant): row.row_hash for row in rows if row.row_hash}
         for key, row_hash in own.items():
             versions.setdefault(key, row_hash)

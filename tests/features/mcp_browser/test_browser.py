@@ -24,12 +24,12 @@ from pydantic import ValidationError
 from pytest_browsereval.browsers.base import PictureFormat, WindowRequest
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
+from pytest_browsereval.features.conformance.browsers import BrowserConformance
 from pytest_browsereval.features.mcp_browser import process
 from pytest_browsereval.features.mcp_browser import window as window_module
 from pytest_browsereval.features.mcp_browser.config import McpBrowserConfig
 from pytest_browsereval.features.mcp_browser.window import OUTPUT_LENGTH, McpWindow, format_output
 from pytest_browsereval.features.mcp_browser.wire import Answer
-from pytest_browsereval.testing.browsers import BrowserConformance
 from tests.features.mcp_browser import odd
 from tests.support import PageServer, Run, has_ended, pass_time, until
 

@@ -15,7 +15,7 @@ from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConf
 from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.testing.site import ConformanceSite
+from pytest_browsereval.features.conformance.site import ConformanceSite
 from pytest_browsereval.tools.base import Tool, ToolError, ToolResult
 from pytest_browsereval.tools.runner import runner_for
 

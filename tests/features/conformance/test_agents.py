@@ -10,6 +10,8 @@ import pytest
 from pytest_browsereval.agents.noop import NoopConfig
 from pytest_browsereval.agents.scripted import ScriptedConfig
 from pytest_browsereval.door import builtin_registry
+from pytest_browsereval.features.conformance.browsers import Kept, keep_browser
+from pytest_browsereval.features.conformance.site import ConformanceSite
 from pytest_browsereval.features.function_agent.agent import FunctionConfig
 from pytest_browsereval.features.orchestrator.agent import OrchestratorExecutorConfig
 from pytest_browsereval.features.pointing.computer_use import ComputerUseConfig
@@ -26,8 +28,6 @@ from pytest_browsereval.testing import (
     calls,
     done,
 )
-from pytest_browsereval.testing.browsers import Kept, keep_browser
-from pytest_browsereval.testing.site import ConformanceSite
 from tests.features.pointing.service import Service
 
 CLICK = {"target": "role=button"}
@@ -89,7 +89,7 @@ class TestFunction(OurConformance):
 class TestCommand(OurConformance):
     @pytest.fixture
     def config(self) -> CommandAgentConfig:
-        outside = Path(__file__).parents[1] / "features/programs/outside.py"
+        outside = Path(__file__).parents[1] / "programs/outside.py"
         return CommandAgentConfig(command=("{python}", str(outside), "clicks"))
 
 

@@ -15,7 +15,7 @@ from pytest_browsereval.browsers.base import Browser, BrowserConfig, PictureForm
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.testing.site import ConformanceSite
+from pytest_browsereval.features.conformance.site import ConformanceSite
 
 T = TypeVar("T")
 

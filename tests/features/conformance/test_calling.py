@@ -12,8 +12,8 @@ import pytest
 from pydantic import AfterValidator, BaseModel, Field
 
 from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.features.conformance.browsers import run
 from pytest_browsereval.testing import check_calls, open_window
-from pytest_browsereval.testing.browsers import run
 from pytest_browsereval.tools.base import Tool, ToolError, tool
 from pytest_browsereval.tools.input import click, handle_dialog
 from pytest_browsereval.tools.navigation import navigate

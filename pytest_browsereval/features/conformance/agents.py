@@ -18,13 +18,13 @@ from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
 from pytest_browsereval.errors import Fault, LimitReached
+from pytest_browsereval.features.conformance.browsers import Conformance, Kept
+from pytest_browsereval.features.conformance.site import ConformanceSite
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage, read_message
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.redactor import Redactor
-from pytest_browsereval.testing.browsers import Conformance, Kept
-from pytest_browsereval.testing.site import ConformanceSite
 from pytest_browsereval.tools.runner import WindowToolRunner
 from pytest_browsereval.tools.toolbox import Toolbox
 from pytest_browsereval.tools.toolkits import CATALOG, resolve_tools
