@@ -306,7 +306,8 @@ def properties(
 ) -> Iterator[tuple[str, Any]]:
     """Yield the properties that JUnit and other readers get of a trial: names with JSON scalars."""
     known = ((name, read(metadata)) for name, read in PROPERTIES)
-    yield from ((name, value) for name, value in known if value is not None)
+    # 0 says something; what is not so, or empty, does not.
+    yield from ((name, value) for name, value in known if value not in ("", None) and value is not False)
     for name, grade in metadata.grader_results.items():
         yield f"score.{_printable(name)}", None if grade.score is None else round(grade.score, 6)
     for named, usage in metadata.usage_by_role.items():
