@@ -12,11 +12,10 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.browsers.driver import start_driver, stop_driver
 from pytest_browsereval.browsers.machine import describe_memory_limit, driver_folder
 from pytest_browsereval.errors import ConfigError, ErrorSource, StopRun
 from pytest_browsereval.redaction.known import beginning
@@ -50,12 +49,6 @@ _ENDED = re.compile(r"process did exit: ([^>\n]+)>")
 _REASON_LENGTH = 240
 _FEATURES_OFF = "--disable-features="
 
-_DRAW_TEXT = """() => {
-  const pen = document.createElement("canvas").getContext("2d");
-  pen.fillText("text", 9, 99);
-  return pen.getImageData(0, 0, 99, 99).data.some((value) => value > 0);
-}"""
-
 
 @dataclass(frozen=True)
 class Candidate:
@@ -86,7 +79,7 @@ class Binary(Candidate):
 
     version: str = ""
     draws_text: bool = True
-    """False: there is no font, and pages with text crash. Only :func:`find_binary` looks."""
+    """False: there is no font, and pages with text crash. Only ``features/browser_binary.py`` looks."""
 
     def __str__(self) -> str:
         """Return what the header and the manifest call it."""
@@ -261,34 +254,6 @@ async def _launch(
     persistent = await chromium.launch_persistent_context("", **options, **context)
     assert persistent.browser is not None  # noqa: S101 only that of an Android device is None
     return persistent.browser
-
-
-async def find_binary(explicit: str | Path | None = None, *, headed: bool = False) -> Binary:
-    """Return the browser that is used, proved by a launch and a page with text, and end it again.
-
-    Raises:
-        ConfigError: the named browser cannot be meant.
-        StopRun: source *browser*; none starts.
-    """
-    choice = candidates(explicit, headed=headed)
-    driver = await start_driver()
-    try:
-        browser, binary = await launch_first(driver.chromium, choice, headed=headed)
-        drawn = await _draws_text(browser)
-        await browser.close()
-    finally:
-        await stop_driver(driver)
-    return replace(binary, draws_text=drawn)
-
-
-async def _draws_text(browser: Browser) -> bool:
-    from playwright.async_api import Error
-
-    page = await browser.new_page()
-    try:
-        return bool(await page.evaluate(_DRAW_TEXT))
-    except Error:  # without any font the page crashes
-        return False
 
 
 def reason(error: str) -> str:

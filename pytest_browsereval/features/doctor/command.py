@@ -35,8 +35,9 @@ def doctor(arguments: argparse.Namespace) -> int:
 
 def examine_machine() -> int:
     """Print the versions, the browser's by launching it; 1 if something is missing."""
-    from pytest_browsereval.browsers.binary import find_binary, playwright_features_off
+    from pytest_browsereval.browsers.binary import playwright_features_off
     from pytest_browsereval.browsers.machine import this_machine
+    from pytest_browsereval.features.browser_binary import find_binary
     from pytest_browsereval.features.browser_install import ways
 
     say("python", f"{platform.python_version()} ({sys.executable})")
