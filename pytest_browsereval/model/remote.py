@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -30,9 +30,6 @@ class RemoteRuns(Protocol):
 
     def find_parts(self, run: str) -> PartsThere:
         """Return what is there of a run."""
-
-    def read(self, paths: Iterable[str]) -> Sequence[bytes | None]:
-        """Return objects by their paths, several at once; None for one that is not there."""
 
     def save(self, paths: Mapping[str, Path]) -> None:
         """Write objects into files, several at once; no file for one that is not there."""

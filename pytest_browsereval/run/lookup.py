@@ -15,16 +15,13 @@ from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.redaction.address import plain_url
 from pytest_browsereval.run.control import CONTROL
 from pytest_browsereval.run.store import home_of
-from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.run import PARTIAL, StoredRun
 
 if TYPE_CHECKING:  # commands that read a run need no config, which takes 0.2 s
     from pytest_browsereval.config import EvalConfig
 
 LATEST = "latest"
 """Stands for the newest run."""
-
-PARTIAL = ".partial"
-"""In a copy of a run that lacks files of attempts: the URL of the run."""
 
 _DEEPEST = 4
 """How deep below the current folder other results folders are looked for."""

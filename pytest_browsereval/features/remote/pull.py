@@ -15,12 +15,12 @@ from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import PARTS, Done, Part, list_parts
 from pytest_browsereval.features.remote.files import check_path, is_of_run, take_known
 from pytest_browsereval.features.remote.threads import map_apart
-from pytest_browsereval.run.lookup import PARTIAL
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import COPY, check_new
 from pytest_browsereval.run_files import write_whole
 from pytest_browsereval.runs.attempt import find_place
 from pytest_browsereval.runs.lines import ATTEMPTS, list_files, parse_line, read_raw
+from pytest_browsereval.runs.run import PARTIAL
 
 _PART_OF_RUN = re.compile(rf"(.+)/{PARTS}/(\d+-of-\d+)")
 

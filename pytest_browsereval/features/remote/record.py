@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_browsereval.features.remote.bucket import Bucket
@@ -39,13 +39,9 @@ class BucketRuns:
         begun_at = parts[0].begun_at() if parts and not folders else ""
         return PartsThere(parts[0].shard.of if parts else 0, folders, begun_at)
 
-    def read(self, paths: Iterable[str]) -> list[bytes | None]:
-        """Return objects by their paths, several at once; None for one that is not there."""
-        return map_apart(self._bucket.get, paths)
-
     def save(self, paths: Mapping[str, Path]) -> None:
         """Write objects into files, several at once; no file for one that is not there."""
-        for place, content in zip(paths.values(), self.read(paths), strict=True):
+        for place, content in zip(paths.values(), map_apart(self._bucket.get, paths), strict=True):
             if content is not None:
                 place.write_bytes(content)
 

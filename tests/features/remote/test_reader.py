@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval import UsageError, open_run
-from pytest_browsereval.run.lookup import PARTIAL
+from pytest_browsereval.runs.run import PARTIAL
 from tests.features.remote.test_push_and_pull import bucket, cache, objects, pushed, written
 from tests.hooks.small_evals import Evals
 
