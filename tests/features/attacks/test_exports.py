@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from pytest_browsereval import open_run
@@ -41,11 +42,11 @@ def rate(values: list[float]) -> float:
 
 def test_tables_have_a_column(evals: Evals, run: Path) -> None:
     """Of attempts and of grades; the rows without an attack make the pass rate."""
-    assert evals.run_command("export", str(run), "--to", "jsonl").ret == 0
+    assert evals.run_command("export", str(run), "--to", "parquet").ret == 0
     rows = {
-        name: [json.loads(line) for line in file.read_text().splitlines()]
+        name: pq.read_table(file).to_pylist()
         for name in ("attempts", "grades")
-        for file in evals.path.glob(f"tables/{name}/*.jsonl")
+        for file in evals.path.glob(f"tables/{name}/*.parquet")
     }
     under_attack = [one for one in rows["attempts"] if one["attack"]]
     assert Counter(one["attack_outcome"] for one in under_attack) == OUTCOMES
