@@ -18,7 +18,7 @@ from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.browsers.playwright.page_text import read_page_text
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.graders.observing import STORAGES
+from pytest_browsereval.graders.observing import STORAGES, find_role
 from pytest_browsereval.graders.page_state import PageCheck
 from pytest_browsereval.graders.page_values import NoValue, make_plain, read_value
 from pytest_browsereval.graders.values import TEXT_LIMIT
@@ -210,10 +210,4 @@ def _parse(text: str) -> JsonValue:
 
 async def _count(page: Page, check: PageCheck) -> int:
     """Return how many elements have the role, as ``page_state`` counts them."""
-    here, total = origin_of(page.url), 0
-    for frame in list(page.frames):
-        if frame.url.startswith("about:") or origin_of(frame.url) == here:
-            kind: Any = check.subject
-            found = frame.get_by_role(kind, name=check.name, exact=True).filter(visible=True)
-            total += await found.count()
-    return total
+    return sum([await found.count() for found in find_role(page, check.subject, check.name)])

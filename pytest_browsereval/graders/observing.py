@@ -28,7 +28,7 @@ from pytest_browsereval.graders.values import TEXT_LIMIT, show
 from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
-    from playwright.async_api import CDPSession, Page
+    from playwright.async_api import CDPSession, Locator, Page
 
 T = TypeVar("T")
 
@@ -128,6 +128,14 @@ async def _read(window: PlaywrightWindow, what: str, work: Coroutine[Any, Any, T
     raise GraderFault(f"{what} {reason}")
 
 
+def find_role(page: Page, role: Any, name: str | None) -> list[Locator]:
+    """Return what finds the visible elements of a role and an exact accessible name, by frame."""
+    origin = origin_of(page.url)
+    # Frames of other sites are advertisements and log-ins, and say nothing of the page.
+    frames = [f for f in list(page.frames) if f.url.startswith("about:") or origin_of(f.url) == origin]
+    return [frame.get_by_role(role, name=name, exact=True).filter(visible=True) for frame in frames]
+
+
 class LivePage:
     """One page, open for reading; see :func:`live_page`.
 
@@ -196,14 +204,8 @@ class LivePage:
 
     async def count_role(self, role: str, name: str | None) -> int:
         """Return how many visible elements have that role and exact accessible name, frames included."""
-        origin, total = origin_of(self._page.url), 0
-        for frame in list(self._page.frames):
-            # Frames of other sites are advertisements and log-ins, and say nothing of the page.
-            if frame.url.startswith("about:") or origin_of(frame.url) == origin:
-                kind: Any = role
-                found = frame.get_by_role(kind, name=name, exact=True).filter(visible=True)
-                total += await self._read(f"the role {role!r}", found.count())
-        return total
+        found = find_role(self._page, role, name)
+        return sum([await self._read(f"the role {role!r}", one.count()) for one in found])
 
     # -- storage
 
