@@ -253,10 +253,7 @@ class Plan:
         if problems:
             refuse(problems)
         if any(task.depends_on for task in tasks.values()):
-            # Of all rows, those that are not selected too.
-            whole = [dataset.model_copy(update={"select": Select()}) for dataset in self.config.datasets]
-            ids = {ref.query_id for dataset in whole for ref in index_rows(dataset, self.config.base_dir)}
-            check_depends_on(tasks.values(), ids)
+            check_depends_on(tasks.values(), list_ids(self.config, is_selected=False))
 
     def ready(self, entry: Entry) -> Trial:
         """Return a trial, its row checked against graders and agent.
@@ -322,6 +319,25 @@ class Plan:
             check_agent(self.config, trial.task, entry.variant, toolsets, is_trusted=entry.dataset.trusted)
         except ValueError as error:
             raise DatasetError(f"{entry.where}: {hide_quotes(str(error), trial.task)}") from None
+
+
+def list_ids(
+    config: EvalConfig, only: Collection[str] | None = None, *, is_selected: bool = True
+) -> set[str]:
+    """Return the ids of the rows of a config.
+
+    Args:
+        config: whose rows they are.
+        only: ids that are looked for; None lists all.
+        is_selected: whether rows are left out that ``select`` leaves out.
+
+    Raises:
+        DatasetError: a dataset cannot be read.
+    """
+    datasets = config.datasets
+    if not is_selected:
+        datasets = tuple(one.model_copy(update={"select": Select()}) for one in datasets)
+    return {ref.query_id for dataset in datasets for ref in index_rows(dataset, config.base_dir, only)}
 
 
 def mark_names(dataset: str, tags: Iterable[str]) -> tuple[str, ...]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from pytest_browsereval.browsers.base import BrowserConfig, Survey
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import check_result, describe_member, naming
-from pytest_browsereval.datasets.base import DatasetConfig, Select
-from pytest_browsereval.datasets.reader import index_rows
 from pytest_browsereval.errors import ConfigError, PluginError, nearest
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.needs import Asker, Needs, Offers, ask_needs, check_fit, find_misfits
@@ -19,7 +17,7 @@ from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.cassettes import LIVE, name_cassette
 from pytest_browsereval.run.lookup import age
 from pytest_browsereval.run.manifest import tool_hashes
-from pytest_browsereval.run.plan import Entry
+from pytest_browsereval.run.plan import Entry, list_ids
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.runs.run import StoredRun
@@ -45,10 +43,9 @@ def preflight(run: ActiveRun) -> list[str]:
     browser = prepare_browser(config)
     for name, agent in config.variants.items():
         preflight_member(config, agent, "variants", name)
-    for number, grader in enumerate(config.graders):
-        preflight_member(config, grader, "graders", number)
-    for number, kit in enumerate(config.toolkits):
-        preflight_member(config, kit, "toolkits", number)
+    for key in ("graders", "toolkits"):
+        for number, member in enumerate(getattr(config, key)):
+            preflight_member(config, member, key, number)
     check_capture(config, Survey())  # what no browser of its type records, before one is asked
     survey = _run(survey_of(browser))
     check_agents(config, Offers(no_cdp=survey.no_cdp))
@@ -238,13 +235,10 @@ def check_gate_ids(config: EvalConfig) -> list[str]:
         query_id: ("gate", "must_pass", place) for place, query_id in enumerate(gate.must_pass)
     }
     named |= {query_id: ("gate", "quarantine", query_id) for query_id in gate.quarantine}
-    if not named:
-        return []
-    lacking = named.keys() - _list_ids(config.datasets, config, named)
+    lacking = named.keys() - list_ids(config, named) if named else set[str]()
     if not lacking:
         return []
-    whole = [dataset.model_copy(update={"select": Select()}) for dataset in config.datasets]
-    everything = _list_ids(whole, config, None)
+    everything = list_ids(config, is_selected=False)
     for query_id, path in named.items():
         if query_id not in everything:
             raise config.wrong(
@@ -252,14 +246,6 @@ def check_gate_ids(config: EvalConfig) -> list[str]:
                 f"no row has the id {query_id!r}.{nearest(query_id, everything)} "
                 "Name a row of the dataset, or take it out.",
             )
-    left_out = [query_id for query_id in gate.must_pass if query_id in lacking]
-    if not left_out:
-        return []
-    names = join_first(left_out, MOST_LISTED)
-    return [f"`select` of the dataset leaves out rows of gate.must_pass ({names}): the gate will be missed"]
-
-
-def _list_ids(
-    datasets: Iterable[DatasetConfig], config: EvalConfig, only: Collection[str] | None
-) -> set[str]:
-    return {ref.query_id for dataset in datasets for ref in index_rows(dataset, config.base_dir, only)}
+    names = join_first([query_id for query_id in gate.must_pass if query_id in lacking], MOST_LISTED)
+    note = f"`select` of the dataset leaves out rows of gate.must_pass ({names}): the gate will be missed"
+    return [note] if names else []
