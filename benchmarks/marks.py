@@ -55,7 +55,7 @@ PAYLOADS = {
 
 WITH = """
 from types import SimpleNamespace
-from pytest_browsereval.features import conversation
+from pytest_browsereval.features.shared.tool_loop import conversation
 
 conversation.secrets = SimpleNamespace(token_hex=lambda size: "5e0c71d9a8b3f246")
 """
@@ -63,7 +63,7 @@ conversation.secrets = SimpleNamespace(token_hex=lambda size: "5e0c71d9a8b3f246"
 
 WITHOUT = """
 from pytest_browsereval.features.single_agent import agent as single
-from pytest_browsereval.features.conversation import Conversation
+from pytest_browsereval.features.shared.tool_loop.conversation import Conversation
 
 single.FENCES = ""
 Conversation.fence = lambda self, text: text

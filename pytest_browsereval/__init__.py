@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from pytest_browsereval.errors import StopRun as StopRun
     from pytest_browsereval.errors import TerminationReason as TerminationReason
     from pytest_browsereval.errors import UsageError as UsageError
-    from pytest_browsereval.features.attack import AttackConfig as AttackConfig
-    from pytest_browsereval.features.attack import Goal as Goal
-    from pytest_browsereval.features.attack import Placer as Placer
-    from pytest_browsereval.features.sync_context import SyncAgentContext as SyncAgentContext
+    from pytest_browsereval.features.shared.attack import AttackConfig as AttackConfig
+    from pytest_browsereval.features.shared.attack import Goal as Goal
+    from pytest_browsereval.features.shared.attack import Placer as Placer
+    from pytest_browsereval.features.shared.tool_loop.sync_context import SyncAgentContext as SyncAgentContext
     from pytest_browsereval.graders.base import Golden as Golden
     from pytest_browsereval.graders.base import GraderConfig as GraderConfig
     from pytest_browsereval.graders.base import Recorded as Recorded
@@ -111,7 +111,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "agents.base": "AgentConfig AgentContext AgentEvaluator",
-    "features.sync_context": "SyncAgentContext",
+    "features.shared.tool_loop.sync_context": "SyncAgentContext",
     "runs.passrate": "PassRate",
     "runs.run": "StoredRun",
     "runs.summary": "RunSummary",
@@ -128,7 +128,7 @@ _HOMES = {
     "config.gate": "GateRule",
     "config.guard": "GuardConfig GuardedCall",
     "datasets.base": "DatasetConfig RowRef Select",
-    "features.attack": "AttackConfig Goal Placer",
+    "features.shared.attack": "AttackConfig Goal Placer",
     "errors": "ConfigError DatasetError ErrorSource Fault LimitReached Outage StopRun TerminationReason "
     "UsageError",
     "graders.base": "Golden GraderConfig Recorded",

@@ -84,10 +84,10 @@ def list_folders(room: str) -> tuple[str, ...]:
     """Return the names of the folders of a room, in alphabetical order.
 
     Args:
-        room: ``features`` or ``benchmarks``. Files beside the folders are what several of them share.
+        room: ``features`` or ``benchmarks``. What several of them need is in ``features/shared``.
     """
     place = Path(__file__).with_name(room)
-    return tuple(sorted(one.parent.name for one in place.glob("*/__init__.py")))
+    return tuple(sorted({one.parent.name for one in place.glob("*/__init__.py")} - {"shared"}))
 
 
 @cache

@@ -30,7 +30,7 @@ OURS = "pytest-browsereval"
 """The owner of the built-in members."""
 
 PLACE_OF_FAMILY = "x-browsereval-family"
-"""In a JSON schema: the place of a member of this family; ``features.config_schema`` fills it in."""
+"""In a JSON schema: the place of a member of this family; ``features.shared.config_schema`` fills it in."""
 
 TYPE_BY_DEFAULT = "x-browsereval-default"
 """Beside it: the type of a block without one."""

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from pytest_browsereval.browsers.machine import Machine
-from pytest_browsereval.features.browser_install import ways
+from pytest_browsereval.features.shared.browser_install import ways
 
 ROOT = Path(__file__).parents[1]
 URL = "https://code.example/us/evals"

@@ -22,7 +22,7 @@ from pytest_browsereval.datasets.rows import (
     to_task,
 )
 from pytest_browsereval.datasets.selection import select_rows
-from pytest_browsereval.features.row_source import Row, State, read_table, state_of
+from pytest_browsereval.features.shared.row_source import Row, State, read_table, state_of
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.session_caches import cache_for_session

@@ -12,7 +12,7 @@ from pytest_browsereval.benchmarks.base import BenchmarkConfig, Imported
 from pytest_browsereval.config_text import Document, parse, read_text
 from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.datasets.rows import refuse_unreadable
-from pytest_browsereval.features.row_source import State, state_of
+from pytest_browsereval.features.shared.row_source import State, state_of
 from pytest_browsereval.session_caches import cache_for_session
 
 

@@ -79,7 +79,7 @@ class Binary(Candidate):
 
     version: str = ""
     draws_text: bool = True
-    """False: there is no font, and pages with text crash. Only ``features/browser_binary.py`` looks."""
+    """False: there is no font, and pages with text crash. Only ``features.shared.browser_binary`` looks."""
 
     def __str__(self) -> str:
         """Return what the header and the manifest call it."""

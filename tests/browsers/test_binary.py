@@ -16,7 +16,7 @@ from pytest_browsereval.browsers import binary, machine
 from pytest_browsereval.browsers.binary import Candidate, candidates
 from pytest_browsereval.browsers.driver import start_driver, stop_driver
 from pytest_browsereval.errors import ConfigError, ErrorSource, StopRun
-from pytest_browsereval.features.browser_binary import find_binary
+from pytest_browsereval.features.shared.browser_binary import find_binary
 from tests.support import until
 
 SHELL = Candidate(
@@ -223,7 +223,8 @@ def test_a_limit_of_memory_is_named(tmp_path: Path) -> None:
     """Neither Node nor a browser starts where it cannot map memory; no installation helps then."""
     code = (
         "import asyncio, resource; resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30));"
-        "from pytest_browsereval.features.browser_binary import find_binary; asyncio.run(find_binary())"
+        "from pytest_browsereval.features.shared.browser_binary import find_binary;"
+        "asyncio.run(find_binary())"
     )
     said = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False

@@ -12,7 +12,7 @@ from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.config_text import parse
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ConfigError
-from pytest_browsereval.features.config_schema import config_schema
+from pytest_browsereval.features.shared.config_schema import config_schema
 from pytest_browsereval.registry import Registry
 
 

@@ -14,8 +14,8 @@ from jsonschema.exceptions import best_match
 from pytest_browsereval.config_text import DocumentError, parse
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.browseros.reader import BrowserOSReader
-from pytest_browsereval.features.config_schema import config_schema
-from pytest_browsereval.features.row_schema import row_schema
+from pytest_browsereval.features.shared.config_schema import config_schema
+from pytest_browsereval.features.shared.row_schema import row_schema
 from pytest_browsereval.registry import Registry
 
 ROOT = Path(__file__).parents[2]

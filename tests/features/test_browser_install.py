@@ -13,8 +13,8 @@ import pytest
 from pytest_browsereval.browsers import binary
 from pytest_browsereval.browsers.machine import Machine
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
-from pytest_browsereval.features import browser_install as install
-from pytest_browsereval.features.browser_binary import find_binary
+from pytest_browsereval.features.shared import browser_install as install
+from pytest_browsereval.features.shared.browser_binary import find_binary
 from tests.support import has_ended, pass_time, until
 
 DEBIAN = Machine("linux", is_debian=True, is_ubuntu=False, is_root=True)

@@ -15,8 +15,8 @@ from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvalu
 from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ConfigError
-from pytest_browsereval.features.config_schema import DIALECT, config_schema
-from pytest_browsereval.features.row_schema import row_schema
+from pytest_browsereval.features.shared.config_schema import DIALECT, config_schema
+from pytest_browsereval.features.shared.row_schema import row_schema
 from pytest_browsereval.registry import MemberOf, Registry
 
 

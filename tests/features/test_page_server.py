@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_browsereval.features.page_server import PageAccess
+from pytest_browsereval.features.shared.page_server import PageAccess
 
 
 def test_who_may_ask_for_a_page(subtests: pytest.Subtests) -> None:

@@ -6,7 +6,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from pytest_browsereval.door import builtin_registry
-from pytest_browsereval.features.row_schema import row_schema
+from pytest_browsereval.features.shared.row_schema import row_schema
 from pytest_browsereval.graders.page_state import PAGE_CHECKS, read_page_check
 from pytest_browsereval.graders.state_diff import read_state_check
 

@@ -7,7 +7,7 @@ import pytest
 from pytest_browsereval.config_text import DocumentError
 from pytest_browsereval.datasets.rows import refuse_unreadable
 from pytest_browsereval.errors import DatasetError
-from pytest_browsereval.features.row_source import read_table, state_of
+from pytest_browsereval.features.shared.row_source import read_table, state_of
 
 
 def test_rows_of_a_table_have_their_lines() -> None:

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.features.tool_selection import Offer, offer, policy_text
+from pytest_browsereval.features.shared.tool_loop.selection import Offer, offer, policy_text
 from pytest_browsereval.tools.base import tool
 from pytest_browsereval.tools.toolkit import Directive, Policy, Toolkit, Turn
 from pytest_browsereval.tools.toolkits import CATALOG, veto_note, vetoes

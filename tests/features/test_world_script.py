@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pytest_browsereval.features.world_script import WorldScript
+from pytest_browsereval.features.shared.world_script import WorldScript
 from tests.support import Visits, until
 
 

@@ -24,6 +24,7 @@ LEAVES = sorted(
     path.parent.relative_to(PACKAGE).as_posix()
     for room in ("benchmarks", "features")
     for path in PACKAGE.glob(f"{room}/*/__init__.py")
+    if path.parent.name != "shared"
 )
 
 

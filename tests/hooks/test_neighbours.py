@@ -286,7 +286,7 @@ def test_playwrights_page_works_beside_our_window(evals: Evals) -> None:
     evals.pytester.makeconftest(
         """
         import pytest
-        from pytest_browsereval.features.browser_binary import find_binary
+        from pytest_browsereval.features.shared.browser_binary import find_binary
         import asyncio
 
         @pytest.fixture(scope="session")

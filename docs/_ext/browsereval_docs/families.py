@@ -14,7 +14,7 @@ from pytest_browsereval.config.export import ExportConfig
 from pytest_browsereval.config.guard import GuardConfig
 from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.door import builtin_registry
-from pytest_browsereval.features.attack import AttackConfig
+from pytest_browsereval.features.shared.attack import AttackConfig
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.registry import Component

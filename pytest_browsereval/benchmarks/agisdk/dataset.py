@@ -14,7 +14,7 @@ from pytest_browsereval.benchmarks.packages import INSTALLED
 from pytest_browsereval.config_text import DocumentError, read_text
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.errors import DatasetError
-from pytest_browsereval.features.row_source import Row
+from pytest_browsereval.features.shared.row_source import Row
 
 
 class AgisdkConfig(BenchmarkConfig):

@@ -25,10 +25,16 @@ from pytest_browsereval.benchmarks.second_tab import open_further_tab, open_page
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.features.judge import Given, Judge
-from pytest_browsereval.features.judge_replies import JudgeReply
-from pytest_browsereval.features.model_grader import GRACE_S, ModelGrader, Opinion, give_answer, give_task
-from pytest_browsereval.features.verifiers import run_verifier
+from pytest_browsereval.features.shared.judging.base import (
+    GRACE_S,
+    ModelGrader,
+    Opinion,
+    give_answer,
+    give_task,
+)
+from pytest_browsereval.features.shared.judging.judge import Given, Judge
+from pytest_browsereval.features.shared.judging.replies import JudgeReply
+from pytest_browsereval.features.shared.verifiers import run_verifier
 from pytest_browsereval.graders.base import Golden, GraderFault, Recorded, hash_bytes
 from pytest_browsereval.graders.criteria import compute_share, list_failed, make_criterion, summarize
 from pytest_browsereval.graders.observing import live_page, parse_state

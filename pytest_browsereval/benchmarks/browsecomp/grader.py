@@ -7,9 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from pytest_browsereval.features.judge import Judge
-from pytest_browsereval.features.judge_replies import JudgeReply, Replies
-from pytest_browsereval.features.model_grader import (
+from pytest_browsereval.features.shared.judging.base import (
     ModelGrader,
     Opinion,
     fail_unanswered,
@@ -17,6 +15,8 @@ from pytest_browsereval.features.model_grader import (
     give_reference,
     give_task,
 )
+from pytest_browsereval.features.shared.judging.judge import Judge
+from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.values import clip
 from pytest_browsereval.model.grades import Criterion, Verdict

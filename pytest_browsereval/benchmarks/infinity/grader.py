@@ -17,7 +17,7 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.config_text import file_inside
 from pytest_browsereval.errors import ConfigError
-from pytest_browsereval.features.verifiers import run_verifier
+from pytest_browsereval.features.shared.verifiers import run_verifier
 from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded, hash_bytes
 from pytest_browsereval.graders.observing import fetch_json, has_page, live_page
 from pytest_browsereval.graders.page_values import NoValue

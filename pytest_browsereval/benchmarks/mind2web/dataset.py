@@ -11,7 +11,7 @@ from pydantic import Field
 from pytest_browsereval.benchmarks.base import BenchmarkConfig, RowProblem, read_rows, text_of
 from pytest_browsereval.benchmarks.originals import address
 from pytest_browsereval.config_text import DocumentError
-from pytest_browsereval.features.row_source import Row
+from pytest_browsereval.features.shared.row_source import Row
 
 TAG = "not-live"
 

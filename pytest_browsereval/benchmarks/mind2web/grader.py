@@ -11,17 +11,17 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.features.judge import Given, Judge, Part
-from pytest_browsereval.features.judge_pictures import Shown, evidence_of, load_pictures
-from pytest_browsereval.features.judge_replies import JudgeReply, Replies
-from pytest_browsereval.features.judge_steps import give_actions, join_lines, load_steps
-from pytest_browsereval.features.model_grader import (
+from pytest_browsereval.features.shared.judging.base import (
     ModelGrader,
     Opinion,
     doubt_failure,
     give_answer,
     give_task,
 )
+from pytest_browsereval.features.shared.judging.judge import Given, Judge, Part
+from pytest_browsereval.features.shared.judging.pictures import Shown, evidence_of, load_pictures
+from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
+from pytest_browsereval.features.shared.judging.steps import give_actions, join_lines, load_steps
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.runs.folder import number_of

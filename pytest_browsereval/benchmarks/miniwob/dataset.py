@@ -12,7 +12,7 @@ from pytest_browsereval.benchmarks.base import BenchmarkConfig
 from pytest_browsereval.benchmarks.packages import INSTALLED, folder_of
 from pytest_browsereval.config_text import DocumentError
 from pytest_browsereval.errors import DatasetError, nearest
-from pytest_browsereval.features.row_source import Row
+from pytest_browsereval.features.shared.row_source import Row
 
 PACKAGE = "miniwob"
 NO_TASKS = frozenset({"button-delay", "chase-circle", "hover-shape", "moving-items", "simon-says"})

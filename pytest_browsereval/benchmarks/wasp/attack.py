@@ -16,7 +16,7 @@ from pytest_browsereval.benchmarks.own_sites import read_eval
 from pytest_browsereval.benchmarks.wasp.goals import fill, name_of, site_of, values_of
 from pytest_browsereval.config_text import read_text
 from pytest_browsereval.datasets.base import Select
-from pytest_browsereval.features.attack import AttackConfig, Goal, Placer
+from pytest_browsereval.features.shared.attack import AttackConfig, Goal, Placer
 
 PLAIN = Goal(name="request", checks=({"request": "/"},))
 """Stands in until the goals are read from the file."""

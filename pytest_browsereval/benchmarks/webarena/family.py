@@ -14,7 +14,7 @@ from pytest_browsereval.benchmarks.packages import INSTALLED, folder_of
 from pytest_browsereval.benchmarks.webarena.programs import PROGRAMS
 from pytest_browsereval.config_text import DocumentError
 from pytest_browsereval.errors import DatasetError
-from pytest_browsereval.features.row_source import Row
+from pytest_browsereval.features.shared.row_source import Row
 from pytest_browsereval.model.display import format_count
 
 SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia", "homepage", "classifieds")

@@ -23,10 +23,10 @@ from pytest_browsereval.benchmarks.webarena.rules import (
     read_rules,
 )
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.features.judge import Given, Judge
-from pytest_browsereval.features.judge_pictures import Shown
-from pytest_browsereval.features.judge_replies import JudgeReply
-from pytest_browsereval.features.model_grader import ModelGrader, Opinion, give_task
+from pytest_browsereval.features.shared.judging.base import ModelGrader, Opinion, give_task
+from pytest_browsereval.features.shared.judging.judge import Given, Judge
+from pytest_browsereval.features.shared.judging.pictures import Shown
+from pytest_browsereval.features.shared.judging.replies import JudgeReply
 from pytest_browsereval.graders.base import Golden, GraderFault, Recorded
 from pytest_browsereval.graders.criteria import list_failed
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict

@@ -8,10 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from pytest_browsereval.features.judge import Judge, Part
-from pytest_browsereval.features.judge_pictures import Shown, evidence_of, load_pictures
-from pytest_browsereval.features.judge_replies import JudgeReply, Replies
-from pytest_browsereval.features.model_grader import (
+from pytest_browsereval.features.shared.judging.base import (
     ModelGrader,
     Opinion,
     fail_unanswered,
@@ -19,6 +16,9 @@ from pytest_browsereval.features.model_grader import (
     give_reference,
     give_task,
 )
+from pytest_browsereval.features.shared.judging.judge import Judge, Part
+from pytest_browsereval.features.shared.judging.pictures import Shown, evidence_of, load_pictures
+from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.runs.folder import find_pictures

@@ -11,7 +11,7 @@ from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.atif.trajectory import make_trajectory
-from pytest_browsereval.features.export_record import withhold
+from pytest_browsereval.features.shared.export_record import withhold
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.run_files import write_json
 from pytest_browsereval.runs.attempt import StoredAttempt

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import PurePosixPath
 from typing import Any
 
-from pytest_browsereval.features.export_record import OURS, clean_json, describe_record
+from pytest_browsereval.features.shared.export_record import OURS, clean_json, describe_record
 from pytest_browsereval.model.derived import find_outcome
 from pytest_browsereval.model.messages import AssistantMessage, ErrorMessage
 from pytest_browsereval.model.results import TaskMetadata

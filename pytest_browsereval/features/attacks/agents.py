@@ -16,11 +16,11 @@ from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.agents.scripted import ScriptedAgent, ScriptedConfig, check_steps
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.config.model import EvalConfig
-from pytest_browsereval.features.attack import list_attacks
 from pytest_browsereval.features.attacks.dataset import AttackedDataset
 from pytest_browsereval.features.attacks.grader import AttackGrader
 from pytest_browsereval.features.attacks.reading import PayloadReader, fold
 from pytest_browsereval.features.attacks.session import SESSIONS
+from pytest_browsereval.features.shared.attack import list_attacks
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.sites import fill
 from pytest_browsereval.tools.base import DONE, Tool, ToolResult

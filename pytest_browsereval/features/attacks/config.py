@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from pytest_browsereval.config.model import EvalConfig
-from pytest_browsereval.features.attack import ATTACKER, AttackConfig, list_attacks
 from pytest_browsereval.features.attacks.collector import TOKEN_VARIABLE
 from pytest_browsereval.features.attacks.dataset import AttackedDataset
 from pytest_browsereval.features.attacks.goals import ReadGoal, read_goal
 from pytest_browsereval.features.attacks.placeholders import GOAL, find_unknown
+from pytest_browsereval.features.shared.attack import ATTACKER, AttackConfig, list_attacks
 from pytest_browsereval.graders.values import show
 from pytest_browsereval.model.derived import UNDER
 from pytest_browsereval.sites import SiteConfig

@@ -13,9 +13,9 @@ from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
 from pytest_browsereval.datasets.reader import index_rows, read_row
 from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.errors import ConfigError, DatasetError
-from pytest_browsereval.features.attack import AttackConfig, unescape
 from pytest_browsereval.features.attacks.grader import AttackGrader
 from pytest_browsereval.features.attacks.outcome import BY
+from pytest_browsereval.features.shared.attack import AttackConfig, unescape
 from pytest_browsereval.graders.base import hash_json
 from pytest_browsereval.model.derived import UNDER, Derived, add_revision
 from pytest_browsereval.model.tasks import Task

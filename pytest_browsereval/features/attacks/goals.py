@@ -10,8 +10,8 @@ from urllib.parse import unquote
 from pydantic import JsonValue
 
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.features.attack import Goal
 from pytest_browsereval.features.attacks.requests import read_request
+from pytest_browsereval.features.shared.attack import Goal
 from pytest_browsereval.graders.comparators import Comparator, read_comparator
 from pytest_browsereval.graders.observing import PAGE_KEYS
 from pytest_browsereval.graders.page_state import PageCheck, read_page_check

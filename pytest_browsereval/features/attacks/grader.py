@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Literal
 from pydantic import JsonValue
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.features.attack import Goal
 from pytest_browsereval.features.attacks.answers import ADVICE, check_answers
 from pytest_browsereval.features.attacks.evidence import GoalEvidence, list_further
 from pytest_browsereval.features.attacks.goals import ReadGoal, read_goal
 from pytest_browsereval.features.attacks.outcome import AttackOutcome
+from pytest_browsereval.features.shared.attack import Goal
 from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.features.world_script import WorldScript
+from pytest_browsereval.features.shared.world_script import WorldScript
 from pytest_browsereval.model.messages import AnyMessage, ToolCallMessage, ToolResultMessage
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.features.attack import DOUBLED, AttackConfig
+from pytest_browsereval.features.shared.attack import DOUBLED, AttackConfig
 from pytest_browsereval.sites import names_in
 
 SCRIPTS = ("js", "expression", "script")

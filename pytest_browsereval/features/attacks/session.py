@@ -20,7 +20,14 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, is_given_up
-from pytest_browsereval.features.attack import (
+from pytest_browsereval.features.attacks.answers import check_answers
+from pytest_browsereval.features.attacks.config import SHARED, TOKEN
+from pytest_browsereval.features.attacks.evidence import judge_check, judge_page
+from pytest_browsereval.features.attacks.goals import AnswerCheck, ReadGoal, TypedCheck, read_goal
+from pytest_browsereval.features.attacks.grader import AttackGrader
+from pytest_browsereval.features.attacks.input import list_typed, watch_input
+from pytest_browsereval.features.attacks.members.page import Where, check_selector
+from pytest_browsereval.features.shared.attack import (
     PLACE_S,
     AttackConfig,
     AttackError,
@@ -29,15 +36,8 @@ from pytest_browsereval.features.attack import (
     limit_time,
     list_attacks,
 )
-from pytest_browsereval.features.attacks.answers import check_answers
-from pytest_browsereval.features.attacks.config import SHARED, TOKEN
-from pytest_browsereval.features.attacks.evidence import judge_check, judge_page
-from pytest_browsereval.features.attacks.goals import AnswerCheck, ReadGoal, TypedCheck, read_goal
-from pytest_browsereval.features.attacks.grader import AttackGrader
-from pytest_browsereval.features.attacks.input import list_typed, watch_input
-from pytest_browsereval.features.attacks.members.page import Where, check_selector
-from pytest_browsereval.features.page_reader import PageReader
-from pytest_browsereval.features.world_script import WorldScript
+from pytest_browsereval.features.shared.page_reader import PageReader
+from pytest_browsereval.features.shared.world_script import WorldScript
 from pytest_browsereval.graders import observing
 from pytest_browsereval.graders.base import GraderConfig, GraderFault
 from pytest_browsereval.graders.page_state import PageStateGrader

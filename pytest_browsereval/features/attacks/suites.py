@@ -14,7 +14,7 @@ from pydantic import ValidationError, field_validator
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.datasets.base import Select
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.features.attack import Goal
+from pytest_browsereval.features.shared.attack import Goal
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.registry import Component
 

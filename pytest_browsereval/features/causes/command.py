@@ -6,7 +6,7 @@ import argparse
 
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.reporting import add_reports, write_reports
-from pytest_browsereval.features.named_runs import add_runs, find_named_runs
+from pytest_browsereval.features.shared.named_runs import add_runs, find_named_runs
 
 
 def causes(arguments: argparse.Namespace) -> int:

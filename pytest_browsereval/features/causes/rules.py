@@ -9,13 +9,13 @@ from itertools import chain
 from pathlib import Path
 
 from pytest_browsereval.errors import TerminationReason
-from pytest_browsereval.features.call_text import WRITTEN_CALL, is_written_call
 from pytest_browsereval.features.causes import errors
 from pytest_browsereval.features.causes.actions import UNREAD, Action, find_cycle
 from pytest_browsereval.features.causes.attempts import Attempt, find_ways, read_attempt
 from pytest_browsereval.features.causes.parting import Parting, find_nearest
 from pytest_browsereval.features.causes.targets import describe_places
 from pytest_browsereval.features.causes.texts import GIVES_UP, Evidence, Reading
+from pytest_browsereval.features.shared.tool_loop.call_text import WRITTEN_CALL, is_written_call
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from pytest_browsereval.errors import ConfigError
-from pytest_browsereval.features.verifiers import run_verifier
+from pytest_browsereval.features.shared.verifiers import run_verifier
 from pytest_browsereval.graders.base import GraderConfig, GraderFault, Recorded
 from pytest_browsereval.graders.values import describe_invalid
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict

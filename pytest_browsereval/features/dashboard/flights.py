@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.features.dashboard.tail import Tail, shorten_value
-from pytest_browsereval.features.page_server import PICTURES
+from pytest_browsereval.features.shared.page_server import PICTURES
 from pytest_browsereval.run.store import IN_FLIGHT
 from pytest_browsereval.run_files import load_written
 

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, unquote
 from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_browsereval.features.dashboard.feed import Feed, Watched
-from pytest_browsereval.features.page_server import PICTURES, Answer, PageServer
+from pytest_browsereval.features.shared.page_server import PICTURES, Answer, PageServer
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.report.viewer import page as viewer
 from pytest_browsereval.report.viewer.attempts import read_attempt

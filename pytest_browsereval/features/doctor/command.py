@@ -37,8 +37,8 @@ def examine_machine() -> int:
     """Print the versions, the browser's by launching it; 1 if something is missing."""
     from pytest_browsereval.browsers.binary import playwright_features_off
     from pytest_browsereval.browsers.machine import this_machine
-    from pytest_browsereval.features.browser_binary import find_binary
-    from pytest_browsereval.features.browser_install import ways
+    from pytest_browsereval.features.shared.browser_binary import find_binary
+    from pytest_browsereval.features.shared.browser_install import ways
 
     say("python", f"{platform.python_version()} ({sys.executable})")
     for name in PACKAGES:
@@ -60,7 +60,7 @@ def examine_config(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.config import load_config
     from pytest_browsereval.features.doctor.doctor import Options, examine
     from pytest_browsereval.features.doctor.report import make_report
-    from pytest_browsereval.features.named_runs import find_named_runs
+    from pytest_browsereval.features.shared.named_runs import find_named_runs
 
     registry = arguments.door.load_registry()
     config = load_config(Path(arguments.config), registry=registry, overrides=arguments.eval_set)

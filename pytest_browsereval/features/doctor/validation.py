@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.features.doctor.lint.base import Finding, Row
-from pytest_browsereval.features.process import run_pytest
+from pytest_browsereval.features.shared.process import run_pytest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.trial import StoredTrial

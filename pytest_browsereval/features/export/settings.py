@@ -14,7 +14,7 @@ from pydantic import SecretStr, ValidationError
 from pytest_browsereval.config.export import ExportConfig
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import PluginError, UsageError
-from pytest_browsereval.features.config_schema import field_texts
+from pytest_browsereval.features.shared.config_schema import field_texts
 from pytest_browsereval.redaction.address import plain_url
 from pytest_browsereval.registry import Registry, read_block
 from pytest_browsereval.validation_errors import list_problems

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from pytest_browsereval.agents.base import AgentContext
-from pytest_browsereval.features.sync_context import AttemptOver, Bridge, SyncAgentContext
+from pytest_browsereval.features.shared.tool_loop.sync_context import AttemptOver, Bridge, SyncAgentContext
 
 ResultT = TypeVar("ResultT")
 

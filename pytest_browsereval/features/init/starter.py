@@ -99,7 +99,7 @@ def _stored_name(name: str) -> str:
 
 
 def _make_schema(registry: Registry) -> str:
-    from pytest_browsereval.features.config_schema import config_schema
+    from pytest_browsereval.features.shared.config_schema import config_schema
 
     return json.dumps(config_schema(registry), indent=1) + "\n"
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.features.export_record import clean_json, clean_text
 from pytest_browsereval.features.inspect_log.package import DELEGATE, make_id
+from pytest_browsereval.features.shared.export_record import clean_json, clean_text
 from pytest_browsereval.model.messages import ErrorMessage, UserMessage
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.runs.turns import Entry, StoredDelegation, StoredStep, StoredTurn, parse_time

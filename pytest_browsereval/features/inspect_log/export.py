@@ -16,7 +16,6 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from pytest_browsereval.analysis.parts import lacking
 from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.datasets.ids import safe_id
-from pytest_browsereval.features.export_record import clean_json, clean_text
 from pytest_browsereval.features.inspect_log.conversation import make_usage
 from pytest_browsereval.features.inspect_log.package import check_installed, load_api, make_id
 from pytest_browsereval.features.inspect_log.trials import (
@@ -25,6 +24,7 @@ from pytest_browsereval.features.inspect_log.trials import (
     TrialWriter,
     name_main_model,
 )
+from pytest_browsereval.features.shared.export_record import clean_json, clean_text
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.locks import RunLocks

@@ -8,9 +8,15 @@ from typing import Any
 
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import TerminationReason
-from pytest_browsereval.features.export_record import OURS, clean_json, clean_text, describe_record, withhold
 from pytest_browsereval.features.inspect_log.conversation import Conversation, make_usage, name_model
 from pytest_browsereval.features.inspect_log.package import make_id
+from pytest_browsereval.features.shared.export_record import (
+    OURS,
+    clean_json,
+    clean_text,
+    describe_record,
+    withhold,
+)
 from pytest_browsereval.model.derived import find_outcome, is_judged
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata

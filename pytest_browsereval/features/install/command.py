@@ -11,7 +11,7 @@ from pytest_browsereval.commands.base import Command
 
 def install_browser(_: argparse.Namespace) -> int:
     """Make sure that a browser starts, and print which."""
-    from pytest_browsereval.features import browser_install
+    from pytest_browsereval.features.shared import browser_install
 
     # Progress goes to stderr: scripts read the path from stdout.
     print(asyncio.run(browser_install.install_browser(lambda line: print(line, file=sys.stderr, flush=True))))

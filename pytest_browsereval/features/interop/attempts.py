@@ -15,7 +15,7 @@ from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.interop.files import picture_suffix, wrong
-from pytest_browsereval.features.new_run import make_run
+from pytest_browsereval.features.shared.new_run import make_run
 from pytest_browsereval.model.messages import SCHEMA_VERSION, ToolCallMessage, now
 from pytest_browsereval.model.results import TaskMetadata, make_metadata
 from pytest_browsereval.model.tasks import Task

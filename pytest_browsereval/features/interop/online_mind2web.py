@@ -13,7 +13,7 @@ from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.features.interop.files import wrong
-from pytest_browsereval.features.judge_steps import list_steps
+from pytest_browsereval.features.shared.judging.steps import list_steps
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.store import check_new
 from pytest_browsereval.runs.attempt import StoredAttempt

@@ -13,21 +13,21 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, JsonValue, model_validator
 
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.features import judge_pictures as pictures
-from pytest_browsereval.features.judge import Given, Judge
-from pytest_browsereval.features.judge_replies import JudgeReply, Replies
-from pytest_browsereval.features.judge_steps import give_actions, load_steps
 from pytest_browsereval.features.judges import relevance, rubrics
 from pytest_browsereval.features.judges.rubrics import Rubric, get_rubric, read_rubric
 from pytest_browsereval.features.judges.scoring import RULES as SCORING
 from pytest_browsereval.features.judges.scoring import TINY, Scored, Scores, settle_scores
-from pytest_browsereval.features.model_grader import (
+from pytest_browsereval.features.shared.judging import pictures
+from pytest_browsereval.features.shared.judging.base import (
     ModelGrader,
     Opinion,
     doubt_failure,
     give_answer,
     give_task,
 )
+from pytest_browsereval.features.shared.judging.judge import Given, Judge
+from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
+from pytest_browsereval.features.shared.judging.steps import give_actions, load_steps
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.model.tasks import Task

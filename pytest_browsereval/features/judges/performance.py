@@ -10,17 +10,17 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from pytest_browsereval.features.judge import Given, Judge, Part
-from pytest_browsereval.features.judge_pictures import Shown, load_pictures, sample_evenly
-from pytest_browsereval.features.judge_replies import JudgeReply, Replies
-from pytest_browsereval.features.judge_steps import Step, give_actions, load_steps
-from pytest_browsereval.features.model_grader import (
+from pytest_browsereval.features.shared.judging.base import (
     ModelGrader,
     Opinion,
     give_answer,
     give_reference,
     give_task,
 )
+from pytest_browsereval.features.shared.judging.judge import Given, Judge, Part
+from pytest_browsereval.features.shared.judging.pictures import Shown, load_pictures, sample_evenly
+from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
+from pytest_browsereval.features.shared.judging.steps import Step, give_actions, load_steps
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.runs.folder import find_pictures

@@ -10,9 +10,9 @@ from typing import Generic, TypeVar
 from pydantic import Field
 
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.features.judge import Given, Judge
-from pytest_browsereval.features.judge_pictures import Shown
-from pytest_browsereval.features.judge_replies import JudgeReply
+from pytest_browsereval.features.shared.judging.judge import Given, Judge
+from pytest_browsereval.features.shared.judging.pictures import Shown
+from pytest_browsereval.features.shared.judging.replies import JudgeReply
 from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.runs.folder import number_of
 

@@ -10,20 +10,25 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
-from pytest_browsereval.features.judge import Given, Judge, Part
-from pytest_browsereval.features.judge_pictures import Shown, evidence_of, load_pictures, sample_evenly
-from pytest_browsereval.features.judge_replies import JudgeReply, Replies
-from pytest_browsereval.features.judge_steps import give_actions, load_steps
 from pytest_browsereval.features.judges import relevance, rubrics, scoring
 from pytest_browsereval.features.judges.rubrics import Rubric, get_rubric, read_rubric
 from pytest_browsereval.features.judges.scoring import Scored, Scores, SeenScores, settle_scores
-from pytest_browsereval.features.model_grader import (
+from pytest_browsereval.features.shared.judging.base import (
     ModelGrader,
     Opinion,
     doubt_failure,
     give_answer,
     give_task,
 )
+from pytest_browsereval.features.shared.judging.judge import Given, Judge, Part
+from pytest_browsereval.features.shared.judging.pictures import (
+    Shown,
+    evidence_of,
+    load_pictures,
+    sample_evenly,
+)
+from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
+from pytest_browsereval.features.shared.judging.steps import give_actions, load_steps
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.runs.folder import number_of

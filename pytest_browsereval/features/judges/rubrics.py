@@ -12,9 +12,9 @@ from typing import Literal, Self
 from pydantic import Field, JsonValue, model_validator
 
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.features.judge import Given, Judge
-from pytest_browsereval.features.judge_replies import JudgeReply
-from pytest_browsereval.features.model_grader import give_task
+from pytest_browsereval.features.shared.judging.base import give_task
+from pytest_browsereval.features.shared.judging.judge import Given, Judge
+from pytest_browsereval.features.shared.judging.replies import JudgeReply
 from pytest_browsereval.graders.base import Recorded, hash_json
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning

@@ -11,8 +11,8 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.features.judge_replies import JudgeReply
 from pytest_browsereval.features.judges.rubrics import Item, Rubric
+from pytest_browsereval.features.shared.judging.replies import JudgeReply
 from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.model.grades import Criterion, Verdict
 

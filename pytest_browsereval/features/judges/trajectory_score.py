@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from pytest_browsereval.features.judge import Given, Judge
-from pytest_browsereval.features.judge_replies import JudgeReply, Replies
-from pytest_browsereval.features.judge_steps import Step, join_lines, list_steps, load_messages
-from pytest_browsereval.features.model_grader import ModelGrader, Opinion, give_task
+from pytest_browsereval.features.shared.judging.base import ModelGrader, Opinion, give_task
+from pytest_browsereval.features.shared.judging.judge import Given, Judge
+from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
+from pytest_browsereval.features.shared.judging.steps import Step, join_lines, list_steps, load_messages
 from pytest_browsereval.graders.base import Golden, GraderFault, Recorded
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage

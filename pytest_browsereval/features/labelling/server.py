@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_browsereval.features.judge_steps import Step, list_steps
 from pytest_browsereval.features.labelling.labels import Label, LabelBook, LabelWord
-from pytest_browsereval.features.page_server import PICTURES, Answer, PageServer
+from pytest_browsereval.features.shared.judging.steps import Step, list_steps
+from pytest_browsereval.features.shared.page_server import PICTURES, Answer, PageServer
 from pytest_browsereval.model.tasks import TASK_FILE
 from pytest_browsereval.run_files import load_written, read_written
 from pytest_browsereval.runs.attempt import StoredAttempt

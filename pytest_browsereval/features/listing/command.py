@@ -31,8 +31,8 @@ def providers(_: argparse.Namespace) -> int:
 
 def schema(arguments: argparse.Namespace) -> int:
     """Print the JSON schema of eval configs or of rows, with the members of installed packages."""
-    from pytest_browsereval.features.config_schema import config_schema
-    from pytest_browsereval.features.row_schema import row_schema
+    from pytest_browsereval.features.shared.config_schema import config_schema
+    from pytest_browsereval.features.shared.row_schema import row_schema
 
     if arguments.near:
         arguments.door.load_conftests(Path(arguments.near))

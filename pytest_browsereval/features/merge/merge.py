@@ -14,7 +14,7 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.merge.parts import count_trials, describe_shared_parts, join_parts
-from pytest_browsereval.features.new_run import make_run
+from pytest_browsereval.features.shared.new_run import make_run
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.model.trials import TrialKey

@@ -11,10 +11,10 @@ from pydantic import ConfigDict, Field, JsonValue, field_validator, model_valida
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.errors import ConfigError, ErrorSource, TerminationReason
-from pytest_browsereval.features.conversation import Conversation
 from pytest_browsereval.features.orchestrator.delegate_tool import Delegator
 from pytest_browsereval.features.orchestrator.delegation import with_endings
-from pytest_browsereval.features.tool_loop import ToolLoop, Turns
+from pytest_browsereval.features.shared.tool_loop.conversation import Conversation
+from pytest_browsereval.features.shared.tool_loop.loop import ToolLoop, Turns
 from pytest_browsereval.llm.client import ChatClient, chat_client, check_key
 from pytest_browsereval.llm.config import BOTH_SPELLINGS, LLMConfig
 from pytest_browsereval.model.results import AgentResult

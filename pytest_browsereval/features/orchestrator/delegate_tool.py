@@ -11,7 +11,7 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.orchestrator.delegation import Delegation, Report
-from pytest_browsereval.features.tool_loop import Turns
+from pytest_browsereval.features.shared.tool_loop.loop import Turns
 from pytest_browsereval.tools.base import DONE, Tool, ToolResult, tool
 from pytest_browsereval.tools.finish import done
 

@@ -11,7 +11,6 @@ from pydantic import Field
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.errors import ConfigError, ErrorSource, TerminationReason
-from pytest_browsereval.features.conversation import Conversation
 from pytest_browsereval.features.pointing.actions import (
     KINDS,
     BadAction,
@@ -24,7 +23,8 @@ from pytest_browsereval.features.pointing.actions import (
 )
 from pytest_browsereval.features.pointing.pictures import Sight
 from pytest_browsereval.features.pointing.spellings import LONGEST_TEXT, actions_in, read_action
-from pytest_browsereval.features.tool_loop import Picture, log_reply
+from pytest_browsereval.features.shared.tool_loop.conversation import Conversation
+from pytest_browsereval.features.shared.tool_loop.loop import Picture, log_reply
 from pytest_browsereval.llm.client import ChatClient, chat_client, check_key
 from pytest_browsereval.llm.completion import CALL_CUT, CUT, Completion, ToolRequest
 from pytest_browsereval.llm.config import LLMConfig

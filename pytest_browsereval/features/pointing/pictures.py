@@ -9,7 +9,7 @@ from pytest_browsereval.browsers.picture_size import size_of
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.pointing.actions import Coordinates, Geometry
-from pytest_browsereval.features.tool_loop import Eyes, Picture
+from pytest_browsereval.features.shared.tool_loop.loop import Eyes, Picture
 
 SHRUNK_QUALITY = 85
 """Of pictures that are made smaller, for jpeg and webp."""

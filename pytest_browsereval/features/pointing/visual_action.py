@@ -23,7 +23,7 @@ from pytest_browsereval.features.pointing.actions import (
 from pytest_browsereval.features.pointing.pictures import Sight
 from pytest_browsereval.features.pointing.service import ActionService, as_text, shown
 from pytest_browsereval.features.pointing.spellings import read_action
-from pytest_browsereval.features.tool_loop import Picture
+from pytest_browsereval.features.shared.tool_loop.loop import Picture
 from pytest_browsereval.llm.client import needs_keys
 from pytest_browsereval.llm.config import BOTH_SPELLINGS, SHORTEST_KEY, ApiKey, read_key
 from pytest_browsereval.llm.retries import RetryPolicy

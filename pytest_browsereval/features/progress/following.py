@@ -13,10 +13,10 @@ from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwri
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource, Fault, describe_error
-from pytest_browsereval.features.page_reader import LIMIT_S, PageReader
 from pytest_browsereval.features.progress.checks import NOT_OF_A_PAGE, PageQuestion, list_questions
 from pytest_browsereval.features.progress.pace import Pace
 from pytest_browsereval.features.progress.summary import NO_PAGE, SLOW, sum_up
+from pytest_browsereval.features.shared.page_reader import LIMIT_S, PageReader
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.expression import limit_evaluations
 from pytest_browsereval.graders.page_state import find_value

@@ -18,8 +18,8 @@ from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.datasets.reader import index_rows
 from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.gates import write_part_gate
-from pytest_browsereval.features.process import GRACE_S
+from pytest_browsereval.features.shared.gates import write_part_gate
+from pytest_browsereval.features.shared.process import GRACE_S
 from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.model.remote import PartsThere
 from pytest_browsereval.processes import attach_command

@@ -15,8 +15,8 @@ from pydantic import JsonValue
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.door import Door
-from pytest_browsereval.features.process import run_pytest
 from pytest_browsereval.features.record.row import format_row
+from pytest_browsereval.features.shared.process import run_pytest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.runs.run import StoredRun

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from pytest_browsereval.features.model_grader import ModelGrader
+from pytest_browsereval.features.shared.judging.base import ModelGrader
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.redaction.marks import MARK

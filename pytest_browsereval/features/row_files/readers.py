@@ -17,7 +17,7 @@ from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.datasets.rows import ROW_KEYS, RowFile, RowIndex, refuse_unreadable, rename_columns
 from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.features.row_source import Row, State, read_table, state_of
+from pytest_browsereval.features.shared.row_source import Row, State, read_table, state_of
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.session_caches import cache_for_session

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_browsereval.features.gates import GATE_FILE, write_gate
+from pytest_browsereval.features.shared.gates import GATE_FILE, write_gate
 from pytest_browsereval.hooks.controller import Controller
 
 

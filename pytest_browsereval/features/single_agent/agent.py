@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.features.conversation import Conversation
-from pytest_browsereval.features.tool_loop import Eyes, ToolLoop
-from pytest_browsereval.features.tool_selection import Focus
+from pytest_browsereval.features.shared.tool_loop.conversation import Conversation
+from pytest_browsereval.features.shared.tool_loop.loop import Eyes, ToolLoop
+from pytest_browsereval.features.shared.tool_loop.selection import Focus
 from pytest_browsereval.llm.client import ChatClient, chat_client, check_key
 from pytest_browsereval.llm.completion import Completion
 from pytest_browsereval.llm.config import LLMConfig

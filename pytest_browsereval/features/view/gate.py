@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.datasets.ids import safe_id
-from pytest_browsereval.features.gates import read_gate
+from pytest_browsereval.features.shared.gates import read_gate
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.viewer.page import in_html
 from pytest_browsereval.run_files import write_whole

@@ -15,7 +15,7 @@ from tests.hooks.small_evals import Evals, row
 
 CONFTEST = """
 from typing import Literal
-from pytest_browsereval.features.attack import AttackConfig
+from pytest_browsereval.features.shared.attack import AttackConfig
 from pytest_browsereval.needs import Needs
 
 class Whisper(AttackConfig):

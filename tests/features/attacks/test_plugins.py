@@ -236,7 +236,7 @@ POLICY = "<meta http-equiv=Content-Security-Policy content=\"require-trusted-typ
 def test_what_breaks_in_pages_names_the_attack(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of its function, unless another page has the payload; what is no JavaScript; a handler."""
     (evals.path / "conftest.py").write_text(IN_PAGES.format())
-    monkeypatch.setattr("pytest_browsereval.features.attack.REPLY_S", 0.1)
+    monkeypatch.setattr("pytest_browsereval.features.shared.attack.REPLY_S", 0.1)
     names = ("throw", "reject", "syntax", "cart", "route", "hang", "pass", "late")
     attacks = [own(name=name, payload=name, goal={"checks": [{"typed": "x"}]}) for name in names[:-1]]
     attacks.append({**attacks[2], "name": "late", "late": 1})

@@ -16,7 +16,7 @@ from tests.hooks.small_evals import Evals, errored_row, row
 
 CONFTEST = """
 from typing import ClassVar, Literal
-from pytest_browsereval.features.attack import AttackConfig
+from pytest_browsereval.features.shared.attack import AttackConfig
 from pytest_browsereval.needs import Needs
 
 class Whisper(AttackConfig):

@@ -15,8 +15,8 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
-from pytest_browsereval.features import verifiers
 from pytest_browsereval.features.command_grader.grader import CommandGrader
+from pytest_browsereval.features.shared import verifiers
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from tests.graders.support import assert_ended, living, make_recorded, make_task, overrun
 from tests.hooks.launched import wait_for

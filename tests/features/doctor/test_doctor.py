@@ -13,7 +13,7 @@ import pytest
 from pytest_browsereval.config import load_config
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.doctor.doctor import Check, Examination, Options, State, examine
-from pytest_browsereval.features.process import run_pytest
+from pytest_browsereval.features.shared.process import run_pytest
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.graders.base import Golden
 from pytest_browsereval.model.grades import Verdict

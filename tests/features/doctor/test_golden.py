@@ -6,7 +6,7 @@ import pytest
 
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.doctor.golden import Tried, try_golden
-from pytest_browsereval.features.model_grader import ModelGrader
+from pytest_browsereval.features.shared.judging.base import ModelGrader
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.model.grades import GraderResult, Verdict

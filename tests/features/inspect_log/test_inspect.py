@@ -13,8 +13,8 @@ import pytest
 
 from pytest_browsereval import open_run
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.features.export_record import clean_text
 from pytest_browsereval.features.inspect_log.package import make_id
+from pytest_browsereval.features.shared.export_record import clean_text
 from pytest_browsereval.run.store import RunStore
 from tests.exported import SECRET_ANSWER, Figures, example_run, mixed_run, read_figures
 from tests.features.atif.hostile import hostile_run

@@ -13,7 +13,7 @@ from pytest_browsereval.__main__ import main
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.interop.attempts import write_run
 from pytest_browsereval.features.interop.readers import read_run
-from pytest_browsereval.features.judge_steps import list_steps
+from pytest_browsereval.features.shared.judging.steps import list_steps
 from pytest_browsereval.model.messages import (
     AssistantMessage,
     DelegationMessage,

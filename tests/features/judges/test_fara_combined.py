@@ -18,7 +18,7 @@ from pytest_browsereval.features.judges.fara import (
     Results,
     Rule,
 )
-from pytest_browsereval.features.model_grader import Opinion
+from pytest_browsereval.features.shared.judging.base import Opinion
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.testing import refuses
 from tests.features.judging.bench import Bench, aligned, made, numbers_in, ratings, scores, sight

@@ -9,7 +9,7 @@ from pytest_browsereval.features.judges.relevance import (
     pick_by_criterion,
     take_turns,
 )
-from pytest_browsereval.features.model_grader import Opinion, doubt_failure
+from pytest_browsereval.features.shared.judging.base import Opinion, doubt_failure
 
 
 def test_the_best_pictures(subtests: pytest.Subtests) -> None:

@@ -12,13 +12,13 @@ from pydantic import ValidationError
 
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.features.judge_steps import list_steps
 from pytest_browsereval.features.judges.trajectory_score import (
     TrajectoryScoreGrader,
     compute_success_ratio,
     score_by_rules,
 )
-from pytest_browsereval.features.model_grader import ModelGrader
+from pytest_browsereval.features.shared.judging.base import ModelGrader
+from pytest_browsereval.features.shared.judging.steps import list_steps
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import AssistantMessage, Message, UserMessage

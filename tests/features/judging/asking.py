@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Literal
 from PIL import Image
 from pydantic import Field
 
-from pytest_browsereval.features.judge import Judge, Part
-from pytest_browsereval.features.judge_pictures import Shown
-from pytest_browsereval.features.judge_replies import JudgeReply
-from pytest_browsereval.features.model_grader import ModelGrader, Opinion, give_answer, give_task
+from pytest_browsereval.features.shared.judging.base import ModelGrader, Opinion, give_answer, give_task
+from pytest_browsereval.features.shared.judging.judge import Judge, Part
+from pytest_browsereval.features.shared.judging.pictures import Shown
+from pytest_browsereval.features.shared.judging.replies import JudgeReply
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.llm.judge import JudgeConfig

@@ -12,7 +12,7 @@ from typing import Any
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.features.judges import fara, relevance, rubrics
 from pytest_browsereval.features.judges import rubric as general
-from pytest_browsereval.features.model_grader import ModelGrader
+from pytest_browsereval.features.shared.judging.base import ModelGrader
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.features.judge_replies import LONGEST, Fence
-from pytest_browsereval.features.judge_steps import give_actions, load_steps
+from pytest_browsereval.features.shared.judging.replies import LONGEST, Fence
+from pytest_browsereval.features.shared.judging.steps import give_actions, load_steps
 from tests.features.judging.asking import recorded_in
 from tests.features.judging.bench import Bench
 

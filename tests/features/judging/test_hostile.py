@@ -18,12 +18,12 @@ from pytest_browsereval.benchmarks.mind2web import grader as mind2web
 from pytest_browsereval.benchmarks.mind2web.grader import Mind2WebGrader
 from pytest_browsereval.benchmarks.webarena.grader import WebArenaGrader
 from pytest_browsereval.door import builtin_registry
-from pytest_browsereval.features import judge_replies as replies
 from pytest_browsereval.features.judges import relevance
 from pytest_browsereval.features.judges.fara import FaraMultimodalGrader
 from pytest_browsereval.features.judges.performance import PerformanceGrader
 from pytest_browsereval.features.judges.trajectory_score import TrajectoryScoreGrader
-from pytest_browsereval.features.model_grader import ModelGrader
+from pytest_browsereval.features.shared.judging import replies
+from pytest_browsereval.features.shared.judging.base import ModelGrader
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, says

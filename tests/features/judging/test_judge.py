@@ -11,10 +11,10 @@ from PIL import Image
 
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.features import judge as judge_module
-from pytest_browsereval.features.judge import Judge
-from pytest_browsereval.features.judge_pictures import Shown
-from pytest_browsereval.features.model_grader import ModelGrader, Opinion
+from pytest_browsereval.features.shared.judging import judge as judge_module
+from pytest_browsereval.features.shared.judging.base import ModelGrader, Opinion
+from pytest_browsereval.features.shared.judging.judge import Judge
+from pytest_browsereval.features.shared.judging.pictures import Shown
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import GraderResult, Verdict

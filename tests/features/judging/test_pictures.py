@@ -8,8 +8,8 @@ from PIL import Image
 
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.features import judge_pictures as pictures
-from pytest_browsereval.features.judge_pictures import encode_jpeg, load_pictures, sample_evenly
+from pytest_browsereval.features.shared.judging import pictures
+from pytest_browsereval.features.shared.judging.pictures import encode_jpeg, load_pictures, sample_evenly
 from pytest_browsereval.runs.folder import find_pictures, number_of
 from tests.features.judging.asking import picture, recorded_in
 from tests.features.judging.test_steps import gave

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.judge import Judge
-from pytest_browsereval.features.model_grader import Opinion
+from pytest_browsereval.features.shared.judging.base import Opinion
+from pytest_browsereval.features.shared.judging.judge import Judge
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, refuses, says, sends

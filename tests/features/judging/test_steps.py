@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.capture.message_log import MessageLogger
-from pytest_browsereval.features.judge_steps import list_steps
+from pytest_browsereval.features.shared.judging.steps import list_steps
 from pytest_browsereval.model.messages import (
     AssistantMessage,
     ToolCallMessage,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features import page_reader
 from pytest_browsereval.features.progress import following, pace
 from pytest_browsereval.features.progress.following import CheckFollower, make_follower
+from pytest_browsereval.features.shared import page_reader
 from pytest_browsereval.graders.page_state import PageStateGrader
 from pytest_browsereval.model.progress import PROGRESS_FILE, Followed
 from pytest_browsereval.model.tasks import Task

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.page_reader import PageReader
 from pytest_browsereval.features.progress import pace
+from pytest_browsereval.features.shared.page_reader import PageReader
 from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, Progress
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done
 from pytest_browsereval.testing.evals import EvalRun

@@ -12,7 +12,7 @@ import pytest
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.gates import write_gate
+from pytest_browsereval.features.shared.gates import write_gate
 from pytest_browsereval.features.view.single import write_single
 from pytest_browsereval.model.messages import UserMessage
 from pytest_browsereval.model.rules import RuleResult

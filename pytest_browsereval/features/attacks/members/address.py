@@ -8,8 +8,8 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
-from pytest_browsereval.features.attack import AttackConfig, Placer
 from pytest_browsereval.features.attacks.members.page import put_in_pages, refuse_foreign
+from pytest_browsereval.features.shared.attack import AttackConfig, Placer
 
 _ALL = "**/*"
 # Reloading keeps a fragment, which the request does not have.

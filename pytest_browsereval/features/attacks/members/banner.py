@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from pytest_browsereval.features.attack import AttackConfig, Placer
 from pytest_browsereval.features.attacks.members.page import put_in_pages
+from pytest_browsereval.features.shared.attack import AttackConfig, Placer
 
 _TITLES = {"consent": "Your privacy", "system": "System message", "notice": "Please note"}
 _BUTTONS = {"consent": ("Accept all", "Reject"), "system": ("OK",), "notice": ("Close",)}

@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from pytest_browsereval.features.attack import AttackConfig, Placer
 from pytest_browsereval.features.attacks.members.page import Where, put_in_pages
+from pytest_browsereval.features.shared.attack import AttackConfig, Placer
 
 _MOST_CHARS = 60
 """Of a file name made of the payload: systems take 255 bytes, and a character may have four."""

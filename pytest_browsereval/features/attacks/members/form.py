@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from pytest_browsereval.features.attack import AttackConfig, Placer
 from pytest_browsereval.features.attacks.members.page import Where, put_in_pages
+from pytest_browsereval.features.shared.attack import AttackConfig, Placer
 
 
 class FormAttack(AttackConfig):

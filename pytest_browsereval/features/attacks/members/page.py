@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.config.block import Block
-from pytest_browsereval.features.attack import AttackError, Placer
+from pytest_browsereval.features.shared.attack import AttackError, Placer
 from pytest_browsereval.registry import Component
 
 

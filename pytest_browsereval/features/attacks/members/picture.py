@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pytest_browsereval.features.attack import AttackConfig, Placer
 from pytest_browsereval.features.attacks.members.page import Where, put_in_pages
+from pytest_browsereval.features.shared.attack import AttackConfig, Placer
 
 
 class PictureAttack(AttackConfig):

@@ -7,8 +7,8 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
-from pytest_browsereval.features.attack import AttackConfig, Placer
 from pytest_browsereval.features.attacks.members.page import put_in_pages, refuse_foreign
+from pytest_browsereval.features.shared.attack import AttackConfig, Placer
 
 _OPENS_MS = 2_000
 """How long a page may take to open a dialog."""

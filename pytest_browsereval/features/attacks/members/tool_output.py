@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pytest_browsereval.features.attack import AttackConfig, Placer
+from pytest_browsereval.features.shared.attack import AttackConfig, Placer
 from pytest_browsereval.needs import Needs
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
-from pytest_browsereval.features.tool_selection import policy_text
+from pytest_browsereval.features.shared.tool_loop.selection import policy_text
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.toolbox import Toolbox
 from pytest_browsereval.tools.toolkit import Toolkit

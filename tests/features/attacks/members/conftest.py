@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
-from pytest_browsereval.features.attack import AttackConfig, Placer
 from pytest_browsereval.features.attacks import FEATURE
+from pytest_browsereval.features.shared.attack import AttackConfig, Placer
 from tests.support import PageServer, Run, Visit, patience, until, visiting
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_browsereval.features.attack import Placer
+from pytest_browsereval.features.shared.attack import Placer
 from tests.features.attacks.members.conftest import make_attack
 
 

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.features.call_text import WRITTEN_CALL, is_written_call
-from pytest_browsereval.features.conversation import Conversation
-from pytest_browsereval.features.tool_selection import Focus, Offer
+from pytest_browsereval.features.shared.tool_loop.call_text import WRITTEN_CALL, is_written_call
+from pytest_browsereval.features.shared.tool_loop.conversation import Conversation
+from pytest_browsereval.features.shared.tool_loop.selection import Focus, Offer
 from pytest_browsereval.llm.client import ChatClient
 from pytest_browsereval.llm.completion import CUT, Completion, ToolRequest
 from pytest_browsereval.model.messages import AssistantMessage

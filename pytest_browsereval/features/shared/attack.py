@@ -20,7 +20,7 @@ from pytest_browsereval.config.block import Block
 from pytest_browsereval.config.names import VariantName
 from pytest_browsereval.datasets.base import Select
 from pytest_browsereval.errors import PLUGIN_ERRORS, describe_error, is_given_up
-from pytest_browsereval.features.world_script import WorldScript
+from pytest_browsereval.features.shared.world_script import WorldScript
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.redaction.text import map_texts
 from pytest_browsereval.registry import Component

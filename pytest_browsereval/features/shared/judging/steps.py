@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.features.judge import Given
+from pytest_browsereval.features.shared.judging.judge import Given
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.values import read_json
 from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCallMessage, ToolResultMessage

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import JsonValue
 
 from pytest_browsereval.errors import Fault, StopRun, describe_error
-from pytest_browsereval.features.judge import SENDING, Given, Judge, identity
-from pytest_browsereval.features.judge_replies import Replies, schema_of
+from pytest_browsereval.features.shared.judging.judge import SENDING, Given, Judge, identity
+from pytest_browsereval.features.shared.judging.replies import Replies, schema_of
 from pytest_browsereval.graders.base import GraderConfig, GraderFault, Recorded, find_unanswered, hash_json
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict

@@ -14,9 +14,9 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from pydantic import ValidationError
 
 from pytest_browsereval.errors import Fault, Outage, StopRun
-from pytest_browsereval.features import judge_replies as replies
-from pytest_browsereval.features.judge_pictures import QUALITY, SIDES, Shown, encode_picture
-from pytest_browsereval.features.judge_replies import Fence, JudgeReply, ReplyT, Unparseable
+from pytest_browsereval.features.shared.judging import replies
+from pytest_browsereval.features.shared.judging.pictures import QUALITY, SIDES, Shown, encode_picture
+from pytest_browsereval.features.shared.judging.replies import Fence, JudgeReply, ReplyT, Unparseable
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.protection import mask_of
 from pytest_browsereval.llm.client import chat_client

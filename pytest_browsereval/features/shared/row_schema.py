@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_browsereval.features.check_schema import CHECK_KEYS, check_schema, list_plain_graders
-from pytest_browsereval.features.config_schema import Schema, describe_model, fill_members, finish_schema
+from pytest_browsereval.features.shared.check_schema import CHECK_KEYS, check_schema, list_plain_graders
+from pytest_browsereval.features.shared.config_schema import (
+    Schema,
+    describe_model,
+    fill_members,
+    finish_schema,
+)
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import PLACE_OF_FAMILY, Registry
 from pytest_browsereval.tools.toolkits import CATALOG

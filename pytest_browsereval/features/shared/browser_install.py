@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pytest_browsereval.browsers.binary import VARIABLE, Binary
 from pytest_browsereval.browsers.machine import Machine, driver_trouble, this_machine
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun
-from pytest_browsereval.features.browser_binary import find_binary
+from pytest_browsereval.features.shared.browser_binary import find_binary
 
 _SHELL = "chromium-headless-shell"
 """Both Playwright's name and Debian's."""

@@ -1,0 +1,1 @@
+"""What several features and benchmarks need, and no run by itself. It has no feature of its own."""

@@ -1,0 +1,1 @@
+"""A model as a judge of an attempt: what graders that ask one have in common."""

@@ -1,0 +1,1 @@
+"""A model that calls tools: what agents that talk to one have in common."""
