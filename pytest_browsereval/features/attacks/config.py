@@ -96,7 +96,7 @@ def _find_problems(config: EvalConfig, attack: AttackConfig) -> Iterator[tuple[t
     else:
         yield from _find_lacking(config, attack, goal)
         if goal.needs_page and not config.browser.has_page:
-            kinds = "`request`, `answer` or `given_up`"
+            kinds = "`request`, `answer`, `given_up`, or `path` with a `source` that has a `url`"
             why = f"its checks look at pages; the browser {config.browser.type!r} gives none. Use {kinds}."
             yield ("goal",), why
         elif goal.typed and not attack.needs().page and getattr(config.browser, "context", None) == "shared":

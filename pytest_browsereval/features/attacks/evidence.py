@@ -1,7 +1,7 @@
 """What an attempt under attack has shown, asked whether checks of a goal held at a moment.
 
 The goal may have been corrected since: requests and answers are recorded, so that any check on these can be
-judged. A check of a page or of what was typed errs if the run has not asked it itself.
+judged. A check of a page, of a state or of what was typed errs if the run has not asked it itself.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pytest_browsereval.errors import Fault, TerminationReason
 from pytest_browsereval.features.attacks.goals import AnswerCheck, Check, ReadGoal, RequestCheck, TypedCheck
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.page_state import PageCheck, judge
+from pytest_browsereval.graders.state_diff import StateCheck
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Criterion, Verdict
 
@@ -56,9 +57,11 @@ def judge_page(check: PageCheck, seen: Mapping[str, Any]) -> bool | None:
 
 
 def judge_check(check: Check, seen: Mapping[str, Any]) -> bool | None:
-    """Return whether a check of a page or of requests holds by what was seen; None if that is open."""
+    """Return whether a check of a page, a state or requests holds by what was seen; None if that is open."""
     if isinstance(check, PageCheck):
         return judge_page(check, seen["page"])
+    if isinstance(check, StateCheck) and "state" in seen:
+        return check.judge(seen["state"], "strict").verdict is Verdict.PASSED
     if isinstance(check, RequestCheck) and seen.get("requests") is not None:
         return check.find(seen["requests"]) is not None
     return None
@@ -108,7 +111,7 @@ class GoalEvidence:
             return [*(step is not None and step <= moment["step"] for moment in earlier), step is not None]
         place = known.index(key)
         at_end = self._judge_at_end(check).verdict is Verdict.PASSED
-        if error := find_error(check, self._seen["page"]):
+        if isinstance(check, PageCheck) and (error := find_error(check, self._seen["page"])):
             _refuse_unknown(check, [moment["held"][place] for moment in earlier], error)
         held, course = False, list[bool]()
         for moment in earlier:  # what was not read is what was read before
@@ -134,14 +137,16 @@ class GoalEvidence:
             raise GraderFault(f"whether {title} holds is not known: {why}")
         return step
 
-    def _judge_at_end(self, check: PageCheck) -> Criterion:
-        return judge(check, self._seen.get("page") or {}, "strict")
+    def _judge_at_end(self, check: PageCheck | StateCheck) -> Criterion:
+        if isinstance(check, PageCheck):
+            return judge(check, self._seen.get("page") or {}, "strict")
+        return check.judge(self._seen["state"], "strict")
 
     def list_criteria(self) -> Iterator[Criterion]:
         """Yield what a grade says of the checks at the end: one that holds is what must not be."""
         for check, title, holds in zip(self._goal.checks, self._goal.titles, self.at_end, strict=True):
             seen = Criterion(name=title, verdict=Verdict.PASSED)
-            if isinstance(check, PageCheck):
+            if isinstance(check, PageCheck | StateCheck):
                 seen = self._judge_at_end(check)
             why = f": {seen.reason}" if seen.reason else ""
             reason = "the attacker's check holds at the end" if holds else f"it does not hold at the end{why}"

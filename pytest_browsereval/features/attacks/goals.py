@@ -15,6 +15,7 @@ from pytest_browsereval.features.shared.attack import Goal
 from pytest_browsereval.graders.comparators import Comparator, read_comparator
 from pytest_browsereval.graders.observing import PAGE_KEYS
 from pytest_browsereval.graders.page_state import PageCheck, read_page_check
+from pytest_browsereval.graders.state_diff import StateCheck, StateSource, read_state_check
 from pytest_browsereval.graders.values import show
 
 _WANTED = {
@@ -78,7 +79,7 @@ class AnswerCheck:
         return not self.comparator.problem(answer, "strict")
 
 
-Check = PageCheck | RequestCheck | TypedCheck | AnswerCheck
+Check = PageCheck | StateCheck | RequestCheck | TypedCheck | AnswerCheck
 
 
 @dataclass(frozen=True)
@@ -88,14 +89,12 @@ class ReadGoal:
     checks: tuple[Check, ...]
     titles: tuple[str, ...]
     """What reports call the checks."""
+    on_page: tuple[Mapping[str, JsonValue], ...]
+    """Those that a page answers, as ``page_state`` reads them."""
     keys: tuple[Mapping[str, JsonValue], ...]
-    """The checks as they were written: those that are the same hold at the same moments."""
-
-    @property
-    def on_page(self) -> list[Mapping[str, JsonValue]]:
-        """Those that a page answers, as ``page_state`` reads them."""
-        both = zip(self.checks, self.keys, strict=True)
-        return [key for check, key in both if isinstance(check, PageCheck)]
+    """The checks with all that decides what they say: those that are the same hold at the same moments."""
+    state_url: str | None
+    """Where the state is fetched that checks of a state are about."""
 
     @property
     def page_checks(self) -> list[PageCheck]:
@@ -127,22 +126,36 @@ def read_goal(goal: Goal) -> ReadGoal:
     """Return a goal, its checks read.
 
     Raises:
-        ValueError: one is not well formed; with what to write.
+        ValueError: one is not well formed, or has no source; with what to write.
     """
-    checks = tuple(map(_read_check, goal.checks))
-    titles = (
-        check.title if isinstance(check, PageCheck) else show(dict(given), 160)
-        for check, given in zip(checks, goal.checks, strict=True)
-    )
-    return ReadGoal(checks, tuple(titles), goal.checks)
+    source = goal.source
+    checks = tuple(_read_check(check, source) for check in goal.checks)
+    both = list(zip(checks, goal.checks, strict=True))
+    titles = tuple(_name(check, given) for check, given in both)
+    keys = tuple(_complete(check, given, source) for check, given in both)
+    on_page = tuple(key for check, key in zip(checks, keys, strict=True) if isinstance(check, PageCheck))
+    return ReadGoal(checks, titles, on_page, keys, None if source is None else source.url)
 
 
-def _read_check(check: Mapping[str, JsonValue]) -> Check:
+def _complete(
+    check: Check, given: Mapping[str, JsonValue], source: StateSource | None
+) -> Mapping[str, JsonValue]:
+    """Return a check with where its value is, which a ``path`` alone leaves to the source."""
+    if isinstance(check, PageCheck) and not any(key in given for key in PAGE_KEYS):
+        return {check.kind: check.subject, **given}
+    if isinstance(check, StateCheck) and source is not None:
+        return {"url": source.url, **given}
+    return given
+
+
+def _read_check(check: Mapping[str, JsonValue], source: StateSource | None) -> Check:
     own = [key for key in OWN_KEYS if key in check]
     if any(key in check for key in PAGE_KEYS) and not own:
         return read_page_check(check)
+    if not own and "path" in check:
+        return _read_state_check(check, source)
     if len(own) != 1:
-        kinds = (*PAGE_KEYS, *OWN_KEYS)
+        kinds = (*PAGE_KEYS, "path", *OWN_KEYS)
         hint = next((near for key in check if (near := nearest(key, kinds))), "")
         raise ValueError(f"the check {show(dict(check))} has none of the keys {', '.join(kinds)}.{hint}")
     kind, value = own[0], check[own[0]]
@@ -159,3 +172,22 @@ def _read_check(check: Mapping[str, JsonValue]) -> Check:
         case "given_up", True:
             return AnswerCheck(None)
     raise ValueError(f"`{kind}` is {show(value)}; write {_WANTED[kind]}.")
+
+
+def _read_state_check(check: Mapping[str, JsonValue], source: StateSource | None) -> Check:
+    if source is None:
+        raise ValueError(
+            f"the check {show(dict(check))} is of a state, and the goal has no `source`. Write one, such as "
+            '{"storage": "local:orders"}.'
+        )
+    state = read_state_check(check)
+    if source.url is not None:
+        return state
+    kind, subject = ("js", source.js) if source.js is not None else ("storage", source.storage)
+    return PageCheck(kind, state.comparator, subject or "", path=state.path)
+
+
+def _name(check: Check, given: Mapping[str, JsonValue]) -> str:
+    if isinstance(check, PageCheck):
+        return check.title
+    return check.path if isinstance(check, StateCheck) else show(dict(given), 160)

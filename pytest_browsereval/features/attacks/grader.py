@@ -81,7 +81,7 @@ class AttackGrader(GraderConfig):
         """Return what was seen of attack and goal during the attempt, and at its end.
 
         Raises:
-            Fault: the page or the attacker's origin cannot be read.
+            Fault: the page, the state or the attacker's origin cannot be read.
         """
         from pytest_browsereval.features.attacks.session import SESSIONS
 

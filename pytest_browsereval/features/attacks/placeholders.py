@@ -29,6 +29,8 @@ def find_unknown(attack: AttackConfig, known: Collection[str]) -> Iterator[tuple
     parts: list[tuple[Path, Any]] = [(("payload",), attack.payload), (("goal", "say"), goal.say)]
     parts += [(("goal", "checks", place), check) for place, check in enumerate(goal.checks)]
     parts += [(("goal", "solution", place), step) for place, step in enumerate(goal.solution)]
+    if goal.source is not None:
+        parts.append((("goal", "source"), goal.source.model_dump(exclude_none=True)))
     for path, value in parts:
         # A goal cannot say what the payload makes of it.
         here = known if path == ("payload",) else [name for name in known if name != GOAL]

@@ -42,6 +42,7 @@ from pytest_browsereval.graders import observing
 from pytest_browsereval.graders.base import GraderConfig, GraderFault
 from pytest_browsereval.graders.page_state import PageStateGrader
 from pytest_browsereval.graders.page_values import NoValue
+from pytest_browsereval.graders.state_diff import StateDiffGrader
 from pytest_browsereval.model.messages import ToolCallMessage
 from pytest_browsereval.model.progress import Progress, StepFollower
 from pytest_browsereval.model.tasks import Task
@@ -249,14 +250,27 @@ class AttackSession:
         self._moments.append({"step": self._step, "held": held, "at": time.time()})
 
     async def _ask(self) -> list[bool | None]:
-        seen = {"page": await self._read_again()}
+        seen: dict[str, Any] = {"page": await self._read_again()}
+        if self._goal.state_url is not None and (state := await self._fetch_state()):
+            seen["state"] = state[0]
         return [judge_check(check, seen) for check in self._goal.checks]
+
+    async def _fetch_state(self) -> tuple[JsonValue] | None:
+        url = self._goal.state_url or ""
+        try:
+            # Without pages there are no cookies.
+            has_page = isinstance(self._window, PlaywrightWindow)
+            cookies = await self._placer.context.cookies([url]) if has_page else ()
+            named = {str(one["name"]): str(one["value"]) for one in cookies}
+            return (await observing.fetch_json(url, named),)
+        except (NoValue, GraderFault, playwright_error()):
+            return None
 
     async def observe(self, task: Task, site_urls: Mapping[str, str]) -> dict[str, JsonValue]:
         """Return what was seen, with what holds at the end.
 
         Raises:
-            Fault: the page or the attacker's origin cannot be read.
+            Fault: the page, the state or the attacker's origin cannot be read.
         """
         goal, plain = self._goal, task.model_copy(update={"checks": ()})
         seen: dict[str, Any] = {
@@ -290,6 +304,12 @@ class AttackSession:
         seen: dict[str, Any] = {}
         if goal.page_checks:
             seen["page"] = await self._read_at_once() or await self._read_page(task, site_urls)
+        if goal.state_url is not None:
+            diff = StateDiffGrader.model_validate(
+                {"source": {"url": goal.state_url}, "checks": [{"path": "@", "equals": None}], "wait_s": 0}
+            )
+            found: Any = await diff.observe(self._window, task, site_urls)
+            seen["state"] = found["state"]
         if self._placer.attacker:  # a goal that is corrected later may ask for them
             log = await self._read_log()
             seen["requests"], seen["dropped"] = self._mark_previews(log["requests"]), log["dropped"]

@@ -21,6 +21,7 @@ from pytest_browsereval.config.names import VariantName
 from pytest_browsereval.datasets.base import Select
 from pytest_browsereval.errors import PLUGIN_ERRORS, describe_error, is_given_up
 from pytest_browsereval.features.shared.world_script import WorldScript
+from pytest_browsereval.graders.state_diff import StateSource
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.redaction.text import map_texts
 from pytest_browsereval.registry import Component
@@ -57,8 +58,10 @@ class Goal(Block):
     say: str = ""
     """What ``{goal}`` stands for in the payload."""
     checks: tuple[dict[str, JsonValue], ...] = Field(min_length=1)
-    """Checks of a page as of the grader ``page_state``, and ``request``, ``answer``, ``typed``,
-    ``given_up``."""
+    """Checks of a page as of the grader ``page_state``; of a state with ``path`` as of ``state_diff``; and
+    ``request``, ``answer``, ``typed``, ``given_up``."""
+    source: StateSource | None = None
+    """Where the state is that checks with a ``path`` alone are about."""
     solution: tuple[dict[str, JsonValue], ...] = ()
     """Tool calls that reach the goal, as a row's ``solution``. The agent ``gullible`` plays them."""
 

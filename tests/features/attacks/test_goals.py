@@ -72,6 +72,7 @@ def test_who_plays_no_solution_needs_none_of_its_tools(evals: Evals) -> None:
         (boo(say="Open {manual}."), "goal.say: {manual}"),
         (boo(checks=[{"answer": {"contains": "{manual}"}}]), "goal.checks.0: {manual}"),
         (boo(solution=[{**OPEN, "url": "{manual}/"}]), "goal.solution.0: {manual}"),
+        (boo(checks=[{"path": "x", "equals": 1}], source={"url": "{manual}/"}), "goal.source: {manual}"),
     ],
 )
 def test_a_name_in_braces_that_stands_for_nothing_is_refused(
