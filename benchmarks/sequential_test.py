@@ -17,8 +17,8 @@ from scipy import stats
 
 from pytest_browsereval.config.model import RoundsConfig
 from pytest_browsereval.features.rounds.decision import AT_LAST, Answer, Floor, RoundTable, decide_floor
+from pytest_browsereval.features.rounds.sequential import Wager
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.stats.sequential import Wager
 from pytest_browsereval.stats.statistics import wilson
 
 ROWS, FLOOR, MOST, RISK = 50, 0.8, 8, 0.05

@@ -22,6 +22,7 @@ from playwright.async_api import Page, async_playwright
 from pytest_browsereval.browsers.binary import candidates, launch_first
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.commands.base import open_door
+from pytest_browsereval.features.shared.viewer.writing import write_viewer
 from pytest_browsereval.model.messages import (
     AssistantMessage,
     ToolCallMessage,
@@ -29,7 +30,6 @@ from pytest_browsereval.model.messages import (
     UserMessage,
 )
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.run import StoredRun
 

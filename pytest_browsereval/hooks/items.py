@@ -26,7 +26,6 @@ from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.report.assertion import explain, headline
 from pytest_browsereval.report.links import page_of
-from pytest_browsereval.report.viewer.attempts import names_in
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.runs.attempt import StoredAttempt
@@ -334,18 +333,6 @@ def read_properties(report: Any) -> dict[str, Any]:
     # Other tests may record some of these names for themselves, but hardly all of them.
     is_ours = str(found.get("verdict")) in set(Verdict) and {"folder", "page", "trial"} <= found.keys()
     return found if is_ours else {}
-
-
-def pictures_of(folder: Path) -> list[Path]:
-    """Return the pictures of an attempt in their order, which has 1000 behind 999; no links.
-
-    Args:
-        folder: the attempt's.
-    """
-    names = [name for name in names_in(str(folder)).pictures if Path(name).suffix and name.isprintable()]
-    return [
-        folder / "screenshots" / name for name in sorted(names, key=lambda one: (len(Path(one).stem), one))
-    ]
 
 
 def _printable(name: str) -> str:

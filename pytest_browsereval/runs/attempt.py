@@ -238,9 +238,7 @@ class StoredAttempt:
     @property
     def pictures(self) -> Mapping[int, Path]:
         """The files of its pictures by their numbers; what a link leads to is none of them."""
-        folder = self.folder
-        found = [] if (folder / "screenshots").is_symlink() else find_pictures(folder)
-        return {number_of(path): path for path in found if path.is_file() and not path.is_symlink()}
+        return {number_of(path): path for path in find_pictures(self.folder)}
 
 
 def find_trial(data: TaskMetadata | StoredAttempt) -> str:

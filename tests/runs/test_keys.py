@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.features.shared.viewer.rows import Table
 from pytest_browsereval.features.tables.schema import COLUMNS
 from pytest_browsereval.hooks.items import properties
-from pytest_browsereval.report.viewer.rows import Table
 from pytest_browsereval.runs.keys import KEYS
 from tests.recorded import attempt
 

@@ -26,13 +26,13 @@ from pytest_browsereval.features.compare.report import (
     verdict,
     why,
 )
+from pytest_browsereval.features.shared.viewer.attempts import iter_attempts
+from pytest_browsereval.features.shared.viewer.page import SHARED, Form, markup_of, page, part, script_named
+from pytest_browsereval.features.shared.viewer.rows import LONGEST, Table, about_run
+from pytest_browsereval.features.shared.viewer.writing import Details
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.links import PAGE, check_page, way_from
-from pytest_browsereval.report.viewer.attempts import iter_attempts
-from pytest_browsereval.report.viewer.page import SHARED, Form, markup_of, page, part, script_named
-from pytest_browsereval.report.viewer.rows import LONGEST, Table, about_run
-from pytest_browsereval.report.viewer.writing import Details
 from pytest_browsereval.run_files import write_whole
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.trial import StoredTrial

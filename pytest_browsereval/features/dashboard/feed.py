@@ -13,9 +13,9 @@ from typing import Any
 from pytest_browsereval.door import Door
 from pytest_browsereval.features.dashboard.flights import Flights
 from pytest_browsereval.features.dashboard.queue import Queue
-from pytest_browsereval.report.viewer.attempts import ShownAttempt, iter_attempts, read_attempt
-from pytest_browsereval.report.viewer.rows import Table, about_run
-from pytest_browsereval.report.viewer.standing import quarantine_of, repeats_of, resumes_of
+from pytest_browsereval.features.shared.viewer.attempts import ShownAttempt, iter_attempts, read_attempt
+from pytest_browsereval.features.shared.viewer.rows import Table, about_run
+from pytest_browsereval.features.shared.viewer.standing import quarantine_of, repeats_of, resumes_of
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.attempt import find_place

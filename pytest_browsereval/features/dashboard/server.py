@@ -17,10 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_browsereval.features.dashboard.feed import Feed, Watched
 from pytest_browsereval.features.shared.page_server import PICTURES, Answer, PageServer
+from pytest_browsereval.features.shared.viewer import page as viewer
+from pytest_browsereval.features.shared.viewer.attempts import read_attempt
+from pytest_browsereval.features.shared.viewer.records import details_of
 from pytest_browsereval.model.trials import TrialKey
-from pytest_browsereval.report.viewer import page as viewer
-from pytest_browsereval.report.viewer.attempts import read_attempt
-from pytest_browsereval.report.viewer.records import details_of
 from pytest_browsereval.run_files import read_written
 
 ASKED_S = 3.0

@@ -18,13 +18,14 @@ from urllib.parse import quote
 import pytest
 
 from pytest_browsereval.hooks.controller import Controller
-from pytest_browsereval.hooks.items import pictures_of, read_properties
+from pytest_browsereval.hooks.items import read_properties
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.table import totals
 from pytest_browsereval.run_files import open_written
+from pytest_browsereval.runs.folder import find_pictures
 
 COLUMNS = ("Verdict", "Grades", "Steps", "Cost")
 # Our columns come after pytest-html's result and test name.
@@ -176,7 +177,7 @@ class HtmlReport:
         properties = read_properties(report)
         if not properties:
             return
-        shown = " ".join(map(self._picture, pictures_of(Path(properties["folder"]))[-PICTURES:]))
+        shown = " ".join(map(self._picture, find_pictures(Path(properties["folder"]))[-PICTURES:]))
         place, _, attempt = properties["page"].partition("#")
         if link := self._link(Path(place)):
             where = html.escape(quote(attempt, safe="/+"), quote=True)

@@ -19,10 +19,11 @@ import pytest
 from pytest_browsereval.analysis.manifest import agents_of
 from pytest_browsereval.capture.trace import TRACE_FILE
 from pytest_browsereval.hooks.controller import Controller
-from pytest_browsereval.hooks.items import pictures_of, read_properties
+from pytest_browsereval.hooks.items import read_properties
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.runs.folder import find_pictures
 from pytest_browsereval.runs.summary import RunSummary
 
 # pytest writes this before the reason of an error.
@@ -161,7 +162,7 @@ def _attachments(report: pytest.TestReport) -> Iterator[str]:
     folder = Path(properties.get("folder", ""))
     if not properties or not folder.is_absolute():
         return
-    for file in (*pictures_of(folder)[-1:], folder / TRACE_FILE):
+    for file in (*find_pictures(folder)[-1:], folder / TRACE_FILE):
         if file.is_file() and not file.is_symlink() and (place := _place(file)).isprintable():
             yield f"[[ATTACHMENT|{place}]]"
 

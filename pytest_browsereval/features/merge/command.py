@@ -13,8 +13,8 @@ def merge(arguments: argparse.Namespace) -> int:
     """Merge runs and say what came of it."""
     from pytest_browsereval.analysis.parts import lacking
     from pytest_browsereval.features.merge.merge import merge_runs
+    from pytest_browsereval.features.shared.viewer.writing import write_viewer
     from pytest_browsereval.report.table import totals
-    from pytest_browsereval.report.viewer.writing import write_viewer
     from pytest_browsereval.runs.run import StoredRun
 
     door = arguments.door

@@ -10,10 +10,10 @@ from enum import StrEnum
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.config.model import RoundsConfig
 from pytest_browsereval.datasets.ids import safe_id
+from pytest_browsereval.features.rounds.sequential import Wager, binomial_tail
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.runs.attempt import StoredAttempt
-from pytest_browsereval.stats.sequential import Wager, binomial_tail
 from pytest_browsereval.stats.statistics import CONFIDENCE
 
 

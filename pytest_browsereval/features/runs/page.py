@@ -12,9 +12,9 @@ from pytest_browsereval.features.runs.breaks import Break
 from pytest_browsereval.features.runs.digest import Figures, RunDigest
 from pytest_browsereval.features.runs.history import History
 from pytest_browsereval.features.runs.tasks import Change, read_grid
+from pytest_browsereval.features.shared.viewer.page import Form, markup_of, page, part, script_named
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.report.links import PAGE, check_page, way_from
-from pytest_browsereval.report.viewer.page import Form, markup_of, page, part, script_named
 from pytest_browsereval.run_files import write_whole
 
 RUNS_PAGE = "runs.html"

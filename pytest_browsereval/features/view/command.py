@@ -20,9 +20,9 @@ def view(arguments: argparse.Namespace) -> int:
         raise UsageError("--max-mb has no effect without --single-file FILE. Add it.")
     if single is not None and arguments.output is not None:
         raise UsageError("-o is a page with files beside it, --single-file one without. Leave one out.")
+    from pytest_browsereval.features.shared.viewer.writing import write_viewer
     from pytest_browsereval.features.view.gate import put_gate, read_stored
     from pytest_browsereval.features.view.single import MOST_MB, write_single
-    from pytest_browsereval.report.viewer.writing import write_viewer
 
     run = find_run(arguments.door, arguments.run_name, arguments.config)
     with refuse_unwritable(single or arguments.output or run):

@@ -8,8 +8,8 @@ from typing import Any
 
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.features.shared.gates import read_gate
+from pytest_browsereval.features.shared.viewer.page import in_html
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.report.viewer.page import in_html
 from pytest_browsereval.run_files import write_whole
 from pytest_browsereval.runs.run import StoredRun
 

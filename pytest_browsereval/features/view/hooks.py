@@ -42,7 +42,7 @@ class Viewing:
                     self._tell(store.root, error)
 
     def _write(self, run_folder: Path) -> None:
-        from pytest_browsereval.report.viewer.writing import write_viewer
+        from pytest_browsereval.features.shared.viewer.writing import write_viewer
 
         if not (run_folder / "tasks").is_dir():  # no attempt was made
             return

@@ -9,8 +9,8 @@ from typing import Any
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.shared.export_record import withhold
+from pytest_browsereval.features.shared.viewer.attempts import ShownAttempt
 from pytest_browsereval.model.tasks import TASK_FILE
-from pytest_browsereval.report.viewer.attempts import ShownAttempt
 from pytest_browsereval.runs.folder import read_stored
 
 WHY = "what leaves a benchmark of protected rows must not have their texts"

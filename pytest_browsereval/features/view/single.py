@@ -12,6 +12,16 @@ from typing import Any
 
 from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.shared.viewer.attempts import (
+    ShownAttempt,
+    iter_attempts,
+    names_in,
+    read_attempt,
+)
+from pytest_browsereval.features.shared.viewer.page import in_html, page
+from pytest_browsereval.features.shared.viewer.records import TEXTS, details_of, without_texts
+from pytest_browsereval.features.shared.viewer.rows import Table
+from pytest_browsereval.features.shared.viewer.writing import Written, build_run_data, check_run, title_of
 from pytest_browsereval.features.view.gate import read_stored
 from pytest_browsereval.features.view.protection import (
     WHY,
@@ -23,16 +33,6 @@ from pytest_browsereval.features.view.protection import (
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.links import check_page
-from pytest_browsereval.report.viewer.attempts import (
-    ShownAttempt,
-    iter_attempts,
-    names_in,
-    read_attempt,
-)
-from pytest_browsereval.report.viewer.page import in_html, page
-from pytest_browsereval.report.viewer.records import TEXTS, details_of, without_texts
-from pytest_browsereval.report.viewer.rows import Table
-from pytest_browsereval.report.viewer.writing import Written, build_run_data, check_run, title_of
 from pytest_browsereval.run_files import open_written, write_whole
 from pytest_browsereval.runs.run import StoredRun
 

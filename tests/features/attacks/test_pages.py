@@ -10,14 +10,14 @@ import pytest
 
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.attacks.figures import find_figures
+from pytest_browsereval.features.shared.viewer.writing import write_viewer
 from pytest_browsereval.features.view.gate import Rule, describe_gate, put_gate
 from pytest_browsereval.report.links import PAGE
-from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.runs.run import StoredRun
 from tests.features.attacks.attacked import MIXED, attacked, write_attacked
+from tests.features.viewer.conftest import HOSTILE, Look, Reader
 from tests.labelled import folder_of, write_course
 from tests.recorded import attempt
-from tests.report.viewer.conftest import HOSTILE, Look, Reader
 
 STEPS: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("navigate", {"url": "http://shop.test/"}, "ok"),

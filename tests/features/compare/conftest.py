@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.report.viewer.conftest import compared, look, store, two_runs
+from tests.features.viewer.conftest import compared, look, store, two_runs
 
 __all__ = ["compared", "look", "store", "two_runs"]

@@ -14,9 +14,9 @@ from pytest_browsereval.features.compare.baseline import read_run, write_baselin
 from pytest_browsereval.features.compare.compare import RunComparison, compare
 from pytest_browsereval.features.compare.page import write_comparison
 from pytest_browsereval.features.compare.report import basis, counts, figures, verdict
+from tests.features.viewer.conftest import HOSTILE, SETTLED, Look, Reader
 from tests.labelled import grade, graded, write_run
 from tests.recorded import FAILED, PASSED
-from tests.report.viewer.conftest import HOSTILE, SETTLED, Look, Reader
 from tests.support import until
 
 LOST = "#/lost/default"

@@ -12,9 +12,10 @@ from _pytest.junitxml import LogXML
 
 from pytest_browsereval.features.html.hooks import HtmlReport
 from pytest_browsereval.features.junit.hooks import JUnit
-from pytest_browsereval.hooks.items import pictures_of, properties
+from pytest_browsereval.hooks.items import properties
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.runs.folder import find_pictures
 from tests.recorded import attempt
 
 HOSTILE = "a\x00b\x1b\ud800\ufffe"
@@ -162,7 +163,7 @@ def test_picture_1000_is_the_last(tmp_path: Path) -> None:
     folder, told = trial(tmp_path)
     for name in ("1000.jpeg", "1001.jpeg", "998.jpeg", "999.jpeg"):
         (folder / "screenshots" / name).touch()
-    assert [one.stem for one in pictures_of(folder)] == ["998", "999", "1000", "1001"]
+    assert [one.stem for one in find_pictures(folder)] == ["998", "999", "1000", "1001"]
     xml = Xml(tmp_path)
     for when in ("setup", "call", "teardown"):
         xml.report(*told, when=when)

@@ -12,8 +12,8 @@ from pytest_browsereval.features.shared.page_reader import PageReader
 from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, Progress
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done
 from pytest_browsereval.testing.evals import EvalRun
+from tests.features.viewer.conftest import Look, Reader
 from tests.hooks.small_evals import Evals, row
-from tests.report.viewer.conftest import Look, Reader
 
 PAGE = """<title>Shop</title><h1>Mugs</h1><p id=count>0 items in cart</p>
 <button onclick="add(1)">Add</button><button onclick="add(-1)">Remove</button><a href="/order.html">Order</a>

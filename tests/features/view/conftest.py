@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.report.viewer.conftest import look, page, recorded, store
+from tests.features.viewer.conftest import look, page, recorded, store
 
 __all__ = ["look", "page", "recorded", "store"]

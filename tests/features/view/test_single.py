@@ -13,14 +13,14 @@ from pytest_browsereval.__main__ import main
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.shared.gates import write_gate
+from pytest_browsereval.features.shared.viewer.writing import write_viewer
 from pytest_browsereval.features.view.single import write_single
 from pytest_browsereval.model.messages import UserMessage
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
+from tests.features.viewer.conftest import HOSTILE, Look, Reader, write_log
 from tests.labelled import folder_of, grade, graded, paint, write_run
 from tests.recorded import PASSED
-from tests.report.viewer.conftest import HOSTILE, Look, Reader, write_log
 
 LINE = '{"type": "user", "content": "é"}\n'
 STEP = "#/buy/default/1/attempt-1/step-2"

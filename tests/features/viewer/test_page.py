@@ -10,16 +10,16 @@ import pytest
 
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.features.shared.viewer.page import script_named
+from pytest_browsereval.features.shared.viewer.writing import write_viewer
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
-from pytest_browsereval.report.viewer.page import script_named
-from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.summary import RunSummary
 from pytest_browsereval.runs.trial import list_trials
 from pytest_browsereval.stats.statistics import wilson
+from tests.features.viewer.conftest import HOSTILE, SETTLED, Look, Reader
 from tests.labelled import grade, graded, write_run
 from tests.recorded import ERRORED, FAILED, PASSED, change_line
-from tests.report.viewer.conftest import HOSTILE, SETTLED, Look, Reader
 from tests.support import until
 
 STEP = "#/buy/default/1/attempt-1/step-2"

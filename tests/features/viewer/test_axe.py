@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.commands.base import open_door
+from pytest_browsereval.features.shared.viewer.writing import write_viewer
 from pytest_browsereval.features.view.gate import put_gate
-from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
 from tests.features.mcp_browser import peers
-from tests.report.viewer.conftest import Look, Reader
+from tests.features.viewer.conftest import Look, Reader
 
 PLACES = (
     "#?",

@@ -17,13 +17,13 @@ from typing import Any
 from pytest_browsereval.analysis.manifest import block_of
 from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.shared.viewer.attempts import ShownAttempt, iter_attempts
+from pytest_browsereval.features.shared.viewer.page import as_script, page
+from pytest_browsereval.features.shared.viewer.records import details_of
+from pytest_browsereval.features.shared.viewer.rows import Table, about_run
+from pytest_browsereval.features.shared.viewer.standing import quarantine_of, repeats_of, resumes_of
 from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.report.links import PAGE, check_page, way_from
-from pytest_browsereval.report.viewer.attempts import ShownAttempt, iter_attempts
-from pytest_browsereval.report.viewer.page import as_script, page
-from pytest_browsereval.report.viewer.records import details_of
-from pytest_browsereval.report.viewer.rows import Table, about_run
-from pytest_browsereval.report.viewer.standing import quarantine_of, repeats_of, resumes_of
 from pytest_browsereval.run_files import write_whole
 from pytest_browsereval.runs.run import StoredRun
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.commands.base import open_door
-from pytest_browsereval.report.viewer.attempts import iter_attempts, message_log
+from pytest_browsereval.features.shared.viewer.attempts import iter_attempts, message_log
 from pytest_browsereval.runs.run import StoredRun
 from tests.labelled import folder_of, graded, write_run
 

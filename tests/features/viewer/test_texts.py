@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.commands.base import open_door
+from pytest_browsereval.features.shared.viewer.writing import write_viewer
 from pytest_browsereval.features.view.gate import put_gate
 from pytest_browsereval.features.view.single import write_single
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage
-from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
+from tests.features.viewer.conftest import HOSTILE, Look, Reader, write_log
 from tests.labelled import folder_of, grade, graded, paint, write_run
 from tests.recorded import FAILED, PASSED
-from tests.report.viewer.conftest import HOSTILE, Look, Reader, write_log
 
 STEP = "#/buy/default/1/attempt-1/step-2"
 ALL = "steps, answers and output of all 7 searched"

@@ -21,6 +21,7 @@ from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.compare.baseline import read_run
 from pytest_browsereval.features.compare.compare import RunComparison, compare
 from pytest_browsereval.features.compare.page import write_comparison
+from pytest_browsereval.features.shared.viewer.writing import write_viewer
 from pytest_browsereval.model.grades import Criterion
 from pytest_browsereval.model.messages import (
     AssistantMessage,
@@ -33,7 +34,6 @@ from pytest_browsereval.model.messages import (
     UserMessage,
 )
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
 from tests.labelled import folder_of, grade, graded, paint, write_course, write_run
 from tests.recorded import FAILED, PASSED, spoil_line, write_summary

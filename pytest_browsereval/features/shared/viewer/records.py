@@ -11,8 +11,8 @@ from pytest_browsereval.capture.console import CONSOLE_FILE
 from pytest_browsereval.capture.dom import DOM_FOLDER, INERT
 from pytest_browsereval.capture.har import HAR_FILE
 from pytest_browsereval.capture.output import OUTPUT_FILE
+from pytest_browsereval.features.shared.viewer.attempts import ShownAttempt, message_log, names_in
 from pytest_browsereval.model.progress import PROGRESS_FILE
-from pytest_browsereval.report.viewer.attempts import ShownAttempt, message_log, names_in
 from pytest_browsereval.run_files import open_written
 
 # Bytes. It is four times what the capture writes.

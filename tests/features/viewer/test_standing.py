@@ -7,12 +7,12 @@ from pathlib import Path
 
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import ErrorSource
-from pytest_browsereval.report.viewer.writing import write_viewer
+from pytest_browsereval.features.shared.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.run import StoredRun
+from tests.features.viewer.conftest import CANARY, Look, Reader
 from tests.labelled import grade, graded, write_run
 from tests.recorded import FAILED, PASSED
-from tests.report.viewer.conftest import CANARY, Look, Reader
 
 
 def repeated(root: Path) -> RunStore:

@@ -72,7 +72,7 @@ def markup_of(keys: str, main: str) -> str:
 
 def part(name: str) -> str:
     """Return a file that the viewer is made of."""
-    return files("pytest_browsereval.report.viewer").joinpath(name).read_text(encoding="utf-8")
+    return files("pytest_browsereval.features.shared.viewer").joinpath(name).read_text(encoding="utf-8")
 
 
 def script_named(name: str) -> str:

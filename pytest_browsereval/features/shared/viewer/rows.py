@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pytest_browsereval.analysis.manifest import agents_of
+from pytest_browsereval.features.shared.viewer.attempts import ShownAttempt
 from pytest_browsereval.model.derived import find_outcome
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.trials import TrialKey
-from pytest_browsereval.report.viewer.attempts import ShownAttempt
 from pytest_browsereval.runs.keys import KEYS
 from pytest_browsereval.runs.summary import RunSummary
 

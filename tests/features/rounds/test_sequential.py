@@ -11,8 +11,8 @@ import scipy  # its parts are imported when they are used
 
 from pytest_browsereval.config.model import RoundsConfig
 from pytest_browsereval.features.rounds.decision import Answer, Floor, RoundTable, decide_floor
+from pytest_browsereval.features.rounds.sequential import Wager, binomial_tail
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.stats.sequential import Wager, binomial_tail
 
 RISK = 0.05
 

@@ -12,13 +12,13 @@ from pytest_browsereval.capture.console import ConsoleLine
 from pytest_browsereval.capture.dom import INERT
 from pytest_browsereval.capture.output import AttemptOutput
 from pytest_browsereval.commands.base import open_door
+from pytest_browsereval.features.shared.viewer import records
+from pytest_browsereval.features.shared.viewer.records import records_of
+from pytest_browsereval.features.shared.viewer.writing import write_viewer
 from pytest_browsereval.features.view.single import write_single
-from pytest_browsereval.report.viewer import records
-from pytest_browsereval.report.viewer.records import records_of
-from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
+from tests.features.viewer.conftest import CANARY, HOSTILE, Look, Reader, asked, at, write_records
 from tests.labelled import folder_of
-from tests.report.viewer.conftest import CANARY, HOSTILE, Look, Reader, asked, at, write_records
 
 FIND = "#/find/default/1/attempt-1"
 
