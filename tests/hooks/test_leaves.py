@@ -101,9 +101,9 @@ def test_each_folder_is_left_out_beside_each_other() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("without", [LEAVES], ids=["all"], indirect=True)
+@pytest.mark.parametrize("without", [[*LEAVES, "features/shared"]], ids=["all"], indirect=True)
 def test_all_folders_can_be_left_out(without: Path, evals: Evals) -> None:
-    """Without any of them the quickstart passes, in a process that has only the rest."""
+    """Without any of them, and what they share, the quickstart passes in a process that has only the rest."""
     assert not list((without / "features").glob("*/__init__.py"))
     run_quickstart(evals, evals.run_process, rows=4)
 
