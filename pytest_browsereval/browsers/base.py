@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -151,6 +151,14 @@ class Window(ABC):
     @abstractmethod
     def url(self) -> str:
         """The address of the current tab; empty when it has gone."""
+
+    @property
+    def figures(self) -> Mapping[str, Any]:
+        """Keys of the record that the window knows when its attempt ends, such as its last address.
+
+        A further one takes a field of ``TaskMetadata``, and a line in ``runs/keys.py`` to be shown.
+        """
+        return {"final_url": self.url or None}
 
     @property
     @abstractmethod

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import JsonValue
@@ -245,7 +245,7 @@ async def _grade(course: Course, asked: Sequence[GraderConfig]) -> None:
         task=task,
         final_answer=course.result.final_answer,
         termination_reason=course.result.termination_reason,
-        final_url=course.ending.final_url,
+        final_url=course.ending.of_window.get("final_url"),
         folder=course.folder.path,
         evidence=course.evidence,
         site_urls=urls,
@@ -272,7 +272,8 @@ class Ending:
     """Where an attempt began and how it ended."""
 
     start_url: str | None = None
-    final_url: str | None = None
+    of_window: Mapping[str, Any] = field(default_factory=dict)
+    """What the window knew at the end."""
     limit: str = ""
     """Which limit ended the agent."""
     broken_page: str = ""
@@ -282,7 +283,8 @@ class Ending:
     def figures(self, redact: Callable[[str], str]) -> dict[str, Any]:
         """Return the fields of ``TaskMetadata`` about it."""
         return {
-            **vars(self),
+            **self.of_window,
+            "start_url": self.start_url,
             "limit": redact(self.limit),
             "broken_page": redact(self.broken_page),
             "agent_duration_ms": round(self.agent_duration_ms, 3),
@@ -375,7 +377,7 @@ class Course:
     def leave_window(self, capture: CaptureContext) -> None:
         """Note where the window is before it closes, and end the log."""
         ending, window = self.ending, capture.window
-        ending.final_url = window.url or None
+        ending.of_window = window.figures
         ending.broken_page = find_broken_page(window, (ending.start_url, *self.urls.values()))
         capture.close()
 
