@@ -191,6 +191,8 @@ def check_names(kits: Iterable[Toolkit]) -> None:
 
 
 def _clash(name: str, one: Toolkit, other: Toolkit) -> str:
+    if one is other:
+        return f"The toolkit {name!r} (from {one.owner}) has a tool of its own name. Rename one of them."
     guest = next((kit for kit in (other, one) if kit.owner not in (OURS, BROWSER)), None)
     if guest and name == one.key == other.key and one.owner == other.owner:
         return f"The toolkit {name!r} (from {guest.owner}) is there twice. Take one out of `toolkits`."

@@ -133,6 +133,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"toolkits": ["words", {"type": "clashing", "tool_name": "look_up"}]},
         "*named 'look_up': one of the toolkit 'words' (from conftest.py), one of 'clashing' (from conftest.*",
     ),
+    "a tool of its own name": (
+        {"toolkits": {"type": "clashing", "tool_name": "clashing"}},
+        "*tools: The toolkit 'clashing' (from conftest.py) has a tool of its own name. Rename one of them.*",
+    ),
     "one that is there twice": (
         {"toolkits": ["words", "words"]},
         "*shop.eval.yaml:1: tools: The toolkit 'words' (from conftest.py) is there twice. Take one out*",

@@ -61,6 +61,7 @@ def examine_config(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.doctor.doctor import Options, examine
     from pytest_browsereval.features.doctor.report import make_report
     from pytest_browsereval.features.shared.named_runs import find_named_runs
+    from pytest_browsereval.runs.run import StoredRun
 
     registry = arguments.door.load_registry()
     config = load_config(Path(arguments.config), registry=registry, overrides=arguments.eval_set)
@@ -68,7 +69,7 @@ def examine_config(arguments: argparse.Namespace) -> int:
     runs = find_named_runs(named) if arguments.runs or arguments.last else []
     options = Options(
         today=date.today(),  # noqa: DTZ011 rows mean the reader's own day
-        runs=tuple(runs),
+        runs=tuple(StoredRun(one, arguments.door) for one in runs),
         online=arguments.online,
         ask_judge=arguments.ask_judge,
         validate=arguments.validate,

@@ -38,6 +38,7 @@ from pytest_browsereval.run.manifest import file_hash
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.session import start_browser
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.sites import Sites, check
 
 T = TypeVar("T")
@@ -77,7 +78,7 @@ class Options:
     """What to try besides what costs nothing."""
 
     today: date
-    runs: tuple[Path, ...] = ()
+    runs: tuple[StoredRun, ...] = ()
     online: bool = False
     ask_judge: bool = False
     validate: bool = False
@@ -129,7 +130,7 @@ def examine(config: EvalConfig, registry: Registry, options: Options) -> Examina
         runs = options.runs
         if options.validate:
             done = validate(config, loaded.rows, Path(name), sets=options.sets, ask_judge=options.ask_judge)
-            found.validated, runs = done, (*runs, *done.runs)
+            found.validated, runs = done, (*runs, *map(StoredRun, done.runs))
             loaded.findings += done.findings
         found.findings = asyncio.run(
             lint(config, registry, today=options.today, runs=runs, online=options.online, loaded=loaded)

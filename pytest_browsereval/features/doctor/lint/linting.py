@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from pytest_browsereval.config import EvalConfig
@@ -14,6 +13,7 @@ from pytest_browsereval.features.doctor.lint.base import Finding, Given, Level, 
 from pytest_browsereval.features.doctor.lint.loading import Loaded, load
 from pytest_browsereval.features.doctor.lint.runs import ask_runs
 from pytest_browsereval.registry import Registry
+from pytest_browsereval.runs.run import StoredRun
 
 # Each looks at one row at a time.
 RULES: tuple[Rule, ...] = (*form.RULES, *dates.RULES)
@@ -24,7 +24,7 @@ async def lint(
     registry: Registry,
     *,
     today: date,
-    runs: Iterable[Path] = (),
+    runs: Iterable[StoredRun] = (),
     online: bool = False,
     loaded: Loaded | None = None,
 ) -> tuple[Finding, ...]:
@@ -34,7 +34,7 @@ async def lint(
         config: its datasets are read, its graders and sites known.
         registry: where rows look their graders up.
         today: what dates are compared with.
-        runs: folders of earlier runs.
+        runs: earlier ones.
         online: True asks the start pages whether they are still there.
         loaded: the rows, where they were read already.
 

@@ -26,7 +26,7 @@ _PAGE_BYTES = 4_000_000
 _WALL = word("captcha", "verify (?:that )?you are (?:a )?human", "i'?m not a robot", "unusual traffic")
 
 
-def ask_runs(given: Given, runs: Iterable[Path]) -> Iterator[Finding]:
+def ask_runs(given: Given, runs: Iterable[StoredRun]) -> Iterator[Finding]:
     """Yield what attempts of earlier runs show about the rows.
 
     Attempts at another version of a row, and those under attack, do not count; what a merged run has too
@@ -36,7 +36,7 @@ def ask_runs(given: Given, runs: Iterable[Path]) -> Iterator[Finding]:
         UsageError: a file of a run is damaged.
     """
     made: dict[str, dict[tuple[object, ...], StoredAttempt]] = {}
-    for one in (one for run in runs for one in StoredRun(run).attempts if one.derived is None):
+    for one in (one for run in runs for one in run.attempts if one.derived is None):
         same = (one.variant, one.trial, one.attempt, one.started_at, one.completed_at)
         made.setdefault(one.query_id, {}).setdefault(same, one)
     for row in given.rows:

@@ -16,6 +16,7 @@ from pytest_browsereval.features.doctor.lint.linting import lint
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.runs.run import StoredRun
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 from tests.support import PageServer
 
@@ -56,7 +57,9 @@ def linted(
     registry = builtin_registry()
     block = {"agent": "noop", "dataset": "rows.jsonl"}
     config = config_from(block, path=folder / "eval.yaml", registry=registry)
-    return asyncio.run(lint(config, registry, today=date(2026, 3, 1), runs=runs, online=online))
+    return asyncio.run(
+        lint(config, registry, today=date(2026, 3, 1), runs=map(StoredRun, runs), online=online)
+    )
 
 
 def rules(findings: tuple[Finding, ...]) -> list[tuple[str, Level]]:
