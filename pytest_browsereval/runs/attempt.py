@@ -238,7 +238,7 @@ class StoredAttempt:
     @property
     def pictures(self) -> Mapping[int, Path]:
         """The files of its pictures by their numbers; what a link leads to is none of them."""
-        return {number_of(path): path for path in find_pictures(self.folder)}
+        return {number_of(path): path for path in find_pictures(self.folder) if path.is_file()}
 
 
 def find_trial(data: TaskMetadata | StoredAttempt) -> str:

@@ -115,9 +115,10 @@ def number_of(path: Path) -> int:
 def find_pictures(folder: Path) -> list[Path]:
     """Return the pictures of an attempt that are there, in the order in which they were taken.
 
-    Links are left out: a program of the attempt could have made them, and they may lead anywhere.
+    Links are left out: a program of the attempt could have made them, and they may lead anywhere. What
+    opens a picture refuses one that is not a plain file.
     """
     place = folder / "screenshots"
     files = place.glob("*") if place.is_dir() and not place.is_symlink() else ()
-    found = [file for file in files if number_of(file) and file.is_file() and not file.is_symlink()]
+    found = [file for file in files if number_of(file) and not file.is_symlink()]
     return sorted(found, key=lambda file: (number_of(file), file.name))

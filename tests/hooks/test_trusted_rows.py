@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -224,13 +223,3 @@ def test_the_doctor_starts_no_program_of_a_row(evals: Evals, arguments: tuple[st
     assert done.ret == 1
     done.stdout.re_match_lines([r".*untrusted-row.*", r".*rows\.jsonl:1.*'sh'", r".*rows\.jsonl:2.*"])
     assert not (evals.path / "PWNED").exists()
-
-
-def test_an_import_says_which_rows_need_trust(evals: Evals, tmp_path: Path) -> None:
-    """Blocks that stood in the config stand in a file afterwards."""
-    evals.write_rows(row("a"), row("b", graders=[WRITES]))
-    done = evals.run_command("import", "jsonl", "rows.jsonl", "-o", str(tmp_path / "out.jsonl"))
-    assert done.ret == 0
-    done.stdout.fnmatch_lines(
-        ["a grader of 1 row (b) starts the program 'sh'. These rows are refused until you *"]
-    )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import SplitResult, urlsplit
 
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.remote.threads import run_apart
+from pytest_browsereval.features.shared.threads import run_apart
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.redaction.address import plain_url, plain_urls
 from pytest_browsereval.redaction.known import redact_known

@@ -14,7 +14,7 @@ from pathlib import Path
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import PARTS, Done, Part, list_parts
 from pytest_browsereval.features.remote.files import check_path, is_of_run, take_known
-from pytest_browsereval.features.remote.threads import map_apart
+from pytest_browsereval.features.shared.threads import map_apart
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import COPY, check_new
 from pytest_browsereval.run_files import write_whole

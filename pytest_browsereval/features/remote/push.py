@@ -10,7 +10,7 @@ from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import Done, OvertakenError, Part, check_division, new_token
 from pytest_browsereval.features.remote.files import describe_content, list_paths
-from pytest_browsereval.features.remote.threads import map_apart
+from pytest_browsereval.features.shared.threads import map_apart
 from pytest_browsereval.run.lookup import LATEST, LATEST_ON
 from pytest_browsereval.run.selection import SELECTED_FILE
 from pytest_browsereval.run.shards import Parts, Shard

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_browsereval.features.remote.bucket import Bucket
 from pytest_browsereval.features.remote.claims import list_parts
-from pytest_browsereval.features.remote.threads import map_apart
+from pytest_browsereval.features.shared.threads import map_apart
 from pytest_browsereval.model.remote import PartsThere
 
 

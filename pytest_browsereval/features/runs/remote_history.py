@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +12,7 @@ from typing import Any
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.runs.digest import FILES, RunDigest, RunFiles, State, digest_run
 from pytest_browsereval.features.runs.history import History, mark_runs
+from pytest_browsereval.features.shared.threads import map_apart
 from pytest_browsereval.model.remote import PartsThere, RemoteRuns
 
 AT_ONCE = 8
@@ -39,8 +39,7 @@ def read_remote(runs: RemoteRuns) -> Iterator[History]:
     """
     with TemporaryDirectory() as copies:
         looking = _Looking(runs, Path(copies))
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            found = [one for one in pool.map(looking.look, runs.list_runs()) if one is not None]
+        found = [one for one in map_apart(looking.look, runs.list_runs(), AT_ONCE) if one is not None]
         if not found:
             raise NoRunError(f"{runs.url} has no run. Give the folder that the runs of all evals are in.")
         shown = mark_runs(sorted(found, key=lambda run: run.order, reverse=True))

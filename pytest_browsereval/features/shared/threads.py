@@ -26,8 +26,10 @@ def run_apart(work: Callable[[], Result]) -> Result:
     return map_apart(lambda _: work(), [None])[0]
 
 
-def map_apart(work: Callable[[Given], Result], items: Iterable[Given]) -> list[Result]:
-    """Return what a call returns of each item, in their order, with ``IN_FLIGHT`` calls at once.
+def map_apart(
+    work: Callable[[Given], Result], items: Iterable[Given], at_once: int = IN_FLIGHT
+) -> list[Result]:
+    """Return what a call returns of each item, in their order, with so many calls at once.
 
     Nothing more is begun after the first error, which is raised once nothing is under way any more.
     """
@@ -46,7 +48,7 @@ def map_apart(work: Callable[[Given], Result], items: Iterable[Given]) -> list[R
                     left.clear()
 
     threads = [
-        threading.Thread(target=settle, name="bucket", daemon=True) for _ in range(min(IN_FLIGHT, len(left)))
+        threading.Thread(target=settle, name="bucket", daemon=True) for _ in range(min(at_once, len(left)))
     ]
     try:
         for thread in threads:
