@@ -253,11 +253,15 @@ class Door:
         Raises:
             UsageError: nothing that is installed knows it, or the run cannot be had.
         """
-        if named := _NAMED_RUN.fullmatch(url):
-            url = self.choose_run(named[2], named[1], before)
+        url = self.find_url(url, before)
         if found := self.hook.pytest_browsereval_fetch_run(url=url, with_files=with_files):
             return list(found)
         raise UsageError(f"{url}: nothing that is installed reads runs at such a URL. Give a run folder.")
+
+    def find_url(self, url: str, before: str | None = None) -> str:
+        """Return the URL of a run, also where its end is a name such as ``latest``."""
+        named = _NAMED_RUN.fullmatch(url)
+        return self.choose_run(named[2], named[1], before) if named else url
 
     def fetch_one(self, url: str, before: str | None = None, *, with_files: bool = True) -> Path:
         """Return a copy of a run at a URL, as ``fetch_run`` does of its parts.

@@ -36,7 +36,7 @@ def pull(arguments: argparse.Namespace) -> int:
     """Bring a run from a URL into a new folder."""
     from pytest_browsereval.features.remote.pull import pull_run
 
-    pull_run(arguments.url, arguments.output)
+    pull_run(arguments.door.find_url(arguments.url), arguments.output)
     print(arguments.output, flush=True)
     return 0
 

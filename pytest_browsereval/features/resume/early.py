@@ -10,7 +10,7 @@ OPTIONS = (
         nargs="?",
         const="latest",
         metavar="RUN",
-        help="resume this run: its folder, its URL or its id (default: the newest run of the config). "
+        help="resume this run: its folder or its id (default: the newest run of the config). "
         "Trials that passed or failed are reported from the folder, all others are run",
         wakes=True,
     ),

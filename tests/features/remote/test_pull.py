@@ -102,6 +102,18 @@ def test_what_is_pulled_is_whole(evals: Evals, bucket: str) -> None:
     assert list(list_paths(evals.path / "copy")) == list(list_paths(run))
 
 
+def test_the_newest_run_is_pulled_by_name(evals: Evals, bucket: str) -> None:
+    """What a refused resume says to type is what brings the copy."""
+    pushed_url = pushed(evals, written(evals), bucket)
+    latest = f"{pushed_url.rpartition('/')[0]}/latest"
+    refused = evals.run("shop.eval.yaml", f"--eval-resume={latest}")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    said = refused.stderr.str()
+    assert f"Run `browsereval pull {latest} -o FOLDER`" in said
+    assert evals.run_command("pull", latest, "-o", str(evals.path / "copy")).ret == 0
+    assert (evals.path / "copy/summary.json").is_file()
+
+
 def test_a_copy_that_was_not_completed_is_completed(
     evals: Evals, bucket: str, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
