@@ -12,7 +12,7 @@ from pytest_browsereval.testing import Reply, ScriptedModel
 from pytest_browsereval.testing.evals import EvalRun
 from pytest_browsereval.testing.model_server import ModelRequest
 from pytest_browsereval.testing.replies import call, calls, done
-from tests.features.mcp_browser.odd import served
+from tests.features.mcp_browser.odd import USES, served
 from tests.hooks.small_evals import Evals
 
 BROWSEROS = Path(__file__).parents[2] / "examples" / "browseros"
@@ -66,12 +66,12 @@ def test_a_suite_is_played(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.slow
 def test_the_server_that_the_file_names_is_driven(evals: Evals, tmp_path: Path) -> None:
     """Windows are opened by the MCP server at ``server_url``, here one that only has other tools' names."""
-    uses = json.dumps({"navigate": "go", "snapshot": "look", "screenshot": "draw", "close": "leave"})
+    uses = json.dumps(USES)
     with served(tmp_path) as url, ScriptedModel(answer) as model:
         words = ["agent.provider=openai-compatible", f"agent.baseUrl={model.base_url}", "agent.apiKey=none"]
         words += [f"browseros.server_url={url}", f"browser.tools={uses}"]
         result, summary = run(evals, "run.json", *(f"--eval-set={word}" for word in words), browser="")
-    assert result.ret == 0, result.stdout.str()
+    assert result.ret == 0, result.stderr.str()
     assert (summary["passed"], summary["trials"]) == (2, 2)
     assert {"look", "draw"} <= set(model.requests[0].tool_names)
     result.stdout.fnmatch_lines([f"*browseros.server_url: windows are opened in the browser at {url}/mcp*"])

@@ -375,8 +375,8 @@ def test_workers_and_an_export_of_the_session(evals: Evals) -> None:
     lines = [line for line in run.outlines if "exported" in line]
     assert lines == ["eval shop: exported as csv: 10 of 10 trials in tables"]
     (table,) = (evals.path / "tables/attempts").iterdir()
-    found = [json.loads(line) for line in table.read_text().splitlines()]
-    verdicts = [one["verdict"] for one in found if one["counts"]]
+    found = list(csv.DictReader(table.read_text().splitlines()))
+    verdicts = [one["verdict"] for one in found if one["counts"].lower() == "true"]
     assert (verdicts.count("passed"), verdicts.count("failed")) == (8, 2)
     assert (run.summary["passed"], run.summary["failed"]) == (8, 2)
 
