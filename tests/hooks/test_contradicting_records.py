@@ -52,6 +52,9 @@ def test_a_record_against_the_summary(evals: Evals, run: EvalRun) -> None:
     code, text = told(evals, "runs", str(run.folder))
     assert (code, f"{FAILED}: passed by its record, failed by summary.json." in text) == (1, True)
     assert "3 selected, 3 passed, 3 rows attempted" in text
+    for words in (["view"], ["export", "--to=csv"]):
+        code, text = told(evals, words[0], str(run.folder), *words[1:])
+        assert (code, f"note: records that other files of the run contradict: {FAILED}" in text) == (1, True)
     assert evals.run("shop.eval.yaml", f"--eval-regrade={run.folder}").ret == 0
     assert told(evals, "gate", str(run.folder))[0] == 0
     assert "3 selected, 2 passed, 1 failed" in told(evals, "runs", str(run.folder))[1]

@@ -12,7 +12,8 @@ from pytest_browsereval.commands.runs import HELP, add_config, read_run
 
 
 def export_run(arguments: argparse.Namespace) -> int:
-    """Write a run, and print what was left out; 1 if something was lost."""
+    """Write a run, and print what was left out; 1 if something was lost, or was edited later."""
+    from pytest_browsereval.analysis.evidence import contradicting
     from pytest_browsereval.analysis.parts import lacking
     from pytest_browsereval.contracts import naming
     from pytest_browsereval.errors import ConfigError, UsageError
@@ -36,14 +37,15 @@ def export_run(arguments: argparse.Namespace) -> int:
     if not run.manifest:
         why = f"manifest.json is missing or damaged: the name of the eval, {run.eval!r}, and with it all ids"
         print(redact_known(one_line(f"note: {why} follow from the folder", 500)), file=sys.stderr)
-    if incomplete := lacking(run):
-        print(redact_known(f"note: {incomplete.message}"), file=sys.stderr)
+    for gap in (lacking(run), edited := contradicting(run)):
+        if gap is not None:
+            print(redact_known(f"note: {gap.message}"), file=sys.stderr)
     parts = Parts.of_run(run.manifest)
     if parts is not None and parts.missing and "merged_from" not in run.manifest:
         have = ", ".join(f"{number}/{parts.of}" for number in parts.have)
         note = f"note: this is a part of a run ({have}). Merge all parts and export what comes of it: figures"
         print(redact_known(f"{note} of a part are not those of the run."), file=sys.stderr)
-    return 1 if exported.lost else 0
+    return 1 if exported.lost or edited else 0
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

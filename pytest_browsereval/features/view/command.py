@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
 import webbrowser
 from pathlib import Path
 
@@ -14,15 +16,18 @@ from pytest_browsereval.model.display import format_count
 
 
 def view(arguments: argparse.Namespace) -> int:
-    """Write the page of a run and say where it is."""
+    """Write the page of a run and say where it is; 1 if records of the run were edited later."""
     single, message = arguments.single_file, ""
     if single is None and arguments.max_mb is not None:
         raise UsageError("--max-mb has no effect without --single-file FILE. Add it.")
     if single is not None and arguments.output is not None:
         raise UsageError("-o is a page with files beside it, --single-file one without. Leave one out.")
+    from pytest_browsereval.analysis.evidence import contradicting
     from pytest_browsereval.features.shared.viewer.writing import write_viewer
     from pytest_browsereval.features.view.gate import put_gate, read_stored
     from pytest_browsereval.features.view.single import MOST_MB, write_single
+    from pytest_browsereval.redaction.known import redact_known
+    from pytest_browsereval.runs.run import StoredRun
 
     run = find_run(arguments.door, arguments.run_name, arguments.config)
     with refuse_unwritable(single or arguments.output or run):
@@ -41,9 +46,14 @@ def view(arguments: argparse.Namespace) -> int:
         sep="\n",
         flush=True,
     )
+    edited = None
+    with contextlib.suppress(UsageError):  # of a damaged line, which was counted above
+        edited = contradicting(StoredRun(run, arguments.door))
+    if edited:
+        print(redact_known(f"note: {edited.message}"), file=sys.stderr)
     if arguments.open:
         webbrowser.open(written.file.resolve().as_uri())
-    return 0
+    return int(edited is not None)
 
 
 def _megabytes(text: str) -> float:
