@@ -31,7 +31,7 @@ def read(run: Path) -> None:
 def measured(run: Path, rounds: int) -> dict[str, Any]:
     """Let all ways take turns."""
     ways = {"open_run": [sys.executable, __file__, "read", str(run)]}
-    for kind in ("parquet", "csv", "jsonl"):
+    for kind in ("parquet", "csv"):
         for name, more in TABLES.items():
             command = [sys.executable, "-m", "pytest_browsereval", "export", str(run), "--to", kind, *more]
             ways[f"{kind}{name}"] = command
