@@ -191,7 +191,7 @@ def check_names(kits: Iterable[Toolkit]) -> None:
 
 
 def _clash(name: str, one: Toolkit, other: Toolkit) -> str:
-    if one is other:
+    if one is other and name == one.key:
         return f"The toolkit {name!r} (from {one.owner}) has a tool of its own name. Rename one of them."
     guest = next((kit for kit in (other, one) if kit.owner not in (OURS, BROWSER)), None)
     if guest and name == one.key == other.key and one.owner == other.owner:
