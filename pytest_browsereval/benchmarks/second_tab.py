@@ -1,4 +1,4 @@
-"""Other pages of a site, in a tab beside the agent's own."""
+"""Reads other pages of a site, in a tab next to that of the agent."""
 
 from __future__ import annotations
 

@@ -27,6 +27,7 @@ from pytest_browsereval.errors import (
     ErrorSource,
     Fault,
     LimitReached,
+    PluginError,
     RunStopped,
     TerminationReason,
     describe_error,
@@ -37,7 +38,7 @@ from pytest_browsereval.graders.expression import limit_evaluations
 from pytest_browsereval.graders.nested import fill_sites, observation_keys
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import ErrorMessage, now
-from pytest_browsereval.model.results import AgentResult, TaskError, make_metadata
+from pytest_browsereval.model.results import AgentResult, TaskError, TaskMetadata, make_metadata
 from pytest_browsereval.model.spans import in_span, name_trace
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.traffic import Traffic
@@ -283,12 +284,25 @@ class Ending:
     def figures(self, redact: Callable[[str], str]) -> dict[str, Any]:
         """Return the fields of ``TaskMetadata`` about it."""
         return {
-            **self.of_window,
             "start_url": self.start_url,
             "limit": redact(self.limit),
             "broken_page": redact(self.broken_page),
             "agent_duration_ms": round(self.agent_duration_ms, 3),
         }
+
+
+def read_figures(window: Window) -> Mapping[str, Any]:
+    """Return the keys of the record that a window knows.
+
+    Raises:
+        PluginError: the record has no such key.
+    """
+    figures = window.figures
+    if unknown := sorted(figures.keys() - TaskMetadata.model_fields.keys()):
+        raise PluginError(
+            f"{type(window).__name__}.figures has {unknown[0]!r}, which is not a key of a record"
+        )
+    return figures
 
 
 @dataclass(frozen=True)
@@ -377,7 +391,7 @@ class Course:
     def leave_window(self, capture: CaptureContext) -> None:
         """Note where the window is before it closes, and end the log."""
         ending, window = self.ending, capture.window
-        ending.of_window = window.figures
+        ending.of_window = read_figures(window)
         ending.broken_page = find_broken_page(window, (ending.start_url, *self.urls.values()))
         capture.close()
 
@@ -425,6 +439,7 @@ class Course:
         recorded: dict[str, Any] = capture.figures() if capture else {"total_steps": 0, "errors": ()}
         usage = capture.usage if capture else Usage()
         figures = {
+            **self.ending.of_window,
             **recorded,
             **self.ending.figures(run.redact),
             "errors": (*recorded["errors"], *faults),

@@ -197,8 +197,8 @@ def test_no_ceiling_is_met_by_nothing(name: str) -> None:
     assert (found.is_met, found.message == told) == ((True, False) if "steps" in name else (False, True))
 
 
-# These are decided by features, or limit no single figure of trials.
-BY_FEATURES = {*OF_ATTACKS, "min_progress"}
+# Features decide these.
+BY_FEATURES = set(OF_ATTACKS)
 
 
 @pytest.mark.parametrize(

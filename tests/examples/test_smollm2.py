@@ -24,7 +24,7 @@ from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import Message
-from tests.features.judging.asking import AskingGrader, graded, recorded_in
+from tests.features.shared.judging.asking import AskingGrader, graded, recorded_in
 from tests.hooks.launched import wait_for
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "smollm2"

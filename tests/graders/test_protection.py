@@ -17,7 +17,7 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.redaction.marks import WITHHELD
 from pytest_browsereval.run.grading import grade_all
 from pytest_browsereval.testing import ScriptedModel
-from tests.features.judging.asking import in_form, judge_at, recorded_in
+from tests.features.shared.judging.asking import in_form, judge_at, recorded_in
 from tests.graders.support import make_task
 
 X = WITHHELD

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel
-from tests.features.judging.asking import in_form
-from tests.features.judging.bench import aligned, made, numbers_in, question_of, scores, sight
+from tests.features.shared.judging.asking import in_form
+from tests.features.shared.judging.bench import aligned, made, numbers_in, question_of, scores, sight
 from tests.hooks.launched import metadata, verdicts
 from tests.hooks.small_evals import Evals, row
 

@@ -1,4 +1,4 @@
-"""What a page of the dashboard is told of a running run, read from its folder while a page is open.
+"""Tells pages of the dashboard what a run does, by its folder, while a page is open.
 
 Rows of attempts are numbered as they change, and a page asks for those after the last one that it has. How
 things stand (lanes, queue, figures) it gets whole.
@@ -35,7 +35,7 @@ class Watched:
 
 
 class Feed:
-    """What pages of one run are told. Only the server's loop may use it.
+    """Tells the pages of one run. Only the server's loop may use it.
 
     Args:
         watched: the run.

@@ -177,9 +177,7 @@ def _describe_counts(run: StoredRun, counts: Mapping[str, int], attempted: int) 
     if not counts:
         planned = run.count_planned()
         of = "" if planned is None else f"{planned} selected, "
-        return (
-            f"{of}{rows}; there is no summary.json: the run ended before it was written, or is still running"
-        )
+        return f"{of}{rows}; there is no summary.json: the run still goes on, or ended before it wrote one"
     lines = [f"{counts[kind]} {kind.replace('_', ' ')}" for kind in _SHOWN if counts.get(kind)]
     have = ("skipped", "passed", "failed", "errored")
     without = counts.get("selected", 0) - sum(counts.get(kind, 0) for kind in have)

@@ -146,7 +146,7 @@ class RunDigest(BaseModel):
 
 @dataclass(frozen=True)
 class RunFiles:
-    """The files of a run that say what it came to; of one in parts at a URL those of all that are done."""
+    """The files of a run that have its results; for a run in parts at a URL, those of all finished parts."""
 
     folders: tuple[Path, ...]
     numbers: tuple[int, ...] = ()

@@ -18,7 +18,7 @@ from pytest_browsereval.graders.page_state import PageStateGrader
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.testing import ScriptedModel, says
-from tests.features.judging.asking import graded, in_form, judge_at
+from tests.features.shared.judging.asking import graded, in_form, judge_at
 from tests.graders.support import Live, Site, make_recorded, make_task
 
 STATE = {"differences": {"orders": {"added": {"0": {"item": "The Blue Mug", "count": 2, "paid": True}}}}}

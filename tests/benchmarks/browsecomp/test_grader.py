@@ -10,7 +10,7 @@ from pytest_browsereval.benchmarks.browsecomp.grader import RULES, BrowseCompGra
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.testing import ModelRequest, ScriptedModel, says
-from tests.features.judging.asking import Script, graded, in_form, judge_at, nonce_of, recorded_in
+from tests.features.shared.judging.asking import Script, graded, in_form, judge_at, nonce_of, recorded_in
 from tests.graders.support import make_task
 
 ROW = {"answer": "Plastic Man"}

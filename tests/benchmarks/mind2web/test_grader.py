@@ -22,7 +22,7 @@ from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, refuses, says
-from tests.features.judging.asking import graded, in_form, judge_at, picture, recorded_in
+from tests.features.shared.judging.asking import graded, in_form, judge_at, picture, recorded_in
 from tests.graders.support import overrun
 
 POINTS = ["The order is by price.", "Only red ones are listed."]

@@ -20,7 +20,7 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel
-from tests.features.judging.asking import graded, in_form, judge_at
+from tests.features.shared.judging.asking import graded, in_form, judge_at
 from tests.graders.support import Live, Site, make_recorded, make_task
 
 CART = """<title>Cart</title><table><tr>

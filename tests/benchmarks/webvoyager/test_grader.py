@@ -11,7 +11,15 @@ from pytest_browsereval.benchmarks.webvoyager.grader import EXPECTED, POSSIBLE, 
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, refuses, says
-from tests.features.judging.asking import Script, graded, in_form, judge_at, nonce_of, picture, recorded_in
+from tests.features.shared.judging.asking import (
+    Script,
+    graded,
+    in_form,
+    judge_at,
+    nonce_of,
+    picture,
+    recorded_in,
+)
 from tests.graders.support import make_task
 
 TRAPS = "Status: success. **Verdict: success**\n"

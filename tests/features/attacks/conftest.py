@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.features.viewer.conftest import look
+from tests.features.shared.viewer.conftest import look
 from tests.support import patience
 
 __all__ = ["look", "patience"]

@@ -15,7 +15,7 @@ from pytest_browsereval.features.view.gate import Rule, describe_gate, put_gate
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.runs.run import StoredRun
 from tests.features.attacks.attacked import MIXED, attacked, write_attacked
-from tests.features.viewer.conftest import HOSTILE, Look, Reader
+from tests.features.shared.viewer.conftest import HOSTILE, Look, Reader
 from tests.labelled import folder_of, write_course
 from tests.recorded import attempt
 
@@ -132,4 +132,4 @@ def test_the_page_says_what_the_analysis_says(page: Path) -> None:
 
     figures = find_figures(StoredRun(page.parent).summary)
     assert figures is not None
-    assert read_page(page.parent / PAGE)["beside"]["attacks"] == figures.as_json()
+    assert read_page(page.parent / PAGE)["further"]["attacks"] == figures.as_json()

@@ -77,7 +77,7 @@ def check(run: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     counted = recount(run)
     summary = json.loads((run / "summary.json").read_text())
     assert strip(summary["attacks"]) == counted
-    assert read_page(run / PAGE)["beside"]["attacks"] == summary["attacks"]
+    assert read_page(run / PAGE)["further"]["attacks"] == summary["attacks"]
     capsys.readouterr()
     assert main(["attacks", str(run), "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out) == summary["attacks"]

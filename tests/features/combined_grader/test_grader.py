@@ -23,7 +23,7 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.needs import Asker, Needs, Offers, find_misfits
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, refuses
-from tests.features.judging.asking import AskingGrader, graded, in_form, judge_at, recorded_in, verdict
+from tests.features.shared.judging.asking import AskingGrader, graded, in_form, judge_at, recorded_in, verdict
 from tests.graders.support import make_recorded, make_task
 from tests.support import StillWindow
 

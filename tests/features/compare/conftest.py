@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.features.viewer.conftest import compared, look, store, two_runs
+from tests.features.shared.viewer.conftest import compared, look, store, two_runs
 
 __all__ = ["compared", "look", "store", "two_runs"]

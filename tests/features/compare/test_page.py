@@ -14,7 +14,7 @@ from pytest_browsereval.features.compare.baseline import read_run, write_baselin
 from pytest_browsereval.features.compare.compare import RunComparison, compare
 from pytest_browsereval.features.compare.page import write_comparison
 from pytest_browsereval.features.compare.report import basis, counts, figures, verdict
-from tests.features.viewer.conftest import HOSTILE, SETTLED, Look, Reader
+from tests.features.shared.viewer.conftest import HOSTILE, SETTLED, Look, Reader
 from tests.labelled import grade, graded, write_run
 from tests.recorded import FAILED, PASSED
 from tests.support import until

@@ -23,7 +23,7 @@ from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.control import Control, ControlState
 from pytest_browsereval.run.store import AttemptFolder, RunStore
 from tests.features.dashboard.asking import Asker
-from tests.features.viewer.conftest import SETTLED, Reader
+from tests.features.shared.viewer.conftest import SETTLED, Reader
 from tests.labelled import paint
 from tests.support import Run
 

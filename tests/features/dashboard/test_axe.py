@@ -8,7 +8,7 @@ from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage
 from pytest_browsereval.model.trials import TrialKey
 from tests.features.dashboard.conftest import Session, Watch, Watcher
-from tests.features.viewer.test_axe import SCHEMES, WIDTHS, axe, find_nothing
+from tests.features.shared.viewer.test_axe import SCHEMES, WIDTHS, axe, find_nothing
 from tests.labelled import grade, graded
 from tests.recorded import FAILED
 

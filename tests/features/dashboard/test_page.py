@@ -24,7 +24,7 @@ from pytest_browsereval.model.messages import (
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.control import ControlState
 from tests.features.dashboard.conftest import Session, Watch, Watcher
-from tests.features.viewer.conftest import HOSTILE, SETTLED
+from tests.features.shared.viewer.conftest import HOSTILE, SETTLED
 from tests.labelled import grade, graded
 from tests.recorded import FAILED, PASSED
 from tests.support import until

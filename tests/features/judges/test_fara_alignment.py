@@ -8,8 +8,8 @@ import pytest
 from pytest_browsereval.features.judges.fara import FaraAlignmentGrader
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.testing import Reply, refuses, says
-from tests.features.judging.asking import recorded_in
-from tests.features.judging.bench import Bench, aligned
+from tests.features.shared.judging.asking import recorded_in
+from tests.features.shared.judging.bench import Bench, aligned
 
 
 @pytest.mark.parametrize(("word", "verdict"), [("PASS", Verdict.PASSED), ("FAIL", Verdict.FAILED)])

@@ -21,7 +21,7 @@ from pytest_browsereval.features.judges.fara import (
 from pytest_browsereval.features.shared.judging.base import Opinion
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.testing import refuses
-from tests.features.judging.bench import Bench, aligned, made, numbers_in, ratings, scores, sight
+from tests.features.shared.judging.bench import Bench, aligned, made, numbers_in, ratings, scores, sight
 
 MADE = made(25, 25, 25, 25)
 

@@ -9,7 +9,7 @@ import pytest
 from pytest_browsereval.features.judges.fara import FaraMultimodalGrader
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.testing import ModelRequest, Reply, refuses
-from tests.features.judging.bench import Bench, numbers_in, ratings, sight
+from tests.features.shared.judging.bench import Bench, numbers_in, ratings, sight
 
 
 def images(request: ModelRequest) -> list[str]:

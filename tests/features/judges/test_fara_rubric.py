@@ -8,7 +8,7 @@ import pytest
 from pytest_browsereval.features.judges.fara import FaraRubricGrader
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.testing import ModelRequest, says
-from tests.features.judging.bench import Bench, made, scores
+from tests.features.shared.judging.bench import Bench, made, scores
 
 MADE = made(40, 40, 15, 5, required=[4], conditions={3: "only if it is sold out"})
 

@@ -9,7 +9,7 @@ import pytest
 from pytest_browsereval.features.judges.rubric import RubricGrader
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.testing import ModelRequest, Reply, refuses
-from tests.features.judging.bench import Bench, made, numbers_in, scores
+from tests.features.shared.judging.bench import Bench, made, numbers_in, scores
 
 MADE = made(40, 30, 20, 10)
 FULL = (40, 30, 20, 10)

@@ -9,7 +9,7 @@ from pytest_browsereval.features.judges.fara import FaraCombinedGrader, FaraRubr
 from pytest_browsereval.features.judges.rubric import RubricGrader
 from pytest_browsereval.features.judges.rubrics import Item, read_rubric
 from pytest_browsereval.model.grades import Verdict
-from tests.features.judging.bench import Bench, made, scores
+from tests.features.shared.judging.bench import Bench, made, scores
 from tests.graders.support import make_task
 
 ITEM = {"criterion": "Right shop", "description": "The shop of the task.", "max_points": 20}

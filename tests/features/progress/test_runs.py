@@ -12,7 +12,7 @@ from pytest_browsereval.features.shared.page_reader import PageReader
 from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, Progress
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done
 from pytest_browsereval.testing.evals import EvalRun
-from tests.features.viewer.conftest import Look, Reader
+from tests.features.shared.viewer.conftest import Look, Reader
 from tests.hooks.small_evals import Evals, row
 
 PAGE = """<title>Shop</title><h1>Mugs</h1><p id=count>0 items in cart</p>

@@ -9,7 +9,7 @@ from pytest_browsereval.features.shared.gates import write_gate
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.rules import RuleResult
-from tests.features.viewer.conftest import look
+from tests.features.shared.viewer.conftest import look
 from tests.labelled import grade, graded, write_run
 from tests.recorded import write_summary
 

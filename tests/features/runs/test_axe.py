@@ -10,8 +10,8 @@ from pytest_browsereval.__main__ import main
 from pytest_browsereval.features.runs.page import RUNS_PAGE
 from tests.features.runs.conftest import name_of
 from tests.features.runs.test_page import leave_runs
-from tests.features.viewer.conftest import Look
-from tests.features.viewer.test_axe import axe, examined
+from tests.features.shared.viewer.conftest import Look
+from tests.features.shared.viewer.test_axe import axe, examined
 
 __all__ = ["axe"]
 

@@ -12,7 +12,7 @@ from pytest_browsereval.__main__ import main
 from pytest_browsereval.features.runs.page import RUNS_PAGE
 from pytest_browsereval.run.store import RunStore
 from tests.features.runs.conftest import AGENT, config_with, leave_run, name_of, tried
-from tests.features.viewer.conftest import HOSTILE, Look, Reader
+from tests.features.shared.viewer.conftest import HOSTILE, Look, Reader
 from tests.hooks.small_evals import Evals, row
 from tests.recorded import ERRORED, FAILED, PASSED, write_summary
 

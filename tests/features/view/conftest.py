@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.features.viewer.conftest import look, page, recorded, store
+from tests.features.shared.viewer.conftest import look, page, recorded, store
 
 __all__ = ["look", "page", "recorded", "store"]

@@ -18,7 +18,7 @@ from pytest_browsereval.features.view.single import write_single
 from pytest_browsereval.model.messages import UserMessage
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.store import RunStore
-from tests.features.viewer.conftest import HOSTILE, Look, Reader, write_log
+from tests.features.shared.viewer.conftest import HOSTILE, Look, Reader, write_log
 from tests.labelled import folder_of, grade, graded, paint, write_run
 from tests.recorded import PASSED
 

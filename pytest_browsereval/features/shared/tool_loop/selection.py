@@ -1,4 +1,4 @@
-"""What a model is told of its tools, and which of them it is offered turn by turn."""
+"""Describes tools to a model, and selects which of them each turn offers."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def build_run_data(run: StoredRun, table: Table, places: Mapping[str, Any]) -> d
         "run": {**about, "resumes": resumes_of(run.folder, manifest), **places},
         "totals": table.totals(summary),
         **table.as_json(),
-        "beside": run.door.sum_up_run(run) if len(summary.plain) < len(summary.trials) else {},
+        "further": run.door.sum_up_run(run) if len(summary.plain) < len(summary.trials) else {},
         "repeats": repeats_of(summary),
         "quarantine": quarantine_of(run.find_gate(), summary),
     }

@@ -15,7 +15,7 @@ from pytest_browsereval.errors import Fault
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.traffic import Traffic
 from tests.benchmarks.webarena.verified.cases import HTML, entry, entry_of
-from tests.features.judging.asking import graded
+from tests.features.shared.judging.asking import graded
 from tests.graders.support import make_recorded, make_task
 from tests.hooks.small_evals import Evals, row
 

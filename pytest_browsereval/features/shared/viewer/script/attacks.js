@@ -7,7 +7,7 @@
 const MOST_ATTACKS = 12;
 
 function drawAttacks() {
-  const all = DATA.beside?.attacks;
+  const all = DATA.further?.attacks;
   $("attacks").hidden = !all;
   if (!all) return;
   /** @type {AttackFigures} */

@@ -7,7 +7,7 @@ from pathlib import Path
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.shared.viewer.writing import write_viewer
 from tests.features.causes.played import click, done, fill, write_attempt, write_manifest
-from tests.features.viewer.conftest import CANARY, Look, Reader
+from tests.features.shared.viewer.conftest import CANARY, Look, Reader
 from tests.recorded import FAILED, attempt
 
 WAY = (fill("Name", "Ada"), click("Red mug", "link"), click("Buy"), done())

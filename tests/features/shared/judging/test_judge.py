@@ -21,7 +21,7 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.providers import PROVIDERS
 from pytest_browsereval.runs.folder import find_pictures
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, says
-from tests.features.judging.asking import (
+from tests.features.shared.judging.asking import (
     RULES,
     AskingGrader,
     Said,

@@ -17,7 +17,7 @@ from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel
-from tests.features.judging.asking import graded, in_form, judge_at, picture, recorded_in
+from tests.features.shared.judging.asking import graded, in_form, judge_at, picture, recorded_in
 
 RULES = {
     "alignment": fara.ALIGNMENT,

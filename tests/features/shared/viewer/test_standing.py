@@ -10,7 +10,7 @@ from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.shared.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.run import StoredRun
-from tests.features.viewer.conftest import CANARY, Look, Reader
+from tests.features.shared.viewer.conftest import CANARY, Look, Reader
 from tests.labelled import grade, graded, write_run
 from tests.recorded import FAILED, PASSED
 

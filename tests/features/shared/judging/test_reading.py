@@ -12,7 +12,7 @@ from pytest_browsereval.features.shared.judging.judge import Judge
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, refuses, says, sends
-from tests.features.judging.asking import (
+from tests.features.shared.judging.asking import (
     AskingGrader,
     ask,
     graded,

@@ -14,7 +14,7 @@ from pytest_browsereval.features.shared.viewer.writing import write_viewer
 from pytest_browsereval.features.view.gate import put_gate
 from pytest_browsereval.run.store import RunStore
 from tests.features.mcp_browser import peers
-from tests.features.viewer.conftest import Look, Reader
+from tests.features.shared.viewer.conftest import Look, Reader
 
 PLACES = (
     "#?",

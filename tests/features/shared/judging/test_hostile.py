@@ -30,8 +30,8 @@ from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, says
 from tests.benchmarks.browsecomp import test_grader as test_browsecomp
 from tests.benchmarks.mind2web import test_grader as test_mind2web
 from tests.features.judges import test_performance
-from tests.features.judging.asking import graded, judge_at
-from tests.features.judging.bench import Bench, sight
+from tests.features.shared.judging.asking import graded, judge_at
+from tests.features.shared.judging.bench import Bench, sight
 from tests.graders.support import make_task
 
 CODE = "0123456789abcdef"

@@ -17,7 +17,7 @@ from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.summary import RunSummary
 from pytest_browsereval.runs.trial import list_trials
 from pytest_browsereval.stats.statistics import wilson
-from tests.features.viewer.conftest import HOSTILE, SETTLED, Look, Reader
+from tests.features.shared.viewer.conftest import HOSTILE, SETTLED, Look, Reader
 from tests.labelled import grade, graded, write_run
 from tests.recorded import ERRORED, FAILED, PASSED, change_line
 from tests.support import until

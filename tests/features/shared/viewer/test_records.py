@@ -17,7 +17,7 @@ from pytest_browsereval.features.shared.viewer.records import records_of
 from pytest_browsereval.features.shared.viewer.writing import write_viewer
 from pytest_browsereval.features.view.single import write_single
 from pytest_browsereval.run.store import RunStore
-from tests.features.viewer.conftest import CANARY, HOSTILE, Look, Reader, asked, at, write_records
+from tests.features.shared.viewer.conftest import CANARY, HOSTILE, Look, Reader, asked, at, write_records
 from tests.labelled import folder_of
 
 FIND = "#/find/default/1/attempt-1"

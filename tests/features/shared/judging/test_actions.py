@@ -7,8 +7,8 @@ import pytest
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.features.shared.judging.replies import LONGEST, Fence
 from pytest_browsereval.features.shared.judging.steps import give_actions, load_steps
-from tests.features.judging.asking import recorded_in
-from tests.features.judging.bench import Bench
+from tests.features.shared.judging.asking import recorded_in
+from tests.features.shared.judging.bench import Bench
 
 
 def test_actions_are_facts_one_a_line(tmp_path: Path) -> None:
