@@ -83,6 +83,7 @@ DOORS: dict[str, set[str]] = {
     "httpx2": {"features.mcp_browser.http"},
     "jsonschema": {"tools.foreign"},
     "PIL": {
+        "browsers.picture_size",
         "features.pointing.pictures",
         "features.mcp_browser.window",
         "features.shared.judging.pictures",

@@ -1,18 +1,20 @@
-"""``console.jsonl``: what the pages of an attempt wrote to their consoles, and errors that nothing caught."""
+"""``console.jsonl``: what the pages of an attempt wrote to their consoles, and errors that nothing caught.
+
+A line has its ``timestamp``, ``kind`` and ``text``. Where they are known, it has how much of the text is left
+out (``cut``), the script that wrote it (``url``, ``line``, ``column``) and the page's ``tab``. Text and even
+kind are the page's: never to be trusted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_browsereval.browsers.playwright.clipboard import DONE
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.redaction.text import redact_line
-from pytest_browsereval.run_files import read_written
 
 if TYPE_CHECKING:
     from playwright.async_api import ConsoleMessage, Page, WebError
@@ -30,26 +32,6 @@ UNCAUGHT = "uncaught"
 """The kind of an error or rejection that nothing caught; all other kinds are the console's own words."""
 LEFT_OUT = "left_out"
 """The kind of the last line of a console that was cut off."""
-
-
-class ConsoleLine(BaseModel):
-    """One line of the file. Its text, its address and even its kind are the page's: never to be trusted."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    timestamp: str = Field(default_factory=now)
-    kind: str
-    """``uncaught``, ``left_out``, or the console's own word: ``log``, ``warning``, ``error``, ..."""
-    text: str
-    cut: int | None = None
-    """How many characters of the text are left out."""
-    url: str | None = None
-    """The script that wrote it."""
-    line: int | None = None
-    """Counted from 1, as browsers show it."""
-    column: int | None = None
-    tab: int | None = None
-    """The page's tab, as the agent's tools number them; None for a page that had none yet, or no more."""
 
 
 class ConsoleLog:
@@ -114,19 +96,18 @@ class ConsoleLog:
         if tab is None and self._window.place.is_guest:
             return  # a page of somebody else
         kept = self._safe(text)[:LONGEST]
-        line = ConsoleLine(
-            kind=kind,
-            text=kept,
+        self._write(
+            kind,
+            kept,
             cut=len(text) - len(kept) if len(text) > LONGEST else None,
             url=place.get("url") or None,
             line=_from_one(place, "line"),
             column=_from_one(place, "column"),
             tab=tab,
         )
-        self._write(line)
         if self._lines >= MOST_LINES or self._bytes >= MOST_BYTES:
             why = f"after {self._lines} lines and {self._bytes} bytes the console is not recorded any more"
-            self._write(ConsoleLine(kind=LEFT_OUT, text=why))
+            self._write(LEFT_OUT, why)
             self._warn(why)
             self.end()
 
@@ -137,8 +118,9 @@ class ConsoleLog:
         safe = self._redact(beginning)
         return safe if safe == beginning else self._redact(text)
 
-    def _write(self, line: ConsoleLine) -> None:
-        data, _ = redact_line(line.model_dump(exclude_none=True), self._redact)
+    def _write(self, kind: str, text: str, **more: str | int | None) -> None:
+        known = {name: value for name, value in more.items() if value is not None}
+        data, _ = redact_line({"timestamp": now(), "kind": kind, "text": text, **known}, self._redact)
         if self._file is not None:
             self._file.write(data)
         self._lines += 1
@@ -152,19 +134,3 @@ class ConsoleLog:
 def _from_one(place: Mapping[str, Any], name: str) -> int | None:
     number = place.get(name, place.get(f"{name}Number"))
     return None if number is None else int(number) + 1
-
-
-def read_console(folder: Path) -> Iterator[ConsoleLine]:
-    """Yield what the pages of an attempt said; nothing where it was not recorded.
-
-    A last line that was cut by a kill is left out.
-    """
-    try:
-        lines = read_written(folder / CONSOLE_FILE).splitlines()
-    except OSError:
-        return
-    for line in lines:
-        try:
-            yield ConsoleLine.model_validate_json(line)
-        except ValidationError:
-            return

@@ -54,14 +54,14 @@ class Recording:
         if self._trace is not None:
             await self._trace.end()
 
-    async def save(self) -> None:
-        """Keep the trace if it is wanted."""
-        if self._trace is not None and not (self._mode == "retain-on-failure" and self.has_passed):
-            await self._trace.save(self._folder)
-
-    async def drop(self) -> None:
-        """Remove what was only needed meanwhile."""
-        if self._trace is not None:
+    async def save(self, *, is_given_up: bool) -> None:
+        """Keep the trace if it is wanted, and remove what was only needed meanwhile."""
+        if self._trace is None:
+            return
+        try:
+            if not (is_given_up or (self._mode == "retain-on-failure" and self.has_passed)):
+                await self._trace.save(self._folder)
+        finally:
             await self._trace.drop()
 
 
@@ -80,8 +80,4 @@ async def record_attempt(
         is_given_up = True
         raise
     finally:
-        try:
-            if not is_given_up:
-                await recording.save()
-        finally:
-            await recording.drop()
+        await recording.save(is_given_up=is_given_up)

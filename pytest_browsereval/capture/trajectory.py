@@ -40,11 +40,8 @@ class TrajectorySaver:
         self._folder = folder
         self._redact = redact
 
-    def _save(self, name: str, value: Any) -> None:
-        self._write(name, redact_json(value, self._redact))
-
-    def _write(self, name: str, safe: Any) -> None:
-        write_json(self._folder / name, safe)
+    def _save(self, name: str, value: Any, **as_it_is: Any) -> None:
+        write_json(self._folder / name, {**redact_json(value, self._redact), **as_it_is})
 
     def save_evidence(self, evidence: Mapping[str, JsonValue]) -> None:
         """Save what graders observed on the live page; nothing is written when there is nothing."""
@@ -98,5 +95,5 @@ class TrajectorySaver:
         """Save what came of a delegation."""
         (self._folder / EXECUTORS).mkdir(exist_ok=True)
         plain = record.model_dump(mode="json")
-        safe = {**redact_json(plain, self._redact), **{name: plain[name] for name in _EXECUTOR_NAMES}}
-        self._write(f"{EXECUTORS}/{record.executor_id}.json", safe)
+        names = {name: plain[name] for name in _EXECUTOR_NAMES}
+        self._save(f"{EXECUTORS}/{record.executor_id}.json", plain, **names)

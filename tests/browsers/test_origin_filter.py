@@ -18,7 +18,7 @@ from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
 from pytest_browsereval.browsers.origin_filter import OriginFilter
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.playwright.origins import AllowedOrigins
-from pytest_browsereval.features.cdp_browser import browser as cdp
+from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
 from pytest_browsereval.features.replay.answers import HarAnswers
 from tests.browsers.listening import Kept, Listening
@@ -247,35 +247,29 @@ def test_the_proxy_of_the_machine_is_used(run: Run, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_near", [True, False])
-def test_an_attached_browser_is_filtered_where_it_can_be(
-    run: Run,
-    chromium: Listening,
-    pages: PageServer,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    is_near: bool,
+def test_an_attached_browser_is_filtered_or_refused(
+    run: Run, chromium: Listening, pages: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A browser of this machine is; one that does not reach us works as before, and a note says so."""
+    """A browser of this machine is filtered; one that does not reach us is refused before a window opens."""
     other = PageServer("127.0.0.2")
     pages.page("/away", "", status=302, headers={"Location": f"{other.url}/"})
     url = pages.page("/start", "<!doctype html><title>Start</title>")
-    if not is_near:
-        nowhere = {"proxy": {"server": "http://127.0.0.1:9", "bypass": "<-loopback>"}}
-        monkeypatch.setattr(OriginFilter, "options", nowhere)
+    config = CdpBrowserConfig(url=chromium.url, allowed_origins=("https://shop.example",))
 
     async def use() -> None:
-        config = CdpBrowserConfig(url=chromium.url, allowed_origins=("https://shop.example",))
         attached = config.build()
         await attached.start()
         window = await attached.open_window(replace(PLAIN, start_url=url))
         assert await window.page.title() == "Start"
         await window.page.evaluate("fetch('/away', {mode: 'no-cors'}).catch(() => 0)")
-        assert (other.requests == []) is is_near
-        assert [cdp._leaky_note(config)] * (not is_near) == list(attached.survey.notes)
+        assert other.requests == []
         await attached.close()
 
     run(asyncio.wait_for(use(), 60))
+    nowhere = {"proxy": {"server": "http://127.0.0.1:9", "bypass": "<-loopback>"}}
+    monkeypatch.setattr(OriginFilter, "options", nowhere)
+    with pytest.raises(ConfigError, match="does not reach this machine's loopback"):
+        run(config.survey())
     other.close()
 
 

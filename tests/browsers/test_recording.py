@@ -15,7 +15,7 @@ import yaml
 
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
-from pytest_browsereval.capture.console import CONSOLE_FILE, read_console
+from pytest_browsereval.capture.console import CONSOLE_FILE
 from pytest_browsereval.capture.recording import Recording, record_attempt
 from pytest_browsereval.capture.trace import TRACE_FILE, TraceMode, clean_trace
 from pytest_browsereval.config.loading import load_config
@@ -28,6 +28,7 @@ from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.temporary import remove_own_folder
 from tests.browsers.listening import Listening
+from tests.capture.consoles import read_console
 from tests.features.cdp_browser.test_browser import PATIENT
 from tests.hooks.small_evals import Evals, row
 from tests.support import PageServer, Run, until

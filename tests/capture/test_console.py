@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
-from pytest_browsereval.capture.console import CONSOLE_FILE, LONGEST, MOST_LINES, ConsoleLine, read_console
+from pytest_browsereval.capture.console import CONSOLE_FILE, LONGEST, MOST_LINES
 from pytest_browsereval.capture.recording import Recording
+from tests.capture.consoles import read_console
 from tests.support import PageServer, Run, until
 
 SECRET = 'pass"word & ' + "1" * 40
@@ -106,11 +105,3 @@ def test_nothing_is_heard_after_the_end(
     run(course())
     assert (tmp_path / CONSOLE_FILE).read_bytes() == b""
     assert list(read_console(tmp_path)) == []
-    assert list(read_console(tmp_path / "missing")) == []
-
-
-@pytest.mark.parametrize("end", [b'{"kind": "log", "te', b"[]"])
-def test_a_line_cut_by_a_kill_is_left_out(tmp_path: Path, end: bytes) -> None:
-    line = ConsoleLine(kind="log", text="whole").model_dump_json().encode()
-    (tmp_path / CONSOLE_FILE).write_bytes(line + b"\n" + end)
-    assert [line.text for line in read_console(tmp_path)] == ["whole"]

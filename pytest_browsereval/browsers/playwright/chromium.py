@@ -15,7 +15,7 @@ from pytest_browsereval.browsers.driver import END_S, stop_driver
 from pytest_browsereval.browsers.origin_filter import OriginFilter
 from pytest_browsereval.browsers.playwright.clipboard import SharedClipboard
 from pytest_browsereval.browsers.playwright.contexts import PageOptions
-from pytest_browsereval.browsers.playwright.origins import EVERYTHING, AllowedOrigins, shorten
+from pytest_browsereval.browsers.playwright.origins import AllowedOrigins, shorten
 from pytest_browsereval.browsers.playwright.place import Place, WindowRules
 from pytest_browsereval.browsers.playwright.starting import go_to_start
 from pytest_browsereval.browsers.playwright.waiting import is_closed_error, playwright_error, quietly
@@ -61,8 +61,6 @@ class Connection:
         """True: it is there for one window, which is not closed before it has ended."""
         self.origins: OriginFilter | None = None
         """Of one that is lent: what all of its traffic goes through."""
-        self.can_filter = True
-        """False: the browser does not reach what listens on loopback here."""
         self.has_ended = False
         self._lost = lost
         self._windows: set[PlaywrightWindow] = set()
@@ -103,8 +101,7 @@ class Connection:
 
     async def new_window(self, options: dict[str, Any], rules: WindowRules) -> PlaywrightWindow:
         """Open an isolated window with one empty tab."""
-        allowed = rules.allowed if self.can_filter else EVERYTHING
-        async with filter_traffic(allowed) as origins:
+        async with filter_traffic(rules.allowed) as origins:
             context = await self.browser.new_context(**options, **(origins.options if origins else {}))
         return await self.window_in(Place(context, origins=origins), rules)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import PageError
-from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.browsers.playwright.origins import AllowedOrigins, shorten
 from pytest_browsereval.browsers.playwright.waiting import describe_unloaded, playwright_error, quietly
 from pytest_browsereval.browsers.playwright.world import ApartError, ask_apart
 from pytest_browsereval.errors import BrowserEvalError
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _STATUS = "() => performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0"
 
-_TOLD_ELSEWHERE = ("ERR_ABORTED", "ERR_BLOCKED_BY_CLIENT", "ERR_HTTP_RESPONSE_CODE_FAILURE")
-"""Why pages do not load: a download or another navigation, the allowed origins, a status."""
+_TOLD_ELSEWHERE = ("ERR_ABORTED", "ERR_HTTP_RESPONSE_CODE_FAILURE")
+"""Why pages do not load: a download or another navigation, a status."""
 _NODE = r"""^ *- '?(\w+)(?: ("(?:[^"\\]|\\.)*"))?[^\n]*\[ref={ref}\]"""
 """The line of an element in a snapshot."""
 _WORLD = "browsereval"
@@ -142,6 +142,7 @@ class Tabs:
     Args:
         most: how many may be open; further ones are closed at once.
         notes: takes tabs that close or crash.
+        allowed: what may be loaded; the guard tells of the rest.
         opened: called with every tab that opens, to listen to its page and attach to it.
         flooded: called with every page that is too many, to close it.
     """
@@ -150,6 +151,7 @@ class Tabs:
         self,
         most: int,
         notes: Notes,
+        allowed: AllowedOrigins,
         *,
         opened: Callable[[OpenTab], None],
         flooded: Callable[[Page], object],
@@ -169,6 +171,7 @@ class Tabs:
         """The tab that the latest snapshot is of: refs belong to it."""
         self._most = most
         self._notes = notes
+        self._allowed = allowed
         self._opened = opened
         self._flooded = flooded
         self._last_id = 0
@@ -350,6 +353,8 @@ class Tabs:
         # A navigation by a click or a script: Chromium shows a page of its own, without the reason.
         code = (request.failure or "").removeprefix("net::")
         if not request.is_navigation_request() or code in _TOLD_ELSEWHERE:
+            return
+        if not self._allowed.allow(request.url):
             return
         with suppress(playwright_error()):  # the frame is not there yet
             if request.frame.parent_frame is None and (tab := self.of(request.frame.page)):

@@ -26,7 +26,6 @@ class DialogOpened(BrowserEvalError):
 
 _NET_REASONS = {
     "ERR_ABORTED": "the page or a newer navigation stopped it",
-    "ERR_BLOCKED_BY_CLIENT": "its origin is not among the allowed ones",
     "ERR_CONNECTION_REFUSED": "nothing listens there",
     "ERR_INTERNET_DISCONNECTED": "there is no network",
     "ERR_NAME_NOT_RESOLVED": "there is no host of that name",

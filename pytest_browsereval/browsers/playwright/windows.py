@@ -52,6 +52,7 @@ class PlaywrightWindow(Window):
         self._tabs = Tabs(
             rules.max_tabs + len(self._not_ours),
             self._notes,
+            rules.allowed,
             opened=self._on_tab,
             flooded=lambda page: self._dialogs.spawn(page.close()),
         )
@@ -70,8 +71,6 @@ class PlaywrightWindow(Window):
         context.on("page", self._on_page)
         context.on("dialog", self._on_dialog)
         context.on("close", self._on_closed)
-        # Before the first page opens: what it asks for is seen.
-        await self._guard.watch(context)
         if not self.place.is_guest and self.place.cdp_url is None:  # else the browser or its user is alone
             await context.add_init_script(WATCH)
         for page in context.pages if self.place.has_all_pages() else ():

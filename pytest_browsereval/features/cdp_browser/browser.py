@@ -41,6 +41,10 @@ NO_TRACE = (
     "capture.trace is on, and attempts share a context that was there before: its other pages would be "
     f"recorded as well. Leave trace out, {_OWN}"
 )
+NO_FILTER = (
+    "does not reach this machine's loopback, where the filter of browser.allowed_origins listens. Leave "
+    "allowed_origins out, or start pytest where the browser runs."
+)
 _OWN_ONLY = ("device_scale_factor", "locale", "timezone", "storage_state", "allowed_origins")
 """What only a context of an attempt's own can be given."""
 
@@ -132,8 +136,7 @@ class CdpBrowser(ChromiumBrowser):
     def survey(self) -> Survey:
         """What was found out when it was attached to."""
         if self._why_shared is None:
-            is_leaky = self._connection is not None and not self._connection.can_filter
-            return Survey(no_cdp=NO_CDP, notes=(_leaky_note(self.config),) if is_leaky else ())
+            return Survey(no_cdp=NO_CDP)
         note = (
             f"the browser at {self.config.endpoint} gives attempts no context of their own "
             f"({self._why_shared}): they have its default one with its cookies and logins, one at a time"
@@ -173,10 +176,10 @@ class CdpBrowser(ChromiumBrowser):
             browser = await self._attach(driver, is_guest=True)
         name = f"Chromium {browser.version} (cdp: {config.endpoint})"
         lost = f"The connection to the browser at {config.endpoint} was lost."
+        if config.allowed_origins and not await _reaches_loopback(browser):
+            raise self._fault(NO_FILTER, "")
         connection = Connection(driver, browser, name=name, lost=lost)
         await connection.listen()
-        if config.allowed_origins:
-            connection.can_filter = await _reaches_loopback(browser)
         return connection
 
     async def _attach(self, driver: Playwright, *, is_guest: bool) -> Chromium:
@@ -211,13 +214,6 @@ class CdpBrowser(ChromiumBrowser):
         if request.wants_cdp:
             raise Fault(ErrorSource.WINDOW_CREATION, NO_CDP)
         return await super()._window(connection, request, rules)
-
-
-def _leaky_note(config: CdpBrowserConfig) -> str:
-    return (
-        f"the browser at {config.endpoint} does not reach this machine's loopback: allowed_origins holds for "
-        "what pages ask for, and not for redirects and the sockets of workers"
-    )
 
 
 async def _reaches_loopback(browser: Chromium) -> bool:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.capture.console import ConsoleLine
 from pytest_browsereval.capture.dom import INERT
 from pytest_browsereval.capture.output import AttemptOutput
 from pytest_browsereval.commands.base import open_door
@@ -86,11 +85,10 @@ def test_all_of_an_attempt_is_below_its_timeline(recorded: RunStore, look: Look)
 
 def test_an_unreadable_time_moves_no_other_record(recorded: RunStore, look: Look) -> None:
     """A line without one comes last; the others stand at their steps, in whatever order they were written."""
-    lines = [
-        ConsoleLine(timestamp=moment, kind="log", text=text)
+    text = "".join(
+        json.dumps({"timestamp": moment, "kind": "log", "text": text}) + "\n"
         for moment, text in ((at(25), "late"), ("some day", "ever"), (at(11), "early"))
-    ]
-    text = "".join(line.model_dump_json(exclude_none=True) + "\n" for line in lines)
+    )
     (folder_of(recorded, "find") / "console.jsonl").write_text(text)
 
     async def work(reader: Reader) -> None:
