@@ -349,7 +349,7 @@ class Course:
     @property
     def run_id(self) -> str:
         """The id of the run, which its folder has as its name."""
-        return self.store.root.resolve().name
+        return self.store.real_root.name
 
     def name_trace(self) -> str:
         """Return the name of its trace, which others in the run do not have."""

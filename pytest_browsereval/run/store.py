@@ -17,6 +17,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
@@ -147,6 +148,11 @@ class RunStore:
         self.synced_from = root if fsync else None
         """The run's folder, if the disk is to confirm every finished attempt."""
 
+    @cached_property
+    def real_root(self) -> Path:
+        """The folder without links; its name is the id of the run."""
+        return self.root.resolve()
+
     @classmethod
     def locate(
         cls, output_dir: Path, name: str, run_id: str, *, worker: str = "main", fsync: bool = False
@@ -259,7 +265,7 @@ class RunStore:
                 (path := trial / f"attempt-{number}").mkdir()
                 break
             number += 1
-        return self.reopen(path, number, node_id)
+        return self._take_into_flight(path, number, node_id)
 
     def _check_no_link(self, folder: Path) -> None:
         """Refuse a folder that an agent's program has made a link to somewhere else, or one above it.
@@ -267,8 +273,7 @@ class RunStore:
         Raises:
             OSError: it is one.
         """
-        real = os.path.realpath(self.root) + os.sep + str(folder.relative_to(self.root))
-        if os.path.realpath(folder) != real:
+        if os.path.realpath(folder) != str(self.real_root / folder.relative_to(self.root)):
             raise OSError(errno.ELOOP, "a folder of the run has become a link to somewhere else", str(folder))
 
     def reopen(self, path: Path, number: int, node_id: str) -> AttemptFolder:
@@ -283,6 +288,9 @@ class RunStore:
             OSError: the run folder cannot be written.
         """
         self._check_no_link(path)
+        return self._take_into_flight(path, number, node_id)
+
+    def _take_into_flight(self, path: Path, number: int, node_id: str) -> AttemptFolder:
         marker = self.root / IN_FLIGHT / f"{self.worker}-{next(self._numbers)}.json"
         marker.parent.mkdir(exist_ok=True)
         relative = path.relative_to(self.root).as_posix()

@@ -94,6 +94,10 @@ class OpenTab:
     """The address that did not load last, and the name that Chromium has for the reason."""
     late: float | None = None
     """When its document began, if that did not finish loading in time: it is not waited for again."""
+    is_parsed: bool = False
+    """Its latest navigation led to a document, all of which is there: ``loaded`` will be set."""
+    loaded: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once everything of that document has loaded."""
     session: asyncio.Task[CDPSession] | None = None
     """For pictures; attached when the tab opens."""
     trees: deque[str] = field(default_factory=lambda: deque(maxlen=5))
@@ -218,6 +222,7 @@ class Tabs:
         self.fresh.append(tab)
         # Only the first: which tab is current changes at the end of a call, in `promote`.
         self.current = self.current or tab
+        page.on("load", self.on_loaded)
         page.on("close", self._on_close)
         page.on("crash", self._on_crash)
         page.on("requestfailed", self._on_failed)
@@ -227,14 +232,20 @@ class Tabs:
     def on_navigated(self, frame: Frame) -> None:
         """Remember that a tab's page has changed its address."""
         if frame.parent_frame is None and (tab := self.of(frame.page)):
-            tab.has_navigated = True
+            tab.has_navigated, tab.is_parsed = True, False
+            tab.loaded.clear()
             if tab.error is not None:  # the page before may be shown again, without another document
                 tab.is_answered = False
 
     def on_document(self, page: Page) -> None:
         """Remember that a tab has another document."""
         if tab := self.of(page):
-            tab.is_answered = False
+            tab.is_answered, tab.is_parsed = False, True
+
+    def on_loaded(self, page: Page) -> None:
+        """Remember that the document of a tab has loaded; of one that has gone, nothing is waited for."""
+        if tab := self.of(page):
+            tab.loaded.set()
 
     def take_response(self, tab: OpenTab, response: Response | None) -> None:
         """Note how the address that a tab was sent to was answered, if it is there still."""
@@ -256,7 +267,11 @@ class Tabs:
             return  # the same document: a page that routes by its history has given it another address
         tab.late = None
         try:
-            await asyncio.wait_for(page.wait_for_load_state("load", timeout=limit_s * 1000), limit_s)
+            async with asyncio.timeout(limit_s):
+                # The driver is asked where only it knows: after a change of the address alone.
+                await (
+                    tab.loaded.wait() if tab.is_parsed else page.wait_for_load_state(timeout=limit_s * 1000)
+                )
         except (TimeoutError, playwright_error()):
             if found := await quietly(page.evaluate(_LOADING), answer_s):
                 tab.late, address = found
@@ -332,7 +347,7 @@ class Tabs:
         # The number of the page that vanishes is free again: agents never saw it.
         self._last_id -= other.tab_id == self._last_id
         old, tab.page, tab.session = tab.page, other.page, other.session
-        tab.is_crashed = tab.is_stuck = tab.is_answered = False
+        tab.is_crashed = tab.is_stuck = tab.is_answered = tab.is_parsed = False
         self.snapshot = None
         self.current = tab
         return old
@@ -344,6 +359,7 @@ class Tabs:
         self.current = None
 
     def _on_close(self, page: Page) -> None:
+        self.on_loaded(page)
         if tab := self.of(page):
             self.forget(tab)
             left = f"tab {self.current.tab_id} is the current tab" if self.current else "no tab is open"
@@ -367,6 +383,7 @@ class Tabs:
     def _on_crash(self, page: Page) -> None:
         if tab := self.of(page):
             tab.is_crashed = True
+            tab.loaded.set()
             self._notes.say(f"Tab {tab.tab_id} crashed. Call reload or navigate to load it again.")
             self._notes.warn(f"the page {shorten(page.url)} crashed")
 

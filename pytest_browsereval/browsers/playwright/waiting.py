@@ -57,7 +57,8 @@ def is_closed_error(error: BaseException) -> bool:
 async def quietly(work: Awaitable[T], limit_s: float) -> T | None:
     """Await something that may fail in the browser or take too long; None if it did."""
     try:
-        return await asyncio.wait_for(work, limit_s)
+        async with asyncio.timeout(limit_s):
+            return await work
     except (TimeoutError, playwright_error()):
         return None
 

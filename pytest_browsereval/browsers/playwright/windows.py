@@ -147,7 +147,8 @@ class PlaywrightWindow(Window):
         if self._dead is not None:
             return
         try:
-            await asyncio.wait_for(self._ask(), self.rules.action_s)
+            async with asyncio.timeout(self.rules.action_s):
+                await self._ask()
             if (tab := self._tabs.current) and not self._dialogs.open:
                 await self._tabs.ask_answer(tab, self._camera.session, self.rules.title_s)
         except TimeoutError:
