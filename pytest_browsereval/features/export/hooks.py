@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import ConfigError, UsageError
 from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.model.display import join_first, one_line
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.preflight import preflight_member
@@ -32,14 +34,11 @@ class SessionExports:
         """
         for number, export in enumerate(active_run.config.export):
             preflight_member(active_run.config, export, "export", number)
-        name = active_run.config.name
-        evals = {path: one for path, one in self._controller.session.runs.items() if one.config.name == name}
-        files = [
-            self._controller.session.nodeid_of(path) for path in evals if path.is_file()
-        ]  # tests by hand are none
-        if len(files) > 1 and any(
-            export.needs_names for one in evals.values() for export in one.config.export
-        ):
+        name, session = active_run.config.name, self._controller.session
+        evals = {path: one for path, one in session.runs.items() if one.config.name == name}
+        files = [session.nodeid_of(path) for path in evals if path.is_file()]  # tests by hand are none
+        exports = [export for one in evals.values() for export in one.config.export]
+        if len(files) > 1 and any(export.needs_names for export in exports):
             raise ConfigError(
                 f"{' and '.join(files)} are both the eval {name!r}, and their runs have one id: what is "
                 "exported of one would take the place of the other's. Write another `name` into one of them."
@@ -60,8 +59,7 @@ class SessionExports:
             self._export(active_run)
 
     def _export(self, active_run: ActiveRun) -> None:
-        from pytest_browsereval.features.export.settings import describe_command
-        from pytest_browsereval.features.export.writing import describe_exported, describe_loss, write_export
+        from pytest_browsereval.features.export.writing import describe_exported, write_export
         from pytest_browsereval.runs.run import StoredRun  # most sessions export nothing
 
         config, run = active_run.config, StoredRun(active_run.store.root, self._controller.session.door)
@@ -69,12 +67,12 @@ class SessionExports:
             try:
                 exported = write_export(export, run, config.base_dir)
                 line = f"exported as {describe_exported(export, exported, run)}"
-                lost = describe_loss(exported)
+                lost = one_line(join_first(exported.lost, 3, "; "), 500)
             except UsageError as error:
                 line, lost = f"not exported as {export.type}", str(error)
             if lost:
-                hint = describe_command(export, run.folder, config.base_dir)
-                line = f"{line}: warning: {lost} ({hint})"
+                command = f"browsereval export {format_path(run.folder)} --to {export.type}"
+                line = f"{line}: warning: {lost} (`{command}`, with its options, does it again)"
             self._lines.append((redact_known(f"eval {config.name}: {line}"), bool(lost)))
 
     @pytest.hookimpl(trylast=True)

@@ -19,22 +19,22 @@ _SHOWN = 3
 def init(arguments: argparse.Namespace) -> int:
     """Write the files, and print them with the next command to type."""
     folder = _folder(arguments.folder)
-    if arguments.ci:
-        if starter.find_evals(folder):
-            return _add_ci(folder, arguments.ci)
-        _check_no_other(folder, arguments.ci)
+    if arguments.ci and starter.find_evals(folder):
+        listed = [starter.make_ci_file(folder, arguments.ci)]
+    else:
+        if arguments.ci:
+            _check_no_other(folder)
+        listed = starter.list_files(arguments.door.load_registry(), folder, arguments.agent, arguments.ci)
     ignored = folder / starter.GITIGNORE
     try:
-        listed = starter.list_files(arguments.door.load_registry(), folder, arguments.agent, arguments.ci)
         # Repositories often have one: it is kept, and the line that it needs is printed.
-        left = ignored if ignored.is_file() else None
+        left = ignored if ignored.is_file() and len(listed) > 1 else None
         wanted = [file for file in listed if file.path != left]
-        obstacles = list(dict.fromkeys(starter.find_obstacles(wanted)))
-        if obstacles:
-            raise UsageError(_refusal(obstacles, folder, arguments))
+        if obstacles := list(dict.fromkeys(starter.find_obstacles(wanted))):
+            raise UsageError(_describe_obstacles(obstacles))
         starter.write_files(wanted)
     except FileExistsError as error:  # it was made a moment ago
-        raise UsageError(_refusal([Path(error.filename)], folder, arguments)) from None
+        raise UsageError(_describe_obstacles([Path(error.filename)])) from None
     except OSError as error:
         place = show(Path(error.filename)) if error.filename else show(folder)
         raise UsageError(
@@ -45,48 +45,19 @@ def init(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _add_ci(folder: Path, ci: str) -> int:
-    """Write the file of the CI system for an eval that is there, and nothing else."""
-    written = starter.list_ci_file(folder, ci)
-    if obstacles := list(starter.find_obstacles(written)):
-        raise UsageError(
-            f"{show(obstacles[0])} exists already, and `init` overwrites nothing. Nothing was written. "
-            "Move it away and run this again, or add the eval to it by hand."
-        )
-    try:
-        starter.write_files(written)
-    except OSError as error:
-        raise UsageError(
-            f"{show(written[0].path)} cannot be written: {error.strerror}. Nothing was written."
-        ) from None
-    name = os.path.relpath(written[0].path)
-    print("Written:")
-    print(f"  {name}  {written[0].purpose}")
-    print("\nThe eval is left as it is. Next, commit that file and the eval, and push.")
-    return 0
-
-
-def _check_no_other(folder: Path, ci: str) -> None:
-    """Refuse to write a second eval beside one that the user has most likely meant.
+def _check_no_other(folder: Path) -> None:
+    """Refuse to write a second eval where the user has most likely meant the one that is there.
 
     Raises:
         UsageError: the current folder has no eval, and a folder in it has.
     """
-    if folder != Path.cwd():
-        return
-    inside = sorted({file.parent for one in folder.iterdir() for file in starter.find_evals(one)})
-    if inside:
-        command = shlex.join(["browsereval", "init", "--ci", ci, *_as_operand(inside[0])])
-        raise UsageError(
-            f"{show(inside[0])} has an eval, and this folder has none. Nothing was written. "
-            f"Run `{command}` for that one, or name the folder of a new eval."
-        )
-
-
-def _as_operand(folder: Path) -> list[str]:
-    """Return the words that name a folder, whatever its name begins with."""
-    name = show(folder)
-    return ["--", name] if name.startswith("-") else [name]
+    if folder == Path.cwd():
+        inside = sorted({file.parent for one in folder.iterdir() for file in starter.find_evals(one)})
+        if inside:
+            raise UsageError(
+                f"{show(inside[0])} has an eval, and this folder has none. Nothing was written. Name the "
+                "folder of that one, or of a new eval."
+            )
 
 
 def _folder(given: str) -> Path:
@@ -99,33 +70,15 @@ def _folder(given: str) -> Path:
     return Path(given).resolve()
 
 
-def _refusal(obstacles: Sequence[Path], folder: Path, arguments: argparse.Namespace) -> str:
-    inside = [path for path in obstacles if path.is_relative_to(folder)]
+def _describe_obstacles(obstacles: Sequence[Path]) -> str:
     names = ", ".join(map(show, obstacles[:_SHOWN]))
-    if more := len(obstacles) - _SHOWN:
-        names += f" and {more} more" if more > 0 else ""
-    if any(path == folder or path in folder.parents for path in obstacles):
-        problem = f"{names} is a file, not a folder"
-    else:
-        problem = (
-            f"{names} {'exist' if len(obstacles) > 1 else 'exists'} already, and `init` overwrites nothing"
-        )
-    what_next = f"Run `{_other(folder, arguments, with_ci=len(inside) == len(obstacles))}`"
-    if not inside and obstacles[0] not in folder.parents:  # the file of the CI system alone
-        what_next = "Leave out `--ci`, or move that file away"
-    return f"{problem}. Nothing was written. {what_next}."
-
-
-def _other(folder: Path, arguments: argparse.Namespace, *, with_ci: bool) -> str:
-    """Return the command for a folder that is not there yet."""
-    here = Path.cwd()
-    name = "evals" if folder == here else folder.name
-    parent = folder.parent if folder != here and folder.parent.is_dir() else here
-    names = (name, *(f"{name}-{number}" for number in range(2, 1_000)))
-    free = next((parent / one for one in names if not os.path.lexists(parent / one)), parent / "OTHER")
-    options = [] if arguments.agent == "function" else ["--agent", arguments.agent]
-    options += ["--ci", arguments.ci] if arguments.ci and with_ci else []
-    return shlex.join(["browsereval", "init", *options, *_as_operand(free)])
+    if more := len(obstacles[_SHOWN:]):
+        names += f" and {more} more"
+    verb = "exist" if len(obstacles) > 1 else "exists"
+    return (
+        f"{names} {verb} already, and `init` overwrites nothing. Nothing was written. Run "
+        "`browsereval init OTHER` with the name of another folder, or move that away."
+    )
 
 
 def show(path: Path) -> str:
@@ -135,13 +88,17 @@ def show(path: Path) -> str:
 
 
 def _report(written: Sequence[starter.StarterFile], folder: Path, left: Path | None) -> None:
-    names = [show(file.path) for file in written]
+    # The file of a CI system may be above the folder.
+    names = [os.path.relpath(file.path) for file in written]
     width = max(map(len, names))
     print("Written:")
     for name, file in zip(names, written, strict=True):
         print(f"  {name:<{width}}  {file.purpose}")
     if left is not None:
         print(f"{show(left)} is kept as it is; add results/ to it.")
+    if len(written) == 1:
+        print("\nThe eval is left as it is. Next, commit that file and the eval, and push.")
+        return
     shown = show(folder)
     shown = f"./{shown}" if shown.startswith("-") else shown  # no option of `cd`
     enter = "" if folder == Path.cwd() else f"cd {shlex.quote(shown)} && "

@@ -69,21 +69,8 @@ def list_files(registry: Registry, folder: Path, agent: str, ci: str | None = No
     read = partial(_make_schema, registry)
     result.append(StarterFile(folder / SCHEMA, "what a config may have, for editors", read))
     if ci is not None:
-        result.append(_ci_file(folder, ci))
+        result.append(make_ci_file(folder, ci))
     return result
-
-
-def list_ci_file(folder: Path, ci: str) -> list[StarterFile]:
-    """Return the file of a CI system for an eval that is there.
-
-    Args:
-        folder: of the eval; absolute.
-        ci: one of ``CI_FILES``.
-
-    Raises:
-        UsageError: the file cannot name the folder.
-    """
-    return [_ci_file(folder, ci)]
 
 
 def find_evals(folder: Path) -> list[Path]:
@@ -104,7 +91,16 @@ def _make_schema(registry: Registry) -> str:
     return json.dumps(config_schema(registry), indent=1) + "\n"
 
 
-def _ci_file(folder: Path, ci: str) -> StarterFile:
+def make_ci_file(folder: Path, ci: str) -> StarterFile:
+    """Return the file of a CI system for an eval.
+
+    Args:
+        folder: of the eval; absolute.
+        ci: one of ``CI_FILES``.
+
+    Raises:
+        UsageError: the file cannot name the folder.
+    """
     # The systems read it in the root of a repository only.
     root = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
     inside = folder.relative_to(root).as_posix()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal, Protocol
 
@@ -14,15 +14,12 @@ from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.features.tables.schema import Row, TableName, make_rows, read_attempt
 from pytest_browsereval.runs.run import StoredRun
 
-CHARACTERS = 20_000_000
-"""What is kept of tables in memory before it is written: characters of their texts."""
-
 
 class Table(Protocol):
     """A file that rows are written to."""
 
-    def write(self, rows: Sequence[Row]) -> None:
-        """Write rows."""
+    def write(self, row: Row) -> None:
+        """Write a row."""
 
     def close(self) -> None:
         """Finish the file."""
@@ -45,20 +42,13 @@ class TablesExport(ExportConfig):
         name = f"{safe_folder(run.eval)}-{run.id}.{self.type}"  # the evals of a session have one id
         has_log = not {"steps", "messages"}.isdisjoint(self.tables)
         lost: list[str] = []
-        waiting: dict[TableName, list[Row]] = {table: [] for table in self.tables}
         with self._open_tables(base_dir / self.output, name) as files:
-            size = 0
             for stored in run.attempts:
                 attempt = read_attempt(stored, has_log=has_log)
                 lost += [f"{stored.query_id}: {attempt.damage}"] if attempt.damage else []
-                for table, rows in waiting.items():
+                for table, file in files.items():
                     for row in make_rows(table, attempt):
-                        rows.append(row)
-                        size += sum(len(value) for value in row if isinstance(value, str))
-                if size >= CHARACTERS:
-                    _flush(waiting, files)
-                    size = 0
-            _flush(waiting, files)
+                        file.write(row)
         return Exported(str(self.output), len(run.summary.trials), lost=tuple(sorted(lost)))
 
     @contextlib.contextmanager
@@ -78,12 +68,6 @@ class TablesExport(ExportConfig):
         finally:
             for path in begun.values():
                 path.unlink(missing_ok=True)
-
-
-def _flush(waiting: dict[TableName, list[Row]], files: dict[TableName, Table]) -> None:
-    for table, rows in waiting.items():
-        files[table].write(rows)
-        rows.clear()
 
 
 class ParquetExport(TablesExport):

@@ -22,6 +22,8 @@ from pytest_browsereval.runs.run import StoredRun
 if TYPE_CHECKING:
     import pyarrow as pa
 
+CHARACTERS = 5_000_000
+"""A group of rows is written once it has so many: of their texts, or of 32 for each of its columns."""
 OLDEST = 18
 """The first version of pyarrow that is tried."""
 
@@ -83,13 +85,23 @@ class ParquetTable:
 
         self._schema = make_schema(table)
         self._writer = pq.ParquetWriter(path, self._schema, compression="zstd")
+        self._rows: list[Row] = []
+        self._size = 0
 
-    def write(self, rows: Sequence[Row]) -> None:
-        """Write a group of rows."""
-        self._writer.write_table(make_batch(self._schema, rows))
+    def write(self, row: Row) -> None:
+        """Write a row; rows are kept until they are a group."""
+        self._rows.append(row)
+        self._size += sum(len(value) if isinstance(value, str) else 32 for value in row)
+        if self._size >= CHARACTERS:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._writer.write_table(make_batch(self._schema, self._rows))
+        self._rows, self._size = [], 0
 
     def close(self) -> None:
         """Finish the file."""
+        self._flush()
         self._writer.close()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -36,12 +36,10 @@ class CsvTable:
         self._writer.writerow(COLUMNS[table])
         self._shown = [_CELLS[kind] for kind in COLUMNS[table].values()]
 
-    def write(self, rows: Sequence[Row]) -> None:
-        """Write rows."""
-        for row in rows:
-            self._writer.writerow(
-                "" if value is None else show(value) for show, value in zip(self._shown, row, strict=True)
-            )
+    def write(self, row: Row) -> None:
+        """Write a row."""
+        pairs = zip(self._shown, row, strict=True)
+        self._writer.writerow("" if value is None else show(value) for show, value in pairs)
 
     def close(self) -> None:
         """Close the file."""
@@ -61,18 +59,10 @@ def _time(value: int) -> str:
     return shown.replace("+00:00", "Z")
 
 
-def _plain(value: Any) -> Any:
-    return value
-
-
 _CELLS: dict[Kind, Callable[[Any], Any]] = {
-    "word": _cell,
-    "text": _cell,
-    "prose": _cell,
+    **dict.fromkeys(("word", "text", "prose"), _cell),
+    **dict.fromkeys(("int32", "int64", "float"), str),
     "texts": lambda value: json.dumps(value, ensure_ascii=False),
     "bool": lambda value: "true" if value else "false",
-    "int32": _plain,
-    "int64": _plain,
-    "float": _plain,
     "time": _time,
 }

@@ -60,38 +60,12 @@ def test_any_eval_will_do_and_no_repository_is_needed(folder: str) -> None:
     assert set(tree()) == {str(config), str(Path(folder) / CI_FILES["github"])}
 
 
-def test_a_workflow_that_is_there_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
-    """The message says what to do."""
-    Path(".gitlab-ci.yml").write_text("mine")
-    Path("own.eval.yaml").write_text("mine")
-    before = tree()
-    assert main(["init", "--ci", "gitlab"]) == 4
-    said = capsys.readouterr().err
-    assert (
-        ".gitlab-ci.yml exists already, and `init` overwrites nothing. Nothing was written. Move it" in said
-    )
-    assert tree() == before
-
-
-@pytest.mark.parametrize(
-    ("name", "command"),
-    [("evals", "browsereval init --ci github evals"), ("-odd", "browsereval init --ci github -- -odd")],
-)
-def test_no_second_eval_is_written_beside_one(
-    name: str, command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Whoever types it in the root of the repository means the eval that is there."""
-    assert main(["init", "--", name]) == 0
-    before = tree()
-    assert main(["init", "--ci", "github"]) == 4
-    assert f"{name} has an eval, and this folder has none. Nothing was written. Run `{command}`" in (
-        capsys.readouterr().err
-    )
-    assert tree() == before
-    assert main(command.split()[1:]) == 0
-
-
-def test_a_folder_that_looks_like_an_option_can_be_entered(capsys: pytest.CaptureFixture[str]) -> None:
-    """`cd -odd` would be an option of `cd`."""
+def test_a_folder_that_looks_like_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    """It can be entered; in the folder above it no second eval is written for CI."""
     assert main(["init", "--", "-odd"]) == 0
     assert "  cd ./-odd && pytest" in capsys.readouterr().out.splitlines()
+    before = tree()
+    assert main(["init", "--ci", "github"]) == 4
+    assert "-odd has an eval, and this folder has none. Nothing was written." in capsys.readouterr().err
+    assert tree() == before
+    assert main(["init", "--ci", "github", "--", "-odd"]) == 0

@@ -13,52 +13,41 @@ from tests.features.init.test_ci import tree
 pytestmark = pytest.mark.usefixtures("in_tmp_path")
 
 
-@pytest.mark.parametrize(
-    ("there", "words", "message"),
-    [
-        (
-            "conftest.py",
-            [],
-            "conftest.py exists already, and `init` overwrites nothing. Nothing was written.",
-        ),
-        ("conftest.py", [], "Run `browsereval init evals`."),
-        ("conftest.py evals/x", [], "Run `browsereval init evals-2`."),
+def test_nothing_is_written_where_something_is_in_the_way(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    subtests: pytest.Subtests,
+) -> None:
+    """All files are looked at first; the message names what is there, and what to type instead."""
+    kept = "overwrites nothing. Nothing was written. Run `browsereval init OTHER`"
+    cases: list[tuple[str, list[str], str]] = [
+        ("conftest.py", [], f"conftest.py exists already, and `init` {kept}"),
         ("a/shop.jsonl a/my_agent.py", ["a"], "a/shop.jsonl, a/my_agent.py exist already"),
-        (
-            "a/shop.jsonl",
-            ["a", "--agent", "command", "--ci", "gitlab"],
-            "Run `browsereval init --agent command --ci gitlab a-2`.",
-        ),
-        ("-odd/shop.jsonl", ["--", "-odd"], "Run `browsereval init -- -odd-2`."),
+        ("-odd/shop.jsonl", ["--", "-odd"], "-odd/shop.jsonl exists already"),
         ("site", [], "site exists already"),
-        ("a", ["a"], "a is a file, not a folder. Nothing was written. Run `browsereval init a-2`."),
-        ("a", ["a/first"], "a is a file, not a folder."),
-        (".git/HEAD .gitlab-ci.yml", ["a", "--ci", "gitlab"], "Leave out `--ci`, or move that file away."),
-        (
-            ".git/HEAD .github/workflows/evals.yml a/conftest.py",
-            ["a", "--ci", "github"],
-            "Run `browsereval init a-2`.",
-        ),
+        ("a", ["a/first"], "a exists already"),
+        (".git/HEAD .gitlab-ci.yml", ["a", "--ci", "gitlab"], ".gitlab-ci.yml exists already"),
+        (".gitlab-ci.yml own.eval.yaml", ["--ci", "gitlab"], ".gitlab-ci.yml exists already"),
         (".github", [".", "--ci", "github"], ".github exists already"),
         ("", [""], "the name of the folder is empty. Write `browsereval init evals`."),
         ("", ["a\x1bb"], r"the folder's name 'a\x1bb' has characters that cannot be printed."),
         (".git/HEAD", ["a[1]", "--ci", "github"], "a CI file cannot name the folder 'a[1]'"),
         ("", ["x" * 300], "cannot be written: File name too long. Nothing was written."),
-    ],
-)
-def test_nothing_is_written_where_something_is_in_the_way(
-    there: str, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """All files are looked at first; the message names what is there, and what to type instead."""
-    for name in there.split():
-        Path(name).parent.mkdir(parents=True, exist_ok=True)
-        Path(name).write_text("mine")
-    before = tree()
-    assert main(["init", *words]) == 4
-    printed = capsys.readouterr()
-    assert message in printed.err
-    assert printed.out == ""
-    assert tree() == before
+    ]
+    for number, (there, words, message) in enumerate(cases):
+        with subtests.test(there=there, words=words):
+            (tmp_path / str(number)).mkdir()
+            monkeypatch.chdir(tmp_path / str(number))
+            for name in there.split():
+                Path(name).parent.mkdir(parents=True, exist_ok=True)
+                Path(name).write_text("mine")
+            before = tree()
+            assert main(["init", *words]) == 4
+            printed = capsys.readouterr()
+            assert message in printed.err
+            assert printed.out == ""
+            assert tree() == before
 
 
 def test_a_link_that_leads_nowhere_is_not_written_through(capsys: pytest.CaptureFixture[str]) -> None:
