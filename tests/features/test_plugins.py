@@ -235,7 +235,7 @@ def pytest_browsereval_run_formats():
         ("texts", "the format 'acme/texts' returned a `str` among its attempts. Fix the plug-in."),
         ("empty", "the format 'acme/empty' finds no attempt there."),
         ("twice", "has the id 'a', as "),
-        ("zeroth", "'acme/zeroth' returned an attempt of 'a' with the trial number 0. They begin with 1"),
+        ("zeroth", "'acme/zeroth' returned an attempt with a trial number below 1. Fix"),
     ],
 )
 def test_a_format_that_reads_nonsense_is_named(
@@ -271,5 +271,5 @@ def test_formats_that_clash_are_told_at_once(evals: Evals, capsys: pytest.Captur
     install(evals, "acme_clash", CLASHING)
     assert main(["import-run", "acme/first", str(evals.path), "-o", str(evals.path / "out")]) == 4
     told = capsys.readouterr().err
-    assert "both have an ImportFormat 'acme/first'. That of acme_clash 2.5 is used; rename" in told
+    assert "acme_clash 2.5 has another ImportFormat 'acme/first', which is not used. Rename it." in told
     assert "returned 'acme/second', which is not a format" in told

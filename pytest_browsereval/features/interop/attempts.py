@@ -24,6 +24,12 @@ from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.imports import Imported
 from pytest_browsereval.run.store import RunStore
 
+SAME = (
+    *("started_at", "completed_at", "total_duration_ms", "termination_reason", "final_answer"),
+    *("errors", "warnings", "usage", "cost_usd"),
+)
+"""What an attempt and its record call alike."""
+
 
 def write_run(
     attempts: Iterable[Imported], target: Path, kind: str, source: Path
@@ -48,7 +54,11 @@ def write_run(
     started_at: str | None = None
     with make_run(target, "import") as store:
         for attempt in attempts:
-            _check_id(attempt, seen)
+            # Not by its folder: a format may read all attempts of one.
+            if (key := (attempt.key, attempt.number)) in seen:
+                named = f"has the id {attempt.task.query_id!r}, as {seen[key]} has"
+                raise wrong(attempt.folder, f"{named}. Import one of them into another run.")
+            seen[key] = attempt.folder
             _write(attempt, store)
             notes += (f"note: {attempt.task.query_id}: {one.message}" for one in attempt.warnings)
             started_at = min(filter(None, (started_at, attempt.started_at)), default=None)
@@ -66,23 +76,10 @@ def write_run(
     return RunStore(target, worker="import"), notes
 
 
-def _check_id(attempt: Imported, seen: dict[tuple[TrialKey, int], Path]) -> None:
-    # Not by its folder: a format may read all attempts of one.
-    key = attempt.key, attempt.number
-    if (other := seen.get(key)) is not None:
-        raise wrong(
-            attempt.folder,
-            f"has the id {attempt.task.query_id!r}, as {other} has. Import one of them into another run.",
-        )
-    seen[key] = attempt.folder
-
-
 def _write(attempt: Imported, store: RunStore) -> None:
     task = attempt.task
-    is_one = attempt.key == TrialKey(task.query_id)
-    node_id = f"imported::{safe_id(task.query_id)}" + (
-        f"[{attempt.variant}-{attempt.trial}]" if not is_one else ""
-    )
+    mark = "" if attempt.key == TrialKey(task.query_id) else f"[{attempt.variant}-{attempt.trial}]"
+    node_id = f"imported::{safe_id(task.query_id)}{mark}"
     folder = store.begin_attempt(attempt.key, node_id)
     saver = TrajectorySaver(folder.path)
     screenshots = folder.path / "screenshots"
@@ -103,32 +100,23 @@ def _write(attempt: Imported, store: RunStore) -> None:
 
 
 def _make_record(attempt: Imported, node_id: str, number: int) -> TaskMetadata:
-    task = attempt.task
     verdict, source, reason = attempt.verdict
     return make_metadata(
-        task,
+        attempt.task,
         attempt.key,
         node_id,
-        row_hash=task.content_hash(),
+        row_hash=attempt.task.content_hash(),
         attempt=number,
-        start_url=task.start_url,
-        started_at=attempt.started_at,
-        completed_at=attempt.completed_at,
-        total_duration_ms=attempt.total_duration_ms,
+        start_url=attempt.task.start_url,
         agent_duration_ms=None,
         total_steps=sum(isinstance(message, ToolCallMessage) for message in attempt.messages),
         screenshot_count=len(attempt.pictures),
-        termination_reason=attempt.termination_reason,
-        final_answer=attempt.final_answer,
-        errors=attempt.errors,
-        warnings=attempt.warnings,
         agent_config=redact_config(dict(attempt.agent_config)),
         grader_results=dict(attempt.grades),
-        usage=attempt.usage,
-        cost_usd=attempt.cost_usd,
         verdict=verdict,
         error_source=source,
         reason=reason,
+        **{name: getattr(attempt, name) for name in SAME},
     )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason
-from pytest_browsereval.features.interop.files import find_numbered, read_as, read_value, task_folders
+from pytest_browsereval.features.interop.files import find_numbered, read_as, task_folders
 from pytest_browsereval.features.interop.stream_events import read_log
 from pytest_browsereval.graders.verdicts import Primary
 from pytest_browsereval.model.grades import GraderResult, Verdict
@@ -53,10 +53,6 @@ class _Grade(_Block):
     details: dict[str, JsonValue] | None = None
 
 
-class _Grades(_Block):
-    grades: dict[str, _Grade]
-
-
 class _Problem(_Block):
     """An error or a warning."""
 
@@ -69,12 +65,6 @@ class _Problem(_Block):
         """Return what errors and warnings of ours have too."""
         source = SOURCES.get(self.source, ErrorSource.UNKNOWN)
         return {"source": source, "message": self.message, "timestamp": self.timestamp}
-
-    def as_error(self) -> TaskError:
-        """Return it as an error of ours, whose details are a block."""
-        given = self.details
-        details = given if given is None or isinstance(given, dict) else {"details": given}
-        return TaskError(**self.fields(), details=details)
 
 
 class _Tokens(_Block):
@@ -96,7 +86,7 @@ class _Metadata(_Block):
     warnings: list[_Problem] = Field(default_factory=list)
     agent_config: dict[str, JsonValue] = Field(default_factory=dict)
     grader_results: dict[str, _Grade] = Field(default_factory=dict)
-    token_usage: _Tokens | None = None
+    token_usage: _Tokens = _Tokens()
     task_metadata: dict[str, JsonValue] = Field(default_factory=dict)
 
 
@@ -111,11 +101,11 @@ def read_run(folder: Path) -> list[Imported]:
 
 def _read(folder: Path) -> Imported:
     file = folder / METADATA
-    data = read_as(_Metadata, read_value(file), file)
+    data = read_as(_Metadata, file)
     messages, cut = read_log(folder / "messages.jsonl")
-    grades_file, found = folder / GRADES, data.grader_results
-    if not found and grades_file.exists():
-        found = read_as(_Grades, {"grades": read_value(grades_file)}, grades_file).grades
+    found = data.grader_results
+    if not found and (folder / GRADES).exists():
+        found = read_as(dict[str, _Grade], folder / GRADES)
     grades = {name: _grade(name, grade) for name, grade in found.items()}
     first = next((name for name in PRIMARY if name in grades), next(iter(grades), None))
     return Imported(
@@ -131,25 +121,20 @@ def _read(folder: Path) -> Imported:
         agent_config=data.agent_config,
         grades=grades,
         pass_when="all" if first is None else Primary(primary=first),
-        errors=tuple(problem.as_error() for problem in data.errors),
-        warnings=(*(EvalWarning(**problem.fields()) for problem in data.warnings), *cut),
-        usage=Usage(**data.token_usage.model_dump()) if data.token_usage else Usage(),
+        errors=tuple(TaskError(**one.fields(), details={"details": one.details}) for one in data.errors),
+        warnings=(*(EvalWarning(**one.fields()) for one in data.warnings), *cut),
+        usage=Usage(**data.token_usage.model_dump()),
     )
 
 
 def _task(data: _Metadata) -> Task:
-    known, website = data.task_metadata, data.task_metadata.get("website")
-    level = known.get("difficulty")
+    known = data.task_metadata
+    level, website = (
+        value if isinstance(value := known.get(key), str) else None for key in ("difficulty", "website")
+    )
+    metadata = RowMetadata(original_task_id=data.query_id, website=website, additional=known)
     return Task(
-        query_id=data.query_id,
-        query=data.query,
-        dataset=data.dataset,
-        level=level if isinstance(level, str) else None,
-        metadata=RowMetadata(
-            original_task_id=data.query_id,
-            website=website if isinstance(website, str) else None,
-            additional=known,
-        ),
+        query_id=data.query_id, query=data.query, dataset=data.dataset, level=level, metadata=metadata
     )
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.errors import BrowserEvalError, PluginError, UsageError, describe_error
+from pytest_browsereval.contracts import describe_value
+from pytest_browsereval.door import Door
+from pytest_browsereval.errors import BrowserEvalError, PluginError, UsageError, describe_error, nearest
 from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.redaction.known import redact_known
 
 if TYPE_CHECKING:
-    from pytest_browsereval.run.imports import Imported
+    from pytest_browsereval.run.imports import Imported, ImportFormat
 
+HOOK = "pytest_browsereval_run_formats"
 MOST_NOTES = 100
 
 
@@ -23,20 +26,18 @@ def import_run(arguments: argparse.Namespace) -> int:
     """Make a run folder of another system's run, and print what is in it."""
     from pytest_browsereval.datasets.jsonl import JsonLinesConfig
     from pytest_browsereval.features.interop.attempts import with_rows, write_run
-    from pytest_browsereval.features.interop.readers import read_run
     from pytest_browsereval.model.grades import Verdict
     from pytest_browsereval.run.imports import NOT_GRADED
     from pytest_browsereval.runs.run import StoredRun
 
     source, target = Path(arguments.folder), Path(arguments.output)
-    attempts: Iterator[Imported] = read_run(arguments.door, arguments.kind, source)
+    attempts = read_run(arguments.door, arguments.kind, source)
     if arguments.rows is not None:
         dataset = JsonLinesConfig(path=Path(arguments.rows))
         rows = {ref.query_id: dataset.read(ref) for ref in dataset.index(Path.cwd())}
         attempts = with_rows(attempts, rows)
     try:
-        with _naming(arguments.kind):  # what it returns may hold anything
-            store, notes = write_run(attempts, target, arguments.kind, source)
+        store, notes = write_run(attempts, target, arguments.kind, source)
         summary = StoredRun(store.root).summary
         store.write_summary({"selected": len(summary.trials), **summary.as_json()})
     except OSError as error:
@@ -54,28 +55,78 @@ def import_run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-@contextmanager
-def _naming(name: str) -> Iterator[None]:
-    """Have an error say which format it is of.
+def find_format(door: Door, name: str) -> ImportFormat:
+    """Return the format of a name, and print which others are left out.
 
     Raises:
-        PluginError: in the place of anything that its code must not raise.
+        UsageError: there is none; the message has those that there are.
     """
+    from pytest_browsereval.run.imports import ImportFormat
+
+    def report(sentence: str) -> None:
+        sys.stderr.write(redact_known(f"browsereval: {sentence}\n"))
+
+    found: dict[str, ImportFormat] = {}
+    for owner, one in door.ask_each(HOOK, report):
+        if not isinstance(one, ImportFormat):
+            report(f"{owner}: {HOOK} returned {one!r}, which is not a format.")
+        elif found.setdefault(one.name, one) is not one:
+            report(f"{owner} has another ImportFormat {one.name!r}, which is not used. Rename it.")
+    if name not in found:
+        raise UsageError(f"unknown format {name!r}.{nearest(name, found)} Formats: {', '.join(found)}.")
+    return found[name]
+
+
+def read_run(door: Door, name: str, place: Path) -> Iterator[Imported]:
+    """Yield the attempts of another system's run.
+
+    Args:
+        door: asks plug-ins for formats.
+        name: of its format.
+        place: the folder of the run, or of one task of it, or a file.
+
+    Raises:
+        UsageError: the format is not known, a file is missing or wrong, which the message names, or there is
+            no attempt.
+        PluginError: the format breaks, or returns something else than attempts.
+    """
+    from pytest_browsereval.features.interop.files import check_tree
+
+    chosen = find_format(door, name)
+    check_tree(place)
+    is_empty = True
     try:
-        yield
-    except (BrowserEvalError, OSError, KeyboardInterrupt):
+        for one in chosen.read(place):
+            _check(name, one)
+            is_empty = False
+            yield one
+    except OSError as error:
+        raise UsageError(f"{place} cannot be read: {describe_error(error)}.") from None
+    except (BrowserEvalError, KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:  # a package's own code, which may call sys.exit
         message = f"the format {name!r} broke: {describe_error(error)}. Fix the plug-in."
         raise PluginError(message) from error
+    if is_empty:
+        raise UsageError(f"{place}: the format {name!r} finds no attempt there.")
+
+
+def _check(name: str, one: object) -> None:
+    from pytest_browsereval.run.imports import Imported
+
+    if not isinstance(one, Imported) or one.trial < 1:
+        is_one = isinstance(one, Imported)
+        what = (
+            "an attempt with a trial number below 1"
+            if is_one
+            else f"{describe_value(one)} among its attempts"
+        )
+        raise PluginError(f"the format {name!r} returned {what}. Fix the plug-in.")
 
 
 def _import_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "kind",
-        metavar="FORMAT",
-        help="the format: browseros, webvoyager, or one of a package",
-    )
+    kinds = "the format: browseros, webvoyager, or one of a package"
+    parser.add_argument("kind", metavar="FORMAT", help=kinds)
     parser.add_argument(
         "folder", metavar="PATH", help="the folder of the run, or of one task of it, or a file of the run"
     )

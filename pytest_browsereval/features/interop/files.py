@@ -5,23 +5,17 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from pytest_browsereval.config_text import DocumentError, format_path, read_text
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.graders.values import describe_invalid
 
-ModelT = TypeVar("ModelT", bound=BaseModel)
-
-# A larger file is not a record of a task.
-MOST_BYTES = 500_000_000
-
-# Keys of a path in a message: a value may be nested without end.
-MOST_KEYS = 12
+KindT = TypeVar("KindT")
 
 
 def wrong(path: Path, message: str) -> UsageError:
@@ -65,7 +59,7 @@ def task_folders(folder: Path, marker: str) -> list[Path]:
     """
     if (folder / marker).is_file():
         return [folder]
-    found = sorted(_find_marked(folder, marker))
+    found = sorted({file.parent for file in folder.rglob(marker)})
     if not found:
         raise wrong(folder, f"no task is in it: no folder has a {marker}.")
     # A folder beside tasks without the file is a damaged task: it must not be left out silently.
@@ -76,50 +70,31 @@ def task_folders(folder: Path, marker: str) -> list[Path]:
     return found
 
 
-def _find_marked(folder: Path, marker: str) -> Iterator[Path]:
-    for where, folders, files in os.walk(folder):
-        if marker in files:
-            # `os.walk` goes no deeper: pictures and logs of a task are not tasks.
-            folders.clear()
-            yield Path(where)
-
-
 def read_value(path: Path) -> Any:
     """Return the value of a JSON file.
 
     Raises:
-        UsageError: it is missing, too large, or not JSON.
+        UsageError: it is missing, or not JSON.
     """
     try:
-        if path.is_file() and path.stat().st_size > MOST_BYTES:
-            raise wrong(path, f"is larger than {MOST_BYTES} bytes.")
         return json_value(read_text(path))
     except DocumentError as error:
         raise UsageError(error.locate(format_path(path))) from None
 
 
-def read_as(model: type[ModelT], value: Any, path: Path) -> ModelT:
-    """Return a value that was read from a file as what it has to be.
+def read_as(kind: type[KindT], path: Path) -> KindT:
+    """Return the value of a JSON file as what it has to be.
 
     Raises:
-        UsageError: it is not; the message has every key that is wrong.
+        UsageError: it is not; the message has the first key that is wrong.
     """
     try:
-        return model.model_validate(value)
+        return TypeAdapter(kind).validate_python(read_value(path))
     except ValidationError as error:
-        parts = []
-        for one in error.errors():
-            keys = one["loc"]
-            key = ".".join(map(str, keys[:MOST_KEYS])) + ("..." if len(keys) > MOST_KEYS else "")
-            parts.append(f"{format_path(path)}: {key or 'the file'}: {one['msg']}.")
-        raise UsageError("\n".join(parts)) from None
+        raise wrong(path, f"{describe_invalid(error)}.") from None
 
 
-_MAGIC = {
-    "png": re.compile(rb"\x89PNG\r\n\x1a\n"),
-    "jpeg": re.compile(rb"\xff\xd8\xff"),
-    "webp": re.compile(rb"RIFF....WEBP", re.DOTALL),
-}
+_HEADS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"RIFF": "webp"}
 
 
 def picture_suffix(path: Path) -> str:
@@ -130,8 +105,8 @@ def picture_suffix(path: Path) -> str:
     """
     with path.open("rb") as file:
         head = file.read(12)
-    for suffix, magic in _MAGIC.items():
-        if magic.match(head):
+    for begins, suffix in _HEADS.items():
+        if head.startswith(begins):
             return suffix
     raise wrong(path, "is not a picture: neither PNG, JPEG nor WebP.")
 
@@ -149,9 +124,6 @@ def find_numbered(folder: Path, pattern: str) -> dict[int, Path]:
     found: dict[int, Path] = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         match = re.fullmatch(pattern, path.name)
-        if match is None or not path.is_file():
-            continue
-        if int(match[1]) in found:
+        if match is not None and found.setdefault(int(match[1]), path) is not path:
             raise wrong(path, f"has the number of {found[int(match[1])].name}. Take one out.")
-        found[int(match[1])] = path
     return dict(sorted(found.items()))

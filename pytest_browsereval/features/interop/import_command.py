@@ -27,7 +27,8 @@ def import_rows(arguments: argparse.Namespace) -> int:
     here, registry = Path.cwd(), arguments.door.load_registry()
     dataset = _dataset(registry, arguments)
     target = None if arguments.output == STDOUT else Path(arguments.output)
-    _check_target(target, dataset.file(here), force=arguments.force)
+    if target is not None:
+        _check_target(target, dataset.file(here), force=arguments.force)
     tasks = _read_all(dataset, here)
     _check_protected(tasks, arguments)
     rows = (task.model_dump(mode="json", exclude_defaults=True) for task in tasks)
@@ -46,17 +47,15 @@ def import_rows(arguments: argparse.Namespace) -> int:
 def _dataset(registry: Registry, arguments: argparse.Namespace) -> DatasetConfig:
     from pytest_browsereval.config.loading import config_from
 
-    block = {"type": arguments.type, **({} if arguments.path is None else {"path": arguments.path})}
+    block = {"type": arguments.type} | ({} if arguments.path is None else {"path": arguments.path})
     value = {"agent": "noop", "dataset": block}
     config = config_from(value, path=Path("import"), registry=registry, overrides=arguments.eval_set)
     return config.dataset[0]
 
 
-def _check_target(target: Path | None, source: Path, *, force: bool) -> None:
+def _check_target(target: Path, source: Path, *, force: bool) -> None:
     from pytest_browsereval.errors import UsageError
 
-    if target is None:
-        return
     if not target.absolute().parent.is_dir():
         raise UsageError(f"{target}: the folder {target.parent} does not exist. Create it first.")
     if target.exists() and not target.is_file():
@@ -106,12 +105,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "type", metavar="TYPE", help="the type of the dataset, as in a config: webvoyager, csv, ..."
     )
-    parser.add_argument(
-        "path",
-        metavar="PATH",
-        nargs="?",
-        help="the file or folder of the benchmark; some types do not need it",
-    )
+    file = "the file or folder of the benchmark; some types do not need it"
+    parser.add_argument("path", metavar="PATH", nargs="?", help=file)
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="the file to write; - is standard output"
     )

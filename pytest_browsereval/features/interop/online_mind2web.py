@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -16,6 +14,7 @@ from pytest_browsereval.features.interop.files import wrong
 from pytest_browsereval.features.shared.judging.steps import list_steps
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.store import check_new
+from pytest_browsereval.run_files import write_json
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.folder import check_log, find_pictures, number_of
 from pytest_browsereval.runs.run import StoredRun
@@ -57,7 +56,6 @@ def write_run(run: StoredRun, target: Path) -> Exported:
         raise UsageError(f"{run.folder} has no finished attempt.")
     plain = [one for one in trials if one.derived is None]
     kinds = {(one.variant, one.trial) for one in plain}
-    names = folder_names(one.query_id for one in plain)
     chosen, left_out = list[StoredAttempt](), list[str]()
     left_out += (f"{one.query_id}: made under attack" for one in trials if one.derived is not None)
     for one in plain:
@@ -68,29 +66,11 @@ def write_run(run: StoredRun, target: Path) -> Exported:
         # Before anything is written: what follows a damaged line would be missing without a word.
         check_log(one.folder, is_empty_allowed=True)
         chosen.append(one)
-    is_one = len(kinds) == 1
     for one in chosen:
-        place = target if is_one else target / f"{safe_folder(one.variant)}-{one.trial}"
-        _write(one, place / names[one.query_id])
+        place = target if len(kinds) == 1 else target / f"{safe_folder(one.variant)}-{one.trial}"
+        # Its own id, which other judges take from there.
+        _write(one, place / safe_id(one.query_id))
     return Exported(str(target), len(chosen), tuple(left_out))
-
-
-def folder_names(ids: Iterable[str]) -> dict[str, str]:
-    """Return the name of each row's folder: its own id, which other judges take from there.
-
-    What is not valid on every system is encoded, and one of two that differ in case only is marked.
-
-    Args:
-        ids: of rows.
-    """
-    names: dict[str, str] = {}
-    taken: set[str] = set()
-    for query_id in sorted(set(ids), key=lambda one: (one != one.lower(), one)):
-        name = safe_id(query_id)
-        # Names that differ in case only are one folder on macOS and Windows.
-        names[query_id] = safe_folder(query_id) if name.casefold() in taken else name
-        taken.add(name.casefold())
-    return names
 
 
 def _write(attempt: StoredAttempt, target: Path) -> None:
@@ -98,7 +78,7 @@ def _write(attempt: StoredAttempt, target: Path) -> None:
     pictures.mkdir(parents=True)
     names = []
     for picture in find_pictures(attempt.folder):
-        if picture.is_symlink() or not picture.is_file():
+        if not picture.is_file():
             raise wrong(picture, "is not a plain file. Put the picture in its place.")
         names.append(f"{number_of(picture):04d}{picture.suffix}")  # they sort by the first number of a name
         shutil.copyfile(picture, pictures / names[-1])
@@ -112,5 +92,4 @@ def _write(attempt: StoredAttempt, target: Path) -> None:
         "start_url": data.start_url,
         "image_names": names,
     }
-    text = json.dumps(result, ensure_ascii=False, indent=1)
-    (target / "result.json").write_text(text + "\n", encoding="utf-8")
+    write_json(target / "result.json", result)

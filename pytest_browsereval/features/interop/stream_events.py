@@ -12,6 +12,7 @@ from pytest_browsereval.config_text import DocumentError, format_path
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.features.interop.files import wrong
+from pytest_browsereval.graders.values import describe_invalid
 from pytest_browsereval.model import messages as ours
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.results import EvalWarning
@@ -25,82 +26,34 @@ DESIGNED = frozenset(
 DELEGATE = "delegate"
 
 
-class EventLog:
-    """Reads the lines of a log one by one.
+class _EventLog:
+    """Reads the events of a log one by one."""
 
-    Args:
-        path: the file, for messages.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._line = 0
+    def __init__(self) -> None:
         # Unfinished texts by their ids: timestamp and parts.
-        self._texts: dict[str, tuple[str, list[str]]] = {}
+        self.texts: dict[str, tuple[str, list[str]]] = {}
         # The current delegation: the events of its executor follow without a mark of their own.
         self._span: str | None = None
-        self._unplaced = 0
-        self._is_cut = False
+        self.unplaced = 0
 
-    def read(self) -> list[Message]:
-        """Return the messages.
+    def read(self, value: Any) -> Iterator[Message]:
+        """Yield the messages of a line.
 
         Raises:
-            UsageError: a line is not a message of either form; the error has file and line.
+            ValueError: it is not a message of either form.
+            KeyError: it lacks something.
         """
-        messages: list[Message] = []
-        lines = self._path.read_bytes().split(b"\n")
-        for self._line, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                value = json_value(line.decode())
-            except (DocumentError, UnicodeDecodeError) as error:
-                if self._line == len(lines):  # a line that is complete has an end
-                    self._is_cut = True
-                    break
-                raise self._wrong(str(error)) from None
-            messages += self._message(value)
-        messages += [message for key in list(self._texts) for message in self._end_text(key)]
-        return messages
-
-    def warnings(self) -> tuple[EvalWarning, ...]:
-        """Return what of the log could not be taken over."""
-        texts = {
-            "the last line of messages.jsonl was cut and is left out": self._is_cut,
-            f"{self._unplaced} events (file, source-url) of messages.jsonl are left out": self._unplaced,
-        }
-        source = ErrorSource.MESSAGE_LOGGING
-        return tuple(EvalWarning(source=source, message=text, timestamp="") for text in texts if texts[text])
-
-    def _wrong(self, message: str) -> UsageError:
-        return UsageError(f"{format_path(self._path)}:{self._line}: {message}")
-
-    def _time(self, event: dict[str, Any]) -> str:
-        """Return the timestamp of an event; empty if it has none, for the time of reading is not it."""
-        given = event.get("timestamp", "")
-        try:
-            return ours.check_time(given if isinstance(given, str) else repr(given))
-        except ValueError as error:
-            raise self._wrong(f"timestamp: {error}.") from None
-
-    def _message(self, value: Any) -> list[Message]:
         kind = value.get("type") if isinstance(value, dict) else None
         if not isinstance(kind, str):
-            raise self._wrong("a message is a block with a type.")
-        try:
-            if kind in DESIGNED and not (kind == "error" and "errorText" in value):
-                if "timestamp" not in value:
-                    raise self._wrong(f"the {kind} has no timestamp.")
-                return [ours.message_adapter.validate_python(value)]
-            return list(self._read_event(kind, value))
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise self._wrong(f"{'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
-        except KeyError as error:
-            raise self._wrong(f"the {kind} has no {error.args[0]!r}.") from None
+            raise ValueError("a message is a block with a type.")  # noqa: TRY004 as all that is wrong
+        if kind in DESIGNED and not (kind == "error" and "errorText" in value):
+            if "timestamp" not in value:
+                raise ValueError(f"the {kind} has no timestamp.")
+            yield ours.message_adapter.validate_python(value)
+        else:
+            yield from self._read_event(kind, value)
 
-    def _read_event(  # noqa: C901, PLR0912 a table of events
+    def _read_event(  # noqa: C901 a table of events
         self, kind: str, event: dict[str, Any]
     ) -> Iterator[Message]:
         """Yield the messages of an event of the released form."""
@@ -109,22 +62,19 @@ class EventLog:
             case "start" | "start-step" | "finish-step" | "finish" | "tool-input-start" | "tool-input-delta":
                 pass  # other events say it too
             case "source-url" | "file":
-                self._unplaced += 1
+                self.unplaced += 1
             case "error":
-                yield ours.ErrorMessage(content=event["errorText"], timestamp=self._time(event))
+                yield ours.ErrorMessage(content=event["errorText"], timestamp=_time(event))
             case "abort":
-                why = event.get("reason")
-                content = f"aborted: {why}" if isinstance(why, str) else "aborted"
-                yield ours.ErrorMessage(content=content, timestamp=self._time(event))
+                content = f"aborted: {event.get('reason') or 'without a reason'}"
+                yield ours.ErrorMessage(content=content, timestamp=_time(event))
             case "text-start" | "reasoning-start":
-                yield from self._end_text(key)
-                self._texts[key] = (self._time(event), [])
+                yield from self.end_text(key)
+                self.texts[key] = (_time(event), [])
             case "text-delta" | "reasoning-delta":
-                if not isinstance(delta := event["delta"], str):
-                    raise self._wrong("delta: a text is expected.")
-                self._texts.setdefault(key, (self._time(event), []))[1].append(delta)
+                self.texts.setdefault(key, (_time(event), []))[1].append(str(event["delta"]))
             case "text-end" | "reasoning-end":
-                yield from self._end_text(key)
+                yield from self.end_text(key)
             case "tool-input-available":
                 yield self._call(event)
             case "tool-input-error":
@@ -137,48 +87,45 @@ class EventLog:
             case "tool-output-error":
                 yield self._result(event, event["errorText"], is_error=True)
             case _:
-                raise self._wrong(f"the type {kind!r} is of neither form of BrowserOS.")
+                raise ValueError(f"the type {kind!r} is of neither form of BrowserOS.")
 
-    def _end_text(self, key: str) -> Iterator[Message]:
-        timestamp, parts = self._texts.pop(key, ("", []))
+    def end_text(self, key: str) -> Iterator[Message]:
+        """Yield a text whose parts are all there."""
+        timestamp, parts = self.texts.pop(key, ("", []))
         if text := "".join(parts):
             yield ours.AssistantMessage(content=text, timestamp=timestamp, parent_id=self._span)
 
     def _call(self, event: dict[str, Any]) -> Message:
-        call, tool, given = event["toolCallId"], event["toolName"], event["input"]
+        call, tool, given, at = event["toolCallId"], event["toolName"], event["input"], _time(event)
         instruction = given.get("instruction") if isinstance(given, dict) else None
         if tool == DELEGATE and isinstance(instruction, str) and isinstance(call, str):
             self._span = call
             return ours.DelegationMessage(
-                instruction=instruction, executor_id=call, span_id=call, timestamp=self._time(event)
+                instruction=instruction, executor_id=call, span_id=call, timestamp=at
             )
         params = given if isinstance(given, dict) else {"input": given}
         return ours.ToolCallMessage(
-            tool=tool, tool_call_id=call, params=params, parent_id=self._span, timestamp=self._time(event)
+            tool=tool, tool_call_id=call, params=params, parent_id=self._span, timestamp=at
         )
 
     def _result(self, event: dict[str, Any], output: Any, *, is_error: bool) -> Message:
         """Return the result of a call, or the report that the current delegation ends with."""
         call = event["toolCallId"]
-        if call is not None and call == self._span:
-            self._span = None
-            return self._delegated(call, output, self._time(event))
-        return ours.ToolResultMessage(
-            tool_call_id=call,
-            result=output,
-            is_error=is_error,
-            screenshot=event.get("screenshot"),
-            parent_id=self._span,
-            timestamp=self._time(event),
-        )
-
-    def _delegated(self, call: str, output: Any, timestamp: str) -> Message:
-        """Return the executor's report; an error where there is none, for its status is not known."""
+        if call is None or call != self._span:
+            return ours.ToolResultMessage(
+                tool_call_id=call,
+                result=output,
+                is_error=is_error,
+                screenshot=event.get("screenshot"),
+                parent_id=self._span,
+                timestamp=_time(event),
+            )
+        self._span = None
         said = output if isinstance(output, dict) else {"observation": output}
         summary = str(said.get("observation", ""))
-        if "status" not in said or "actionsPerformed" not in said:
+        if "status" not in said or "actionsPerformed" not in said:  # its status is not known
             message = f"the delegation {call} ended without a report: {summary}"
-            return ours.ErrorMessage(content=message, span_id=call, timestamp=timestamp)
+            return ours.ErrorMessage(content=message, span_id=call, timestamp=_time(event))
         return ours.DelegationResultMessage(
             executor_id=call,
             span_id=call,
@@ -186,17 +133,46 @@ class EventLog:
             status=said["status"],
             steps_used=said["actionsPerformed"],
             current_url=said.get("url"),
-            timestamp=timestamp,
+            timestamp=_time(event),
         )
+
+
+def _time(event: dict[str, Any]) -> str:
+    """Return the timestamp of an event; empty if it has none, for the time of reading is not it."""
+    given = event.get("timestamp", "")
+    try:
+        return ours.check_time(given if isinstance(given, str) else repr(given))
+    except ValueError as error:
+        raise ValueError(f"timestamp: {error}.") from None
 
 
 def read_log(path: Path) -> tuple[list[Message], tuple[EvalWarning, ...]]:
     """Return the messages of a log, and what of it could not be taken over.
 
     Raises:
-        UsageError: it is missing, or a line is not a message.
+        UsageError: it is missing, or a line is not a message of either form; the error has file and line.
     """
     if not path.is_file():
         raise wrong(path, "is missing.")
-    log = EventLog(path)
-    return log.read(), log.warnings()
+    log, messages, notes = _EventLog(), list[Message](), list[str]()
+    lines = path.read_bytes().split(b"\n")
+    for number, line in enumerate(lines, 1):
+        where = f"{format_path(path)}:{number}"
+        try:
+            if line.strip():
+                messages += log.read(json_value(line.decode()))
+        except (DocumentError, UnicodeDecodeError) as error:
+            if number < len(lines):  # a line that is complete has an end
+                raise UsageError(f"{where}: {error}") from None
+            notes.append("the last line of messages.jsonl was cut and is left out")
+        except ValidationError as error:
+            raise UsageError(f"{where}: {describe_invalid(error)}.") from None
+        except KeyError as error:
+            raise UsageError(f"{where}: the {json_value(line.decode())['type']} has no {error}.") from None
+        except ValueError as error:
+            raise UsageError(f"{where}: {error}") from None
+    messages += [message for key in list(log.texts) for message in log.end_text(key)]
+    if log.unplaced:
+        notes.append(f"{log.unplaced} events (file, source-url) of messages.jsonl are left out")
+    source = ErrorSource.MESSAGE_LOGGING
+    return messages, tuple(EvalWarning(source=source, message=note, timestamp="") for note in notes)

@@ -9,11 +9,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_browsereval.errors import ErrorSource, TerminationReason
-from pytest_browsereval.features.interop.files import find_numbered, read_as, read_value, task_folders, wrong
+from pytest_browsereval.errors import TerminationReason
+from pytest_browsereval.features.interop.files import find_numbered, read_as, task_folders, wrong
 from pytest_browsereval.model import messages as ours
 from pytest_browsereval.model.messages import Message
-from pytest_browsereval.model.results import EvalWarning
 from pytest_browsereval.model.tasks import RowMetadata, Task
 from pytest_browsereval.run.imports import Imported
 
@@ -24,9 +23,8 @@ PREFIX = "task"
 
 _TASK = re.compile(r"Now given a task:\s*(?P<query>.+?)\s*Please interact with\s+(?P<url>\S+)", re.DOTALL)
 _ACTION = re.compile(r"^\s*Action:\s*(?P<name>\w+)\s*;?\s*(?P<rest>.*)\Z", re.DOTALL | re.MULTILINE)
+# Not `screenshot1_no_box.png`: the same picture without the labels that the agent saw.
 _PICTURE = r"screenshot(\d+)\.png"
-# The same picture without the labels that the agent saw.
-_PLAIN = r"screenshot(\d+)_no_box\.png"
 
 
 class _ChatMessage(BaseModel):
@@ -44,12 +42,6 @@ class _ChatMessage(BaseModel):
         return "\n".join(text for text in texts if isinstance(text, str))
 
 
-class _Conversation(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True)
-
-    messages: list[_ChatMessage]
-
-
 def read_run(folder: Path) -> list[Imported]:
     """Return the attempts of a folder of task folders, or of one task's.
 
@@ -61,15 +53,10 @@ def read_run(folder: Path) -> list[Imported]:
 
 def _read(folder: Path) -> Imported:
     file = folder / MESSAGES
-    messages = read_as(_Conversation, {"messages": read_value(file)}, file).messages
+    messages = read_as(list[_ChatMessage], file)
     lines = [message for message in messages if message.role != "system"]
     task = _task(lines, file)
     pictures = find_numbered(folder, _PICTURE)
-    warnings = []
-    if left_out := len(find_numbered(folder, _PLAIN)):
-        why = "were not imported: the labelled ones show the same"
-        text = f"{left_out} pictures without labels (*_no_box.png) {why}"
-        warnings.append(EvalWarning(source=ErrorSource.SCREENSHOT, message=text, timestamp=""))
     answer = _answer(lines)
     return Imported(
         folder=folder,
@@ -79,7 +66,6 @@ def _read(folder: Path) -> Imported:
         final_answer=answer,
         termination_reason=TerminationReason.UNKNOWN if answer is None else TerminationReason.COMPLETED,
         agent_config={"type": KIND, "system": [m.text for m in messages if m.role == "system"]},
-        warnings=tuple(warnings),
     )
 
 
@@ -122,11 +108,12 @@ def _steps(lines: list[_ChatMessage], pictures: dict[int, Path]) -> Iterator[Mes
         if call is None:  # what the agent said was no action
             yield ours.UserMessage(content=line.text, timestamp="")
         else:
+            picture, result = turn if turn in pictures else None, line.text
             yield ours.ToolResultMessage(
                 tool_call_id=call.tool_call_id,
-                result=line.text,
+                result=result,
                 is_error=False,
-                screenshot=turn if turn in pictures else None,
+                screenshot=picture,
                 timestamp="",
             )
         call = None

@@ -14,7 +14,7 @@ from pytest_browsereval.__main__ import main
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.interop.attempts import write_run
-from pytest_browsereval.features.interop.readers import read_run
+from pytest_browsereval.features.interop.command import read_run
 from pytest_browsereval.runs.run import StoredRun
 from tests.features.interop.foreign import (
     DESIGNED,
@@ -35,100 +35,71 @@ def browseros(run: Path, **metadata: Any) -> Path:
     return task
 
 
-BROWSEROS: dict[str, tuple[Spoil, str]] = {
-    "no metadata": (lambda task: (task / "metadata.json").unlink(), "no folder has a metadata.json"),
-    "another folder": (lambda task: (task.parent / "stray").mkdir(), "stray: has no metadata.json"),
-    "no JSON": (lambda task: (task / "metadata.json").write_text("{"), "metadata.json:1: not JSON"),
-    "a key is missing": (
-        lambda task: write_json(task / "metadata.json", {"query": "x"}),
-        "query_id: Field required",
-    ),
-    "no messages": (lambda task: (task / "messages.jsonl").unlink(), "messages.jsonl: is missing"),
-    "a broken line": (
-        lambda task: (task / "messages.jsonl").write_text('{"type"\n{"type":"start"}\n'),
-        "messages.jsonl:1: not JSON",
-    ),
-    "an unknown type": (
-        lambda task: write_lines(task / "messages.jsonl", [event("start"), event("dance")]),
-        "messages.jsonl:2: the type 'dance'",
-    ),
-    "a lacking field": (
-        lambda task: write_lines(task / "messages.jsonl", [event("tool-output-available", output=1)]),
-        "messages.jsonl:1: the tool-output-available has no 'toolCallId'",
-    ),
-    "a wrong value": (
-        lambda task: write_lines(task / "messages.jsonl", [event("user", content=3)]),
-        "messages.jsonl:1: user.content",
-    ),
-    "no time": (
-        lambda task: write_lines(task / "messages.jsonl", [{"type": "user", "content": "Go."}]),
-        "messages.jsonl:1: the user has no timestamp",
-    ),
-    "a wrong time": (
-        lambda task: write_lines(task / "messages.jsonl", [event("user", content="Go.", timestamp="noon")]),
-        "messages.jsonl:1: user.timestamp: Value error, 'noon' is not an ISO 8601 date-time",
-    ),
-    "an event's wrong time": (
-        lambda task: write_lines(task / "messages.jsonl", [event("text-start", id="1", timestamp=3)]),
-        "messages.jsonl:1: timestamp: '3' is not an ISO 8601 date-time",
-    ),
-    "a score of 75": (
-        lambda task: browseros_task(task.parent, grader_results={"p": {"score": 75, "pass": True}}),
-        "grader_results.p.score",
-    ),
-    "a verdict in words": (
-        lambda task: browseros_task(task.parent, grader_results={"p": {"score": 1, "pass": "yes"}}),
-        "grader_results.p.pass: Input should be a valid boolean",
-    ),
-    "a score that is none": (
-        lambda task: browseros_task(task.parent, grader_results={"p": {"score": True, "pass": True}}),
-        "grader_results.p.score: Input should be a valid number",
-    ),
-    "less than no tokens": (
-        lambda task: browseros_task(task.parent, token_usage={"input_tokens": -1}),
-        "token_usage.input_tokens: Input should be greater than or equal to 0",
-    ),
-    "less than no time": (
-        lambda task: browseros_task(task.parent, total_duration_ms=-1),
-        "total_duration_ms: Input should be greater than or equal to 0",
-    ),
-    "an endless number": (
-        lambda task: (task / "metadata.json").write_text('{"query_id": "a", "total_duration_ms": 1e400}'),
-        "1e400 is too large a number",
-    ),
-    "no picture": (lambda task: (task / "screenshots/1.png").write_text("<svg>"), "1.png: is not a picture"),
-    "a number twice": (
-        lambda task: (task / "screenshots/01.png").write_bytes(picture()),
-        "has the number of 01.png",
-    ),
-    "number 0": (
-        lambda task: (task / "screenshots/0.png").write_bytes(picture()),
-        "0.png: has the number 0",
-    ),
-    "a link": (lambda task: (task / "screenshots/9.png").symlink_to("/etc/hostname"), "9.png: is a link"),
-    "a linked folder": (lambda task: (task.parent / "more").symlink_to("/etc"), "more: is a link"),
-    "a pipe": (lambda task: os.mkfifo(task / "grades.json"), "grades.json: is neither a file nor a folder"),
-    "one id twice": (
-        lambda task: write_lines(
-            browseros_task(task.parent, "copy", query_id="Allrecipes--3") / "messages.jsonl", DESIGNED
-        ),
-        "has the id 'Allrecipes--3'",
-    ),
-}
+def write_metadata(**fields: Any) -> Spoil:
+    return lambda task: browseros_task(task.parent, **fields)
 
 
-@pytest.mark.parametrize("case", BROWSEROS)
-def test_browseros(case: str, tmp_path: Path) -> None:
+def write_log(*lines: Any) -> Spoil:
+    return lambda task: write_lines(task / "messages.jsonl", lines)
+
+
+def write_file(name: str, content: str | bytes) -> Spoil:
+    given = content.encode() if isinstance(content, str) else content
+    return lambda task: (task / name).write_bytes(given)
+
+
+def give_grade(**grade: Any) -> Spoil:
+    return write_metadata(grader_results={"p": {"score": 1, "pass": True, **grade}})
+
+
+BROWSEROS: list[tuple[Spoil, str]] = [
+    (lambda task: (task / "metadata.json").unlink(), "no folder has a metadata.json"),
+    (lambda task: (task.parent / "stray").mkdir(), "stray: has no metadata.json"),
+    (write_file("metadata.json", "{"), "metadata.json:1: not JSON"),
+    (write_file("metadata.json", '{"query": "x"}'), "query_id: Field required"),
+    (lambda task: (task / "messages.jsonl").unlink(), "messages.jsonl: is missing"),
+    (write_file("messages.jsonl", '{"type"\n{"type":"start"}\n'), "messages.jsonl:1: not JSON"),
+    (write_log(event("start"), event("dance")), "messages.jsonl:2: the type 'dance'"),
+    (
+        write_log(event("tool-output-available", output=1)),
+        "tool-output-available has no 'toolCallId'",
+    ),
+    (write_log(event("user", content=3)), "messages.jsonl:1: user.content"),
+    (write_log({"type": "user", "content": "Go."}), "messages.jsonl:1: the user has no timestamp"),
+    (write_log(event("user", content="Go.", timestamp="noon")), "'noon' is not an ISO 8601 date-time"),
+    (write_log(event("text-start", id="1", timestamp=3)), ":1: timestamp: '3' is not an ISO 8601 date-time"),
+    (give_grade(score=75), "grader_results.p.score"),
+    (give_grade(**{"pass": "yes"}), "grader_results.p.pass: Input should be a valid boolean"),
+    (give_grade(score=True), "grader_results.p.score: Input should be a valid number"),
+    (write_metadata(token_usage={"input_tokens": -1}), "token_usage.input_tokens: Input should be greater"),
+    (write_metadata(total_duration_ms=-1), "total_duration_ms: Input should be greater than or equal to 0"),
+    (write_file("metadata.json", '{"total_duration_ms": 1e400}'), "1e400 is too large a number"),
+    (write_file("screenshots/1.png", "<svg>"), "1.png: is not a picture"),
+    (write_file("screenshots/01.png", picture()), "has the number of 01.png"),
+    (write_file("screenshots/0.png", picture()), "0.png: has the number 0"),
+    (lambda task: (task / "screenshots/9.png").symlink_to("/etc/hostname"), "9.png: is a link"),
+    (lambda task: (task.parent / "more").symlink_to("/etc"), "more: is a link"),
+    (lambda task: os.mkfifo(task / "grades.json"), "grades.json: is neither a file nor a folder"),
+    (
+        lambda task: browseros(task.parent, name="copy", query_id="Allrecipes--3"),
+        "has the id 'Allrec",
+    ),
+]
+
+
+def test_browseros(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """Each is refused with the file's name, and no run folder is left."""
-    spoil, message = BROWSEROS[case]
-    task = browseros(tmp_path / "theirs")
-    spoil(task)
-    with pytest.raises(UsageError) as caught:
-        write_run(
-            read_run(open_door(), "browseros", task.parent), tmp_path / "ours", "browseros", task.parent
-        )
-    assert message in str(caught.value)
-    assert {path.name for path in tmp_path.iterdir()} == {"theirs"}
+    for number, (spoil, message) in enumerate(BROWSEROS):
+        with subtests.test(message=message):
+            folder = tmp_path / str(number)
+            task = browseros(folder / "theirs")
+            spoil(task)
+            with pytest.raises(UsageError) as caught:
+                write_run(
+                    read_run(open_door(), "browseros", task.parent), folder / "ours", "browseros", task.parent
+                )
+            assert message in str(caught.value)
+            assert {path.name for path in folder.iterdir()} == {"theirs"}
 
 
 def test_others(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import pytest
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.errors import ErrorSource
-from pytest_browsereval.features.interop.online_mind2web import folder_names
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.trials import TrialKey
@@ -91,12 +90,3 @@ def test_agents_and_repetitions_are_kept_apart(tmp_path: Path) -> None:
     assert main(["export", str(tmp_path / "run"), "--to=online-mind2web", "-o", str(tmp_path / "out")]) == 0
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a-1", "a-2", "b-1"]
     assert main(["export", str(tmp_path), "--to=online-mind2web", "-o", str(tmp_path / "more")]) == 4
-
-
-def test_folders_have_the_ids_of_their_rows() -> None:
-    """Other judges take the id from there; only what is no name of a folder everywhere is encoded."""
-    ids = ["Allrecipes--3", "wrong & ünï", "a/b", "..", "CON", "x:y", "A", "a", "end.", "l" * 300, "a+2fb"]
-    names = folder_names(ids)
-    assert [one for one in ids if names[one] == one] == ["Allrecipes--3", "a"]
-    assert len({name.casefold() for name in names.values()}) == len(ids)
-    assert not [name for name in names.values() if "/" in name or ":" in name or name.startswith(".")]
