@@ -58,13 +58,12 @@ _OF_TOOL = {
     "scroll_at": "scroll",
 }  # fmt: skip
 _PREFIXES = frozenset({"browser", "page", "mcp", "playwright", "web", "computer", "mouse", "element"})
-_GIVES_UP = frozenset({"give_up", "fail", "infeasible", "report_infeasible"})
-"""Tools that end an attempt which did not get there."""
-_SUCCEEDS = {
-    **dict.fromkeys(("true", "success", "succeeded", "successful", "done", "completed", "complete"), True),
-    **dict.fromkeys(("false", "failure", "failed", "fail", "infeasible", "impossible", "give_up"), False),
-}
-"""What an agent says of its end by a value, as ``done(success=False)`` does."""
+_GIVES_UP = frozenset(
+    ("give_up", "fail", "failed", "failure", "infeasible", "impossible", "report_infeasible", "false")
+)
+"""Tools and values that end an attempt which did not get there, as ``done(success=False)`` does."""
+_SUCCEEDS = frozenset(["true", "success", "succeeded", "successful", "done", "completed", "complete"])
+"""Values that say of the end of an attempt that it got there."""
 UNDOES = re.compile(
     r"\b(remove|delete|give back|take back|revert|withdraw|clear|cancel|undo|reset|discard|empty|log ?out"
     r"|sign ?out|unsubscribe|reopen|unfollow|unassign|deselect"
@@ -141,73 +140,59 @@ class Action:
         """What two actions share that are the same action with the same outcome."""
         return self.tool, self.target, self.value, self.page, self.error
 
-    def describe(self, *, past: bool = True, with_value: bool = True) -> str:
-        """Return it in words: ``clicked 'Blue cup'``, ``typed '5' into 'Amount'``.
+    def describe(self, *, with_value: bool = True) -> str:
+        """Return it in words: ``clicks 'Blue cup'``, ``types '5' into 'Amount'``.
 
         Args:
-            past: ``clicked`` instead of ``clicks``.
             with_value: whether what was typed, chosen or answered may be said.
         """
-        has_failed = bool(self.error) and past and self.kind != UNREAD
-        words = _describe(self, past=past, with_value=with_value, has_failed=has_failed and self.has_result)
-        return f"{words} ({one_line(self.error, 100).rstrip('.')})" if has_failed else words
+        verb = _name_verb(self)
+        if self.kind == "open":
+            return f"{verb} {one_line(self.page or self.value, 80)}".strip()
+        target = self.target.describe() if self.target else ""
+        is_said = self.kind in (*_BETWEEN, "end") and with_value and self.value and not self.is_open
+        value = one_line(self.value, 60) if is_said or self.kind == "tabs" else ""
+        value = repr(value) if is_said and self.kind != "press" else value
+        between = _BETWEEN.get(self.kind, "") if target and (value or self.kind == "type") else ""
+        return " ".join(filter(None, (verb, value, between, target)))
+
+    def describe_outcome(self, *, with_value: bool = True) -> str:
+        """Return it in words, with the error that came of it."""
+        words = self.describe(with_value=with_value)
+        if not self.error or self.kind == UNREAD:
+            return words
+        failed = ", which failed" if self.has_result else ""
+        return f"{words}{failed} ({one_line(self.error, 100).rstrip('.')})"
 
 
 _VERBS = {
-    "hover": "point at", "back": "go back", "end": "answer", "give_up": "give up", "tabs": "select tab",
-    "accept": "accept the dialog", "dismiss": "dismiss the dialog",
+    "press": "presses", "hover": "points at", "back": "goes back", "tabs": "selects tab", "end": "answers",
+    UNREAD: "replies what is not a call",
 }  # fmt: skip
-"""Of kinds that are called otherwise than their names."""
-_PAST = {"choose": "chose", "go": "went", "give": "gave", "drag": "dragged"}
+"""Of kinds that do not get an ``s``."""
 _BETWEEN = {"type": "into", "choose": "in", "press": "in"}
 """What stands between a value and a target."""
-
-
-def _describe(one: Action, *, past: bool, with_value: bool, has_failed: bool = False) -> str:
-    if one.kind == UNREAD:
-        return "replied what is not a call" if past else "replies what is not a call"
-    base = _name_verb(one)
-    verb = f"failed to {base}" if has_failed else _conjugate(base, past=past)
-    if one.kind == "open":
-        return f"{verb} {one_line(one.page or one.value, 80)}".strip()
-    target = one.target.describe() if one.target else ""
-    is_said = one.kind in (*_BETWEEN, "end") and with_value and one.value and not one.is_open
-    value = one_line(one.value, 60) if is_said or one.kind == "tabs" else ""
-    value = repr(value) if is_said and one.kind != "press" else value
-    between = _BETWEEN.get(one.kind, "") if target and (value or one.kind == "type") else ""
-    return " ".join(filter(None, (verb, value, between, target)))
 
 
 def _name_verb(one: Action) -> str:
     is_tool = one.kind == "other" or (one.kind == "tabs" and one.tool != "select_tab")
     if is_tool or (one.kind == "end" and not one.value):
-        return f"call {one_line(one.tool, 40)}"
-    special = {
-        "dialog": "dismiss" if one.value.startswith("False") else "accept",
-        "check": "uncheck" if one.value == "off" else "check",
-        "end": "give_up" if one.tool == "give_up" else "end",
-    }
-    verb = special.get(one.kind, one.kind)
-    return _VERBS.get(verb, verb)
+        return f"calls {one_line(one.tool, 40)}"
+    if one.kind == "dialog":
+        return "dismisses the dialog" if one.value.startswith("False") else "accepts the dialog"
+    if one.kind == "check" and one.value == "off":
+        return "unchecks"
+    if one.tool == "give_up":
+        return "gives up"
+    return _VERBS.get(one.kind, f"{one.kind}s")
 
 
-def _conjugate(verb: str, *, past: bool) -> str:
-    first, _, rest = verb.partition(" ")
-    if past:
-        done = _PAST.get(first) or (f"{first}d" if first.endswith("e") else f"{first}ed")
-    else:
-        done = f"{first}es" if first.endswith(("s", "o", "h")) else f"{first}s"
-    return f"{done} {rest}".strip()
-
-
-def _find_success(kind: str, tool: str, params: Mapping[str, Any]) -> bool | None:
+def _find_success(tool: str, params: Mapping[str, Any]) -> bool | None:
     """Return what a call that ends an attempt says of it, by its name or by a value that is no sentence."""
-    if kind != "end":
-        return None
-    if not _GIVES_UP.isdisjoint((tool, params.get("action"), params.get("type"))):
+    said = {str(params[key]).lower() for key in ("success", "status", "action", "type") if key in params}
+    if not _GIVES_UP.isdisjoint({tool, *said}):
         return False
-    said = (str(params[key]).lower() for key in ("success", "status") if params.get(key) is not None)
-    return next((_SUCCEEDS[one] for one in said if one in _SUCCEEDS), None)
+    return None if _SUCCEEDS.isdisjoint(said) else True
 
 
 def _value_of(kind: str, params: Mapping[str, Any], tool: str, holds: str | None) -> str:
@@ -262,7 +247,7 @@ def read_steps(steps: Iterable[StoredStep], pages: PageNames, start: str | None)
             error=(output.partition("\n")[0] or "no result is recorded") if failed else "",
             has_result=result is not None,
             words=" ".join(str(one) for one in call.params.values()) if target is None else "",
-            succeeds=None if is_unread else _find_success(kind, call.tool, call.params),
+            succeeds=_find_success(call.tool, call.params) if kind == "end" else None,
             says=output,
             status=result.status if result is not None else None,
             holds=call.holds_value or "",

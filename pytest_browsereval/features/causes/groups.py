@@ -64,10 +64,6 @@ class Causes:
         """Return all of it as plain values."""
         return {
             "runs": [run.id for run in self.runs],
-            "columns": [
-                {"run": run, "variant": variant, **{str(v): self.totals[(run, variant), v] for v in Verdict}}
-                for run, variant in self.columns
-            ],
             "groups": [
                 {
                     "verdict": str(group.verdict),
@@ -75,8 +71,6 @@ class Causes:
                     "label": group.label,
                     "count": len(group.members),
                     "share": len(group.members) / self.count(group.verdict),
-                    "counts": [group.count(column) for column in self.columns],
-                    "same": [{"detail": detail, "count": count} for detail, count in group.details],
                     "attempts": [_list_values(*one) for one in group.members],
                 }
                 for group in self.groups

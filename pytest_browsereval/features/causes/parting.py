@@ -28,8 +28,7 @@ class Parting:
     """Where an attempt parts from a way."""
 
     kind: str
-    """``failed``, ``value``, ``target``, ``page``, ``unknown``, ``left_out``, ``lost``, ``again``,
-    ``more``, ``early`` or ``end``."""
+    """A cause, or ``failed``, ``unknown``, or ``end`` where no step leads astray."""
     step: Action | None
     """The first wrong step; None if the attempt has none."""
     instead: Action | None
@@ -43,6 +42,11 @@ class Parting:
     unmatched: tuple[Action, ...]
     """Actions of the attempt that the way does not have."""
     way: Way
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has done all of the way."""
+        return self.kind == "end" and self.matched == len(self.way.moves)
 
 
 def compare_actions(a: Action, b: Action, *, knows_pages: bool) -> float:
@@ -169,7 +173,7 @@ class _Search:
 
     def find(self) -> Parting:
         """Return the first strong departure, else the first weak one, else the end."""
-        strong = [self._make("value", one, other) for one, other in self._wrong.values()]
+        strong = [self._make("wrong_value", one, other) for one, other in self._wrong.values()]
         weak: list[Parting] = []
         for gap in self._gaps():
             if (found := self._find_in(gap)) is not None:
@@ -230,7 +234,7 @@ class _Search:
             before = (one for one in self._matched if one.number < extra.number)
             undone = next((one for one in before if _set_the_same(one, extra)), None)
             if undone is not None and undone.value != extra.value:
-                return True, self._make("lost", extra, undone)
+                return True, self._make("right_state_lost", extra, undone)
         own = self._forgive_excursion(gap) if is_end else gap.extra
         if own and gap.missing:
             return self._find_instead(own, gap)
@@ -241,11 +245,11 @@ class _Search:
 
     def _find_missing(self, first: Action, gap: _Gap) -> tuple[bool, Parting]:
         if gap.next is None:
-            return True, self._make("early", self._last, first)
+            return True, self._make("answered_too_early", self._last, first)
         step = gap.next[0]
         sends = (one for one in self._matched if one.number >= step.number and one.kind not in SETS)
         is_form = all(one.kind in SETS for one in gap.missing)  # that is left incomplete
-        return is_form, self._make("left_out", next(sends, step) if is_form else step, first)
+        return is_form, self._make("step_left_out", next(sends, step) if is_form else step, first)
 
     def _has_met(self, pair: tuple[Action, Action]) -> bool:
         """Whether both ways have come to the same page, which is known of recorded attempts only."""
@@ -259,31 +263,28 @@ class _Search:
         like = [pair for pair in pairs if pair[2]] or pairs[:1]
         if gap.next is not None:
             one, other, kind = like[0]
-            return bool(kind) and not self._has_met(gap.next), self._make(kind or "target", one, other)
+            return bool(kind) and not self._has_met(gap.next), self._make(kind or "wrong_target", one, other)
         one, other, kind = max(like, key=lambda pair: compare_targets(pair[0].target, pair[1].target))
-        kind = kind or ("failed" if one.error else "target")
-        if kind == "target" and one.has_moved and not self._is_mistaken(one, other):
-            kind = "page"
-        return True, self._make("unknown" if (one.kind, kind) == ("other", "target") else kind, one, other)
-
-    def _is_mistaken(self, one: Action, other: Action) -> bool:
-        """Whether one target was rather taken for another than that the attempt went to another page."""
-        names = [set(a.target.name.casefold().split()) if a.target else set() for a in (one, other)]
+        kind = kind or ("failed" if one.error else "wrong_target")
         is_click = one.kind == other.kind == "click"
-        return is_click and (bool(names[0] & names[1]) or not is_about_answer(self._attempt))
+        if kind == "wrong_target" and one.has_moved and (not is_click or is_about_answer(self._attempt)):
+            kind = "never_reached_page"
+        return True, self._make(
+            "unknown" if (one.kind, kind) == ("other", "wrong_target") else kind, one, other
+        )
 
     def _find_more(self, extra: Sequence[Action], *, is_end: bool) -> Parting:
         """Return what was done and is not in the way: at the end an undoing, or once more what it has."""
         undo = (one for one in extra if is_end and one.target and UNDOES.search(one.target.name))
         if (undone := next(undo, None)) is not None:
-            return self._make("lost", undone)
+            return self._make("right_state_lost", undone)
         for one in extra:
             for other in self._matched:
                 if other.number < one.number and _is_again(one, other):
-                    return self._make("again", one, other)
+                    return self._make("step_repeated", one, other)
         knows = self._way.knows_pages
         like = (one for one in self._way.moves if compare_actions(extra[0], one, knows_pages=knows))
-        return self._make("more", extra[0], next(like, None))
+        return self._make("needless_step", extra[0], next(like, None))
 
     def _forgive_excursion(self, gap: _Gap) -> list[Action]:
         """Leave out what only led away from a page and back to it."""
@@ -313,8 +314,8 @@ def _name_substitute(extra: Action, missing: Action) -> str:
     if extra.error:
         return "failed" if same else ""
     if extra.kind in SETS and same:
-        return "value" if _compare_values(extra, missing) == OTHER else ""
-    return "target" if are_alike(extra.target, missing.target) else ""
+        return "wrong_value" if _compare_values(extra, missing) == OTHER else ""
+    return "wrong_target" if are_alike(extra.target, missing.target) else ""
 
 
 def is_about_answer(attempt: Attempt) -> bool:

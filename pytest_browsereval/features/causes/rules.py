@@ -24,37 +24,19 @@ from pytest_browsereval.model.results import TaskMetadata
 MOST_STEPS = 20
 """Steps that a cause names as its evidence."""
 
-LABELS = {
-    "page_error": "page answered an error",
-    "reply_not_a_call": "reply that is not a call",
-    "wrong_arguments": "wrong arguments of a call",
-    "same_error": "error of a tool",
-    "no_step": "no step before the end",
-    "right_state_lost": "right state lost again",
-    "never_reached_page": "never reached the page",
-    "step_repeated": "step done twice",
-}
-"""Of causes that are called otherwise than their names."""
-
 LIMITS = {
     TerminationReason.TIMEOUT: "out_of_time",
     TerminationReason.MAX_STEPS: "out_of_steps",
     TerminationReason.BUDGET: "out_of_budget",
 }
 
-PARTED = {
-    "lost": "right_state_lost",
-    "value": "wrong_value",
-    "page": "never_reached_page",
-    "target": "wrong_target",
-    "left_out": "step_left_out",
-    "early": "answered_too_early",
-    "again": "step_repeated",
-    "more": "needless_step",
-}
-"""The cause by how an attempt parts from the way."""
+PARTED = (
+    "right_state_lost", "wrong_value", "never_reached_page", "wrong_target", "step_left_out",
+    "answered_too_early", "step_repeated", "needless_step",
+)  # fmt: skip
+"""Ways to part that are causes."""
 
-AT_END = ("", "end", "early")
+AT_END = ("", "end", "answered_too_early")
 """How an attempt parts that no step of its own leads astray."""
 
 
@@ -77,14 +59,10 @@ class Failure:
         return self.attempt.actions[-1:]
 
     @property
-    def is_over(self) -> bool:
-        """Whether the agent ended it by itself, and not a limit."""
-        return self.attempt.metadata.termination_reason is TerminationReason.COMPLETED
-
-    @property
     def may_be_work(self) -> bool:
         """Whether what it did again may have been of use: only a limit and a way speak against it."""
-        return self.is_over or self.parting is None
+        is_over = self.attempt.metadata.termination_reason is TerminationReason.COMPLETED
+        return is_over or self.parting is None
 
     @property
     def kind(self) -> str:
@@ -116,23 +94,20 @@ def _page_error(failure: Failure) -> Evidence | None:
             found = one if found is None or one.has_moved else found
         elif one.kind not in ("back", "end"):  # it went on, or looked at another page
             found = None
-    if found is None or (failure.kind not in ("page", "again", "more") and failure.is_wrong_before(found)):
+    if found is None or failure.is_wrong_before(found):
         return None
-    data, why = failure.attempt.metadata, f"the page answered HTTP {found.status}"
-    has_left = failure.last[0].status is None
+    why = f"the page answered HTTP {found.status}"
     # Where the way leads there as well, the page may be right: one that finds nothing answers 404 too.
     is_known = failure.parting is not None and found in failure.own
-    is_likely = data.error_source is None and (has_left or not is_known)
+    is_likely = failure.last[0].status is None or not is_known
     return Evidence("page_error", [found], f"HTTP {found.status}: {found.page}", why, is_likely)
 
 
 def _loop_of_pages(failure: Failure) -> Evidence | None:
     moved = [one for one in failure.attempt.actions if one.has_moved]
-    found = find_cycle([one.page for one in moved], 2)
-    steps = [moved[place] for place in found or ()]
-    if not any(one in failure.own or one.kind == "back" for one in steps):
-        return None
-    if failure.is_over and steps[-1] is not moved[-1]:  # it got out of it
+    steps = [moved[place] for place in find_cycle([one.page for one in moved], 2) or ()]
+    is_strange = any(one in failure.own or one.kind == "back" for one in steps)
+    if not is_strange or steps[-1] is not moved[-1]:  # it got out of it
         return None
     pages = ", ".join(sorted({one.page or "" for one in steps}))
     return Evidence("loop_of_pages", steps, pages, is_likely=failure.may_be_work)
@@ -148,10 +123,9 @@ def _repeated_action(failure: Failure) -> Evidence | None:
     looks = [one for one in failure.attempt.actions if one.kind == "look"]
     known = {one.says for one in looks if one.number < steps[-1].number}
     has_read = any(one.number > steps[-1].number and one.says not in known for one in looks)
-    if failure.is_over and (steps[-1] is not moves[-1] or has_read):
+    if steps[-1] is not moves[-1] or has_read:
         return None
-    is_open = not failure.attempt.is_protected
-    said = dict.fromkeys(one.describe(past=False, with_value=is_open) for one in steps)
+    said = dict.fromkeys(one.describe(with_value=not failure.attempt.is_protected) for one in steps)
     return Evidence("repeated_action", steps, " / ".join(said), is_likely=failure.may_be_work)
 
 
@@ -193,17 +167,11 @@ def _failed_action(failure: Failure) -> Evidence | None:
 
 def _is_done(failure: Failure) -> bool:
     """Whether an agent had done all of the way before its last action failed."""
-    parting = failure.parting
-    if not failure.is_over or failure.attempt.moves[-1].kind == "wait" or parting is None:
-        return False
-    return failure.kind == "end" and parting.matched == len(parting.way.moves)
+    is_wait = failure.attempt.moves[-1].kind == "wait"
+    return failure.parting is not None and failure.parting.is_done and not is_wait
 
 
 def _page_too_slow(failure: Failure) -> Evidence | None:
-    is_timeout = failure.attempt.metadata.termination_reason is TerminationReason.TIMEOUT
-    for one in failure.last if is_timeout else ():
-        if one.error and one.kind in ("wait", "open", "back"):
-            return Evidence("page_too_slow", [one], one.page or "", is_likely=True)
     if failure.kind == "end" and failure.parting and failure.parting.hurries:
         why = "the way has a wait, and no step is known to have waited"
         return Evidence("page_too_slow", failure.last, "", why, is_likely=True)
@@ -227,13 +195,10 @@ def _reply_cut_off(failure: Failure) -> Evidence | None:
 
 def _gave_up(failure: Failure) -> Evidence | None:
     data, last = failure.attempt.metadata, failure.last
-    if not failure.is_over:
-        return None
     if last and last[0].succeeds is not None:  # rather than what it says in whatever language
         return None if last[0].succeeds else Evidence("gave_up", last)
-    has_done_all = bool(last) and failure.kind in ("end", "lost")
-    is_silent = not (data.final_answer or "").strip() and not has_done_all
     answer, query = ((text or "").replace("\u2019", "'") for text in (data.final_answer, data.query))
+    is_silent = not answer.strip() and failure.kind not in ("end", "right_state_lost")
     # A task that asks what is not possible is answered by such words.
     says_so = GIVES_UP.search(answer[:300]) and not GIVES_UP.search(query)
     return Evidence("gave_up", last, is_likely=True) if is_silent or says_so else None
@@ -244,11 +209,7 @@ def _no_step(failure: Failure) -> Evidence | None:
     is_idle = all(one.kind == "end" for one in actions)
     has_all = failure.attempt.metadata.total_steps <= len(actions)
     is_whole = failure.parting is not None and failure.parting.is_whole
-    return (
-        Evidence("no_step", failure.last)
-        if is_idle and has_all and failure.is_over and not is_whole
-        else None
-    )
+    return Evidence("no_step", failure.last) if is_idle and has_all and not is_whole else None
 
 
 def _login_needed(failure: Failure) -> Evidence | None:
@@ -263,21 +224,15 @@ def _login_needed(failure: Failure) -> Evidence | None:
 
 
 def _parted(failure: Failure) -> Evidence | None:
-    name, parting = PARTED.get(failure.kind), failure.parting
-    if name is None or parting is None or parting.step is None:
+    parting = failure.parting
+    if failure.kind not in PARTED or parting is None or parting.step is None:
         return None
-    if name in ("never_reached_page", "wrong_target"):  # by another way it has read the answer
+    if failure.kind in ("never_reached_page", "wrong_target"):  # by another way it has read the answer
         for found in failure.reading.guess_answer():
             return found
-    step, instead = parting.step, parting.instead
-    if instead is None or failure.attempt.is_protected:
-        detail = step.describe(past=False, with_value=False)
-    elif name == "wrong_value" and instead.target is not None:
-        detail = instead.target.describe()
-    else:
-        is_page = name == "never_reached_page" and instead.page
-        detail = instead.page if is_page and instead.page else instead.describe(past=False, with_value=False)
-    return Evidence(name, [step], detail, is_likely=True)
+    is_open = parting.instead is not None and not failure.attempt.is_protected
+    about = parting.instead if is_open and parting.instead else parting.step
+    return Evidence(failure.kind, [parting.step], about.describe(with_value=False), is_likely=True)
 
 
 def _refused(failure: Failure) -> Evidence | None:
@@ -331,14 +286,14 @@ def find_cause(metadata: TaskMetadata, folder: Path) -> Cause | None:
 
 
 def _name_cause(failure: Failure) -> Cause:
-    # Words count where there is no way, and the agent ended by itself.
-    guesses = failure.reading.guess() if failure.parting is None and failure.is_over else ()
+    # Words count where there is no way.
+    guesses = failure.reading.guess() if failure.parting is None else ()
     tried = chain((rule(failure) for rule in RULES), guesses)
     found = next((one for one in tried if one is not None), Evidence("not_known"))
     shown = found.steps[:MOST_STEPS]
     is_first = shown and (found.why or failure.kind in AT_END)
     step = shown[0] if is_first else failure.step
-    label = LABELS.get(found.name, found.name.replace("_", " "))
+    label = found.name.replace("_", " ")
     return Cause(
         found.name,
         f"likely {label}" if found.is_likely else label,
@@ -363,7 +318,7 @@ def describe_parting(failure: Failure, step: Action | None, why: str) -> str:
     parting, is_open = failure.parting, not failure.attempt.is_protected
     if parting is not None and step is parting.step and not why:
         return one_line(_describe_way(parting, is_open=is_open), 300)
-    at = f"at step {step.number}: {step.describe(with_value=is_open)}" if step else ""
+    at = f"at step {step.number}: {step.describe_outcome(with_value=is_open)}" if step else ""
     if parting is None and not at:
         # That of a protected row is not recorded.
         known = "is known" if is_open else "is recorded"
@@ -374,29 +329,30 @@ def describe_parting(failure: Failure, step: Action | None, why: str) -> str:
 
 
 def _describe_way(parting: Parting, *, is_open: bool) -> str:
-    name = parting.way.name
-    kind, step, instead = parting.kind, parting.step, parting.instead
+    name, step, instead = parting.way.name, parting.step, parting.instead
     if step is None:
         return f"no step is recorded; compared with {name}"
-    # Its own last step was right.
-    did = "ended" if kind == "end" and step.kind != "end" else step.describe(with_value=is_open)
-    if kind == "end":
-        is_all = not parting.unmatched and parting.matched == len(parting.way.moves)
+    did = step.describe_outcome(with_value=is_open)
+    if parting.kind == "end":
+        did = did if step.kind == "end" else "ends"  # its own last step was right
+        is_all = parting.is_done and not parting.unmatched
         said = f"no step is known to differ from {name}" if is_all else f"compared with {name}"
         said = f"as {name} does" if parting.is_whole else said
-    elif kind == "again":
+    elif parting.kind == "step_repeated":
         said = "as an earlier step did"
-    elif instead is None or kind == "more":
-        said = f"which was not found in {name}" if instead is None else f"which {name} may not do so often"
-    elif kind == "lost":
+    elif instead is None:
+        said = f"which was not found in {name}"
+    elif parting.kind == "needless_step":
+        said = f"which {name} may not do so often"
+    elif parting.kind == "right_state_lost":
         said = f"which may undo what {name} does"
     elif not is_open:
         said = f"where {name} may have another one"
     else:
-        does = instead.describe(past=False)
-        if does == step.describe(past=False) and not step.error:  # two of one name
+        does = instead.describe()
+        if does == step.describe() and not step.error:  # two of one name
             places = describe_places(step.target, instead.target)
             did, does = did + places[0], does + places[1]
-        first, last = {"early": ("goes on: ", ""), "left_out": ("", " before")}.get(kind, ("", ""))
-        said = f"{name} {first}{does}{last}"
+        goes_on = "goes on: " if parting.kind == "answered_too_early" else ""
+        said = f"{name} {goes_on}{does}{' before' if parting.kind == 'step_left_out' else ''}"
     return f"at step {step.number}: {did}, {said}"

@@ -1,12 +1,11 @@
-"""Sends traces to a receiver, batch by batch, and gives it up when it does not answer."""
+"""Sends traces to a receiver, one by one, and gives it up when it does not answer."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,9 +14,7 @@ from opentelemetry.exporter.otlp.proto.http import trace_exporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.environment_variables import (
     OTEL_EXPORTER_OTLP_HEADERS,
-    OTEL_EXPORTER_OTLP_TIMEOUT,
     OTEL_EXPORTER_OTLP_TRACES_HEADERS,
-    OTEL_EXPORTER_OTLP_TRACES_TIMEOUT,
 )
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExportResult
@@ -27,14 +24,10 @@ from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.redaction.names import SHORTEST_SECRET
 
 if TYPE_CHECKING:
-    from pytest_browsereval.features.otel.trace import MadeTrace, TraceMaker
+    from pytest_browsereval.features.otel.trace import TraceMaker
 
-DEFAULT_TIMEOUT_S = 10.0
-"""As the exporter has it."""
-BATCH_SPANS, BATCH_CHARACTERS = 512, 2_000_000
-"""How much is sent at once: few receivers take more than 4 MB."""
 MOST_REFUSALS = 3
-"""After so many the receiver is given up: what it refuses it looks at, which takes its time."""
+"""After so many in a row the receiver is given up: what it refuses it looks at, which takes its time."""
 FINAL = frozenset({401, 403, 404, 405, 408, 429})
 """Answers that the next request would get as well."""
 
@@ -52,9 +45,7 @@ class Receiver:
         self._session = _Session()
         self.url = url
         self._headers = {**_read_headers(), **{name.lower(): value for name, value in headers.items()}}
-        self._exporter = OTLPSpanExporter(
-            endpoint=url, headers=self._headers, session=self._session, timeout=_read_timeout_s()
-        )
+        self._exporter = OTLPSpanExporter(endpoint=url, headers=self._headers, session=self._session)
         self._refusals = 0
         self.is_over = False
         """Whether nothing is sent any more."""
@@ -71,17 +62,15 @@ class Receiver:
         logging.getLogger(trace_exporter.__name__).removeFilter(_drop)
         self._exporter.shutdown()
 
-    def send(self, spans: Iterable[ReadableSpan]) -> bool:
+    def send(self, spans: Sequence[ReadableSpan]) -> bool:
         """Send spans in one request, and return whether all of them have arrived."""
-        if self.is_over:
-            return False
-        self._session.forget()
+        self._session.answer = self._session.error = None
         is_sent = False
         with contextlib.suppress(requests.RequestException):  # older versions let it through
-            is_sent = self._exporter.export(tuple(spans)) is SpanExportResult.SUCCESS
+            is_sent = self._exporter.export(spans) is SpanExportResult.SUCCESS
         answer, error = self._session.answer, self._session.error
         if error is not None:
-            self.why, self.is_over = _describe(error), True
+            self.why, self.is_over = _describe(error, self._session.timeout_s), True
         elif answer is None:
             self._refuse("the spans cannot be written as OTLP")
         elif not is_sent or answer.status_code >= 300:  # newer versions take a redirect for success
@@ -89,6 +78,7 @@ class Receiver:
         elif refused := _read_refusal(answer):
             self._refuse(refused, answer.status_code)
         else:
+            self._refusals = 0
             return True
         return False
 
@@ -115,23 +105,15 @@ def _read_headers() -> dict[str, str]:
     return dict(parse_env_headers(text, liberal=True))
 
 
-def _read_timeout_s() -> float:
-    text = os.environ.get(OTEL_EXPORTER_OTLP_TRACES_TIMEOUT) or os.environ.get(OTEL_EXPORTER_OTLP_TIMEOUT)
-    with contextlib.suppress(ValueError):
-        return float(text or DEFAULT_TIMEOUT_S)
-    return DEFAULT_TIMEOUT_S
-
-
 class _Session(requests.Session):
     """Keeps what has come of the latest request."""
 
     answer: requests.Response | None = None
     error: Exception | None = None
-
-    def forget(self) -> None:
-        self.answer = self.error = None
+    timeout_s = 0.0
 
     def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:
+        self.timeout_s = options.get("timeout") or 0.0
         try:
             # A page to log in at is not a receiver, and must not get the headers.
             self.answer = super().send(request, **{**options, "allow_redirects": False})
@@ -146,10 +128,10 @@ def _drop(_: logging.LogRecord) -> bool:
     return False
 
 
-def _describe(error: Exception) -> str:
+def _describe(error: Exception, timeout_s: float) -> str:
     """Return why there is no answer; never the error's own text, which has the URL in it."""
     if isinstance(error, requests.Timeout):
-        return f"no answer within {_read_timeout_s():g} s"
+        return f"no answer within {round(timeout_s, 1):g} s"
     inner: BaseException = error
     while inner.__context__ is not None:
         inner = inner.__context__
@@ -167,15 +149,11 @@ def _read_refusal(answer: requests.Response) -> str:
     kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind == "text/html":
         return "it answers with a page: this is not a receiver of traces"
-    refused, message = 0, ""
     with contextlib.suppress(Exception):  # a receiver may say anything
-        if kind == "application/json":
-            partial = json.loads(answer.content).get("partialSuccess", {})
-            refused, message = int(partial.get("rejectedSpans", 0)), str(partial.get("errorMessage", ""))
-        else:
-            found = ExportTraceServiceResponse.FromString(answer.content).partial_success
-            refused, message = found.rejected_spans, found.error_message
-    return f"{format_count(refused, 'span')} refused: {message}" if refused else ""
+        found = ExportTraceServiceResponse.FromString(answer.content).partial_success
+        if refused := found.rejected_spans:
+            return f"{format_count(refused, 'span')} refused: {found.error_message}"
+    return ""
 
 
 def send_run(maker: TraceMaker, receiver: Receiver) -> tuple[int, tuple[str, ...]]:
@@ -188,29 +166,16 @@ def send_run(maker: TraceMaker, receiver: Receiver) -> tuple[int, tuple[str, ...
     Returns:
         How many trials were sent, and what was lost, in lines; the first says how much and why.
     """
+    attempts = maker.run.attempts
     sent: set[str] = set()
-    for batch in _make_batches(maker):
-        if receiver.send(span for made in batch for span in made.spans):
-            sent.update(made.attempt.id for made in batch)
+    for attempt in attempts:
+        if receiver.send(maker.make(attempt)):
+            sent.add(attempt.id)
         if receiver.is_over:  # the other traces need not be made
             break
-    attempts = maker.run.attempts
     missing = [one for one in attempts if one.id not in sent]
     lines = []
     if missing:
         lines.append(f"{len(missing)} of {format_count(len(attempts), 'attempt')}: {receiver.why}")
         lines += [f"{one.trial_id} was not sent" for one in missing if one.counts]
     return sum(one.counts for one in attempts if one.id in sent), tuple(lines)
-
-
-def _make_batches(maker: TraceMaker) -> Iterator[list[MadeTrace]]:
-    """Yield whole traces, as many as are sent at once."""
-    batch: list[MadeTrace] = []
-    for attempt in maker.run.attempts:
-        batch.append(maker.make(attempt))
-        spans, size = sum(len(made.spans) for made in batch), sum(made.size for made in batch)
-        if spans >= BATCH_SPANS or size >= BATCH_CHARACTERS:
-            yield batch
-            batch = []
-    if batch:
-        yield batch

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
-from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, Span, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
-from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
+from opentelemetry.trace import SpanKind, Status, StatusCode
 
 from pytest_browsereval.model.derived import find_outcome
 from pytest_browsereval.model.display import one_line
@@ -53,16 +54,6 @@ _LARGEST = 1 << 63
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class MadeTrace:
-    """The trace of an attempt."""
-
-    attempt: StoredAttempt
-    spans: tuple[ReadableSpan, ...]
-    size: int
-    """About how many characters its texts have."""
-
-
 class _Ids(IdGenerator):
     """Gives the ids that were derived for the next span."""
 
@@ -76,14 +67,6 @@ class _Ids(IdGenerator):
         return int(self.next.span_id, 16)
 
 
-class _Collector(SpanProcessor):
-    def __init__(self) -> None:
-        self.spans: list[ReadableSpan] = []
-
-    def on_end(self, span: ReadableSpan) -> None:
-        self.spans.append(span)
-
-
 class TraceMaker:
     """Makes the traces of a run, by a provider of its own: the process's may be the user's.
 
@@ -95,33 +78,27 @@ class TraceMaker:
     def __init__(self, run: StoredRun, *, with_content: bool) -> None:
         self.run = run
         self.with_content = with_content
-        self._by_place = {one.place: one for one in run.attempts}
         self.damages: list[str] = []
         """What could not be read of the logs of attempts, each with the reason."""
-        self.ids, self._collector = _Ids(), _Collector()
+        self.ids, self._made = _Ids(), InMemorySpanExporter()
         # All attempts: OTEL_TRACES_SAMPLER is for the user's programs, and a part has other figures.
         provider = TracerProvider(
             sampler=ALWAYS_ON, resource=_resource(run), id_generator=self.ids, shutdown_on_exit=False
         )
-        provider.add_span_processor(self._collector)
+        provider.add_span_processor(SimpleSpanProcessor(self._made))
         self.tracer = provider.get_tracer(SERVICE)
 
-    def find_previous(self, attempt: StoredAttempt) -> StoredAttempt | None:
-        """Return the attempt before one at its trial; a session elsewhere may have made it."""
-        return self._by_place.get(f"{attempt.place.rpartition('-')[0]}-{attempt.number - 1}")
-
-    def make(self, attempt: StoredAttempt) -> MadeTrace:
-        """Return the trace of an attempt.
+    def make(self, attempt: StoredAttempt) -> tuple[ReadableSpan, ...]:
+        """Return the spans of an attempt.
 
         Raises:
             UsageError: its record is damaged.
         """
-        one = _AttemptSpans(self, attempt)
-        one.make()
+        self._made.clear()
+        _AttemptSpans(self, attempt).make()
         if damage := read_log(attempt.folder)[1]:
             self.damages.append(f"{attempt.query_id}: {damage}")
-        spans, self._collector.spans = tuple(self._collector.spans), []
-        return MadeTrace(attempt, spans, one.size)
+        return self._made.get_finished_spans()
 
 
 def _resource(run: StoredRun) -> Resource:
@@ -148,7 +125,6 @@ class _AttemptSpans:
         self.metadata = attempt.metadata
         self.has_content = maker.with_content and not attempt.is_protected
         self.id = _made_as(attempt, self.metadata)
-        self.size = 0
         self._parts: set[str] = set()
         self._begin = _time(parse_time(self.metadata.started_at), 0)
         self._end = max(_time(parse_time(self.metadata.completed_at), self._begin), self._begin)
@@ -158,15 +134,10 @@ class _AttemptSpans:
         data = self.metadata
         provider, model = find_model(data.agent_config)
         kind = str(data.agent_config.get("type", "agent"))
-        links = []
-        if (earlier := self._maker.find_previous(self._attempt)) is not None:
-            before = derive_ids(_made_as(earlier, earlier.metadata))
-            links.append(Link(_context(before), {"browsereval.link": "previous_attempt"}))
-        root = self._start(
-            f"invoke_agent {kind}", None, "", self._begin, self._about(provider, model, kind), links=links
-        )
+        about = self._about(provider, model, kind)
+        root = self._start(f"invoke_agent {kind}", None, "", self._begin, about)
         for name, grade in data.grader_results.items():
-            root.add_event("gen_ai.evaluation.result", self._clean(self._about_grade(name, grade)), self._end)
+            root.add_event("gen_ai.evaluation.result", _clean(self._about_grade(name, grade)), self._end)
         self._add(self._attempt.turns, root, provider)
         if data.verdict is Verdict.ERRORED:
             root.set_status(Status(StatusCode.ERROR, self._text(data.reason)))
@@ -234,7 +205,7 @@ class _AttemptSpans:
                 about = {"exception.type": entry.error_code or "error"}
                 about |= {"exception.message": entry.content} if self.has_content else {}
                 when = _time(parse_time(entry.timestamp), self._end)
-                parent.add_event("exception", self._clean(about), when)
+                parent.add_event("exception", _clean(about), when)
             else:
                 assert isinstance(entry, UserMessage)  # noqa: S101 the query, which the root has
 
@@ -307,7 +278,8 @@ class _AttemptSpans:
         part: str,
         begin: int,
         about: Attributes,
-        **more: Any,
+        *,
+        kind: SpanKind = SpanKind.INTERNAL,
     ) -> Span:
         unique, again = part, 1
         while unique in self._parts:  # a damaged or foreign log may name two calls alike
@@ -320,17 +292,12 @@ class _AttemptSpans:
         span = self._maker.tracer.start_span(
             one_line(well_formed(name), 2 * LONGEST_NAME),
             context,
-            attributes=self._clean(about),
+            attributes=_clean(about),
             start_time=begin,
-            **more,
+            kind=kind,
         )
         assert isinstance(span, Span)  # noqa: S101 all are sampled
         return span
-
-    def _clean(self, about: Attributes) -> dict[str, Any]:
-        cleaned = _clean(about)
-        self.size += sum(len(value) for value in cleaned.values() if isinstance(value, str))
-        return cleaned
 
     def _text(self, text: str) -> str | None:
         return text if self.has_content and text else None
@@ -368,15 +335,6 @@ def _made_as(attempt: StoredAttempt, metadata: TaskMetadata) -> str:
     """Return the name under which an attempt was made: with the run of its part, where that was merged."""
     home, run, rest = attempt.id.split("/", 2)
     return name_trace(f"{home}/{metadata.run_id or run}/{rest}", metadata.node_id)
-
-
-def _context(ids: SpanIds) -> SpanContext:
-    return SpanContext(
-        int(ids.trace_id, 16),
-        int(ids.span_id, 16),
-        is_remote=True,
-        trace_flags=TraceFlags(TraceFlags.SAMPLED),
-    )
 
 
 def _time(moment: datetime | None, otherwise: int) -> int:

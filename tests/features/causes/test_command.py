@@ -37,10 +37,10 @@ def test_the_groups_of_a_run(evals: Evals) -> None:
         "3 trials failed, by cause:",
         "cause             trials  share",
         "likely wrong row       2    67%",
-        "    cup: at step 1: answered '<img src=x> [31m| `a` [b](c)', as the solution does",
-        "    mug: at step 1: answered 'wrong', as the solution does",
+        "    cup: at step 1: answers '<img src=x> [31m| `a` [b](c)', as the solution does",
+        "    mug: at step 1: answers 'wrong', as the solution does",
         "likely gave up         1    33%",
-        "    pen: at step 1: answered 'I cannot say.', as the solution does",
+        "    pen: at step 1: answers 'I cannot say.', as the solution does",
         "",
     ]
     assert result.outlines[8:11] == [
@@ -67,7 +67,7 @@ def test_the_files(evals: Evals) -> None:
     assert groups[0]["share"] == pytest.approx(2 / 3)
     text = (evals.path / "a.md").read_text()
     assert "<img" not in text
-    assert "| likely wrong row | 2 | 67% | cup: at step 1: answered '&lt;img src=x&gt;" in text
+    assert "| likely wrong row | 2 | 67% | cup: at step 1: answers '&lt;img src=x&gt;" in text
 
 
 def test_variants_and_earlier_runs(evals: Evals) -> None:

@@ -12,7 +12,7 @@ from tests.features.causes.played import click, done, write_attempt, write_manif
 from tests.hooks.small_evals import Evals, errored_row, row
 from tests.recorded import FAILED, attempt
 
-CAUSE = "cause    likely wrong row; at step 1: answered 'wrong', as the solution does"
+CAUSE = "cause    likely wrong row; at step 1: answers 'wrong', as the solution does"
 COUNTED = "causes of failed: 2 likely wrong row, 1 likely gave up;"
 
 

@@ -219,8 +219,8 @@ FACTS = (
     (ORDER, LOOP, AT_LIMIT, "loop of pages"),
     (ORDER, (*LOOP, END), COMPLETED, "likely loop of pages"),
     ((), LOOP, AT_LIMIT, "likely loop of pages"),
-    (ORDER, (NAME, GONE), COMPLETED, "page answered an error"),
-    ((*FIND, END), FIND, COMPLETED, "likely page answered an error"),
+    (ORDER, (NAME, GONE), COMPLETED, "page error"),
+    ((*FIND, END), FIND, COMPLETED, "likely page error"),
     (ORDER, (NAME, RED), TerminationReason.TIMEOUT, "out of time"),
     (ORDER, (NAME, RED), AT_LIMIT, "out of steps"),
     (ORDER, (NAME, RED), TerminationReason.BUDGET, "out of budget"),
@@ -238,7 +238,7 @@ def test_a_form_without_its_tick(tmp_path: Path) -> None:
     """The step that goes on without it is named, and what is missing before it."""
     cause = cause_of(tmp_path, (FORM[0], FORM[2], END), FORM)
     assert (cause.name, cause.step) == ("step_left_out", 2)
-    assert cause.line == "at step 2: clicked 'Send', the solution checks 'Terms' before"
+    assert cause.line == "at step 2: clicks 'Send', the solution checks 'Terms' before"
 
 
 def test_a_ref_stands_for_the_element_of_the_latest_snapshot(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_a_ref_stands_for_the_element_of_the_latest_snapshot(tmp_path: Path) -> 
     assert cause_of(tmp_path / "right", right).name == "wrong_row"
     wrong = (NAME, looked, step("click", target="e5"), step("click", target="e6"), BUY, END)
     cause = cause_of(tmp_path / "wrong", wrong)
-    assert cause.line == "at step 3: clicked 'Blue cup', the solution clicks 'Red mug'"
+    assert cause.line == "at step 3: clicks 'Blue cup', the solution clicks 'Red mug'"
 
 
 def test_a_passed_attempt_of_the_run(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_a_passed_attempt_of_the_run(tmp_path: Path) -> None:
     way = (NAME, click("Sale", "link", page="/sale"), click("Red", "link", page="/red?s=deadbeef02"), END)
     cause = cause_of(tmp_path, way, ())
     assert (cause.name, cause.step) == ("answered_too_early", 4)
-    assert cause.line == "at step 4: answered 'Done', passed trial 1 of other goes on: clicks 'Add'"
+    assert cause.line == "at step 4: answers 'Done', passed trial 1 of other goes on: clicks 'Add'"
 
 
 def test_points_on_what_has_no_name(tmp_path: Path) -> None:
@@ -303,7 +303,7 @@ def test_a_reply_that_is_not_a_call(tmp_path: Path) -> None:
     unread = step("click", error="Your reply was not one JSON object.", malformed="{")
     cause = played(tmp_path, (NAME, unread, unread), solution=ORDER)
     assert (cause.name, cause.steps, cause.step) == ("reply_not_a_call", (2, 3), 2)
-    assert cause.line == "at step 2: replied what is not a call, the solution clicks 'Red mug'"
+    assert cause.line == "at step 2: replies what is not a call, the solution clicks 'Red mug'"
 
 
 def test_a_cause_begins_at_a_step(tmp_path: Path) -> None:

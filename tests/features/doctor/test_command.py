@@ -37,7 +37,7 @@ def test_errors_are_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     wrong = [row(f"r{n}", start_url="data:text/html,x", graders=["answr"]) for n in range(7)]
     assert main(["doctor", config(*wrong)]) == 1
     out = capsys.readouterr().out
-    assert "error unknown-grader: 7\n" in out
+    assert "error unusable-row: 7\n" in out
     assert "rows.jsonl:5: row 'r4': unknown grader 'answr'. Did you mean 'answer'?" in out
     assert "r5" not in out
     assert "and 2 more; --all lists them" in out

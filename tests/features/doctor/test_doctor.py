@@ -93,7 +93,7 @@ def test_what_is_missing_is_told_at_once(tmp_path: Path, monkeypatch: pytest.Mon
     assert set(wrong) == {("agent", "ai"), ("judge", "gpt-4o"), ("grader", "muddled"), ("site", "shop")}
     assert "NO_SUCH_KEY" in wrong["agent", "ai"]
     assert "'broken' has to be failed" in wrong["grader", "muddled"]
-    assert [(found.rule, found.query_id) for found in report.findings] == [("unknown-grader", "c")]
+    assert [(found.rule, found.query_id) for found in report.findings] == [("unusable-row", "c")]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Lint rules about time: dates of a task that have passed."""
+"""Lint rules about time: dates of a task that have passed, or mean another day in each run."""
 
 from __future__ import annotations
 
@@ -30,14 +30,6 @@ _RELATIVE = word(
     r"in (?:\d+|two|three|a few) (?:days|weeks|months)",
     r"(?:\d+|two|three) (?:days|weeks|months) (?:from now|ago|later)",
 )
-
-_NOW = word(
-    r"what time is it",
-    r"current (?:local )?time",
-    r"open(?:ing hours)? (?:right )?now",
-    r"local time",
-)
-_CLOCK = re.compile(r"new Date\(\s*\)|Date\.now\(|toLocale(?:Date|Time)?String\(|getTimezoneOffset")
 
 
 def dates_in(text: str) -> list[tuple[str, date]]:
@@ -85,18 +77,4 @@ def relative_date(row: Row, given: Given) -> Iterator[Finding]:
         )
 
 
-def timezone(row: Row, given: Given) -> Iterator[Finding]:
-    """Find goals and checks that depend on the time of the machine, unless the browser has a zone."""
-    if getattr(given.config.browser, "timezone", None) is not None:
-        return
-    scripts = [str(check.get("js", "")) for check in row.task.checks]
-    found = _NOW.search(row.task.query) or next(filter(None, map(_CLOCK.search, scripts)), None)
-    if found:
-        yield row.warning(
-            "timezone",
-            f"{found[0]!r} depends on the zone of the machine.",
-            "Write `browser: {type: playwright, timezone: Europe/Oslo}`.",
-        )
-
-
-RULES = (expired_date, relative_date, timezone)
+RULES = (expired_date, relative_date)

@@ -14,7 +14,6 @@ SHORT = 2
 
 _MARK = re.compile(r"__[A-Z][A-Z0-9_]*?__")
 _PORT = re.compile(r"\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]):(\d{2,5})\b")
-_PROTECTED = re.compile(r"browsecomp|bu[-_ ]?bench|stealth[-_ ]?bench|gaia|assistantbench", re.IGNORECASE)
 
 
 def missing_start_url(row: Row, _: Given) -> Iterator[Finding]:
@@ -50,17 +49,11 @@ def baked_port(row: Row, _: Given) -> Iterator[Finding]:
 
 
 def plain_gold(row: Row, _: Given) -> Iterator[Finding]:
-    """Find answers of a protected set that stand in the file in clear."""
-    task = row.task
+    """Find answers of a protected row that stand in the file in clear."""
     is_plain = row.dataset.type in set(TYPE_BY_SUFFIX.values())
-    if not is_plain or (task.answer is None and task.metadata.source is None):
-        return
-    advice = "Read the benchmark's own encrypted file by its importer, and never publish this one."
-    if task.protected:
+    if is_plain and row.task.protected and (row.task.answer is not None or row.task.metadata.source):
+        advice = "Read the benchmark's own encrypted file by its importer, and never publish this one."
         yield row.error("plain-gold", "it is protected, and its answer stands in clear.", advice)
-    elif task.answer is not None and (found := _PROTECTED.search(task.dataset)):
-        message = f"the data set {found[0]!r} asks that its answers are never in clear, but they stand here."
-        yield row.warning("plain-gold", message, advice)
 
 
 def underspecified_answer(row: Row, _: Given) -> Iterator[Finding]:

@@ -60,11 +60,7 @@ AT_ONCE = 8
 # Some sites answer 403 to clients that do not call themselves a browser.
 _AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36"
 
-_GONE = {
-    404: "does not find it (404)",
-    410: "says that it is gone for good (410)",
-    451: "may not show it, for legal reasons (451)",
-}
+_GONE = (404, 410, 451)
 _NEEDS_LOGIN = 401
 _BROKEN = 500
 
@@ -104,14 +100,12 @@ async def _answers(urls: Collection[str]) -> Mapping[str, int | str]:
 
 
 def _judge_answer(row: Row, url: str, answer: int | str) -> Iterator[Finding]:
-    advice = "Name another start page, or leave the row out."
     if isinstance(answer, str):
-        yield row.error("dead-url", f"{url} does not answer: {answer}.", advice)
+        message = f"{url} does not answer: {answer}."
+        yield row.error("dead-url", message, "Name another start page, or leave the row out.")
     elif answer in _GONE:
-        yield row.error("dead-url", f"{url}: the server {_GONE[answer]}.", advice)
-    elif answer == _NEEDS_LOGIN:
-        message = f"{url} asks who is there (401)."
-        yield row.warning("needs-login", message, "Prepare an account, or leave the row out.")
-    elif answer >= _BROKEN:
         message = f"{url} answers with the status {answer}."
-        yield row.warning("dead-url", message, "Look again later: it may be up by then.")
+        yield row.error("dead-url", message, "Name another start page, or leave the row out.")
+    elif answer == _NEEDS_LOGIN or answer >= _BROKEN:
+        message = f"{url} answers with the status {answer}."
+        yield row.warning("dead-url", message, "Prepare an account, look again later, or leave the row out.")

@@ -18,22 +18,8 @@ from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.plan import Entry, Plan
 
-# The first pattern that fits a message names its rule.
-_RULES: tuple[tuple[str, str], ...] = (
-    ("duplicate-id", r"the id .* is (?:also )?in |share an id"),
-    ("empty-file", r"has no rows|no such file"),
-    ("missing-field", r"missing; it has to be given|the row has no |is empty\. Give|there is no '"),
-    ("unknown-field", r"unknown key"),
-    ("no-grader", r"has no grader"),
-    ("untrusted-row", r"trusted: true"),
-    ("unknown-dependency", r"depends_on: no row|wait for each other"),
-    ("unknown-grader", r"unknown grader|the grader .* (?:is not supported|has no type)"),
-    ("bad-json", r"JSON|UTF-8|not CSV|cells, the header|expected a list of rows|a row is a block"),
-    ("unresolved-placeholder", r"is not a site of the config"),
-    ("wrong-grader", r"^(?:the )?graders? |the check |the reference .* of the grader"),
-)
-
-OTHER = "wrong-value"
+UNUSABLE = "unusable-row"
+"""The rule of all that a run refuses in a file of rows."""
 
 _PLACE = re.compile(r"^(?:(?P<where>[^\n]+?:\d+): )?(?:row '(?P<id>.*?)'(?: |: ))?(?P<text>.*)$", re.DOTALL)
 
@@ -63,7 +49,7 @@ def load(config: EvalConfig, registry: Registry) -> Loaded:
             if (other := seen.setdefault(ref.query_id, where)) != where:
                 message = f"the id {ref.query_id!r} is also in {other}."
                 advice = "Ids must differ over all datasets of a config; rename one."
-                found = Finding("duplicate-id", Level.ERROR, where, ref.query_id, message, advice)
+                found = Finding(UNUSABLE, Level.ERROR, where, ref.query_id, message, advice)
                 loaded.findings.append(found)
             else:
                 loaded.rows += _row(plan, Entry(ref.query_id, ref, dataset, variant, 1), where, loaded)
@@ -113,11 +99,10 @@ def findings_of(error: DatasetError, where: str, query_id: str = "") -> Iterator
         place = _PLACE.match(problem.removeprefix(f"{where}: "))
         assert place is not None  # noqa: S101 every text fits
         text = place["text"]
-        rule = next((name for name, pattern in _RULES if re.search(pattern, text)), OTHER)
         at = format_place(place["where"]) if place["where"] else where
         row = query_id or place["id"] or ""
         message, _, advice = text.partition(". ")
-        yield Finding(rule, Level.ERROR, at, row, f"{message.removesuffix('.')}.", advice)
+        yield Finding(UNUSABLE, Level.ERROR, at, row, f"{message.removesuffix('.')}.", advice)
 
 
 def format_place(where: str) -> str:

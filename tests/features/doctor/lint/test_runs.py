@@ -37,12 +37,11 @@ class Folder:
         self.store = RunStore(root)
         self.number = 0
 
-    def add(self, verdict: Any, *, said: str = "", **more: Any) -> None:
+    def add(self, verdict: Any, **more: Any) -> None:
         self.number += 1
         given = {"agent_config": AI, "row_hash": Task(**ROW).content_hash(), "trial": self.number, **more}
-        folder = self.store.begin_attempt(TrialKey("mug", "default", self.number), "node").path
+        self.store.begin_attempt(TrialKey("mug", "default", self.number), "node")
         self.store.save_record(attempt("mug", verdict, **given))
-        (folder / "messages.jsonl").write_text(json.dumps({"type": "assistant", "content": said}))
 
 
 @pytest.fixture
@@ -66,37 +65,23 @@ def rules(findings: tuple[Finding, ...]) -> list[tuple[str, Level]]:
     return [(found.rule, found.level) for found in findings]
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "expected"),
-    [
-        ([FAILED] * 3, [("never-passes", Level.WARNING)]),
-        ([FAILED] * 2 + [ERRORED] * 3, []),
-        ([PASSED] * 3, [("always-passes", Level.NOTE)]),
-        ([PASSED, FAILED, FAILED], []),
-        ([PASSED, FAILED, FAILED, PASSED], [("coin-flip", Level.WARNING)]),
-        ([PASSED] + [FAILED] * 4, []),
-    ],
-)
-def test_rates_of_earlier_runs(
-    tmp_path: Path, made: Folder, verdicts: list[Any], expected: list[Any]
-) -> None:
-    """Rows that none, all or every other judged attempt has passed are told; errors are no attempts."""
-    for verdict in verdicts:
-        made.add(verdict)
-    findings = linted(tmp_path, ROW, runs=[made.store.root])
-    assert rules(findings) == expected
-
-
-def test_a_coin_is_of_one_configuration(tmp_path: Path, made: Folder) -> None:
-    """A good and a bad agent are no coin; attempts at another wording of the row do not count."""
-    for verdict in (PASSED, FAILED):
-        for _ in range(3):
-            made.add(verdict, agent_config={"type": "single", "model": str(verdict)})
-    assert linted(tmp_path, ROW, runs=[made.store.root]) == ()
-    for _ in range(5):
-        made.add(FAILED, row_hash="other")
-    assert linted(tmp_path, ROW, runs=[made.store.root]) == ()
-    assert linted(tmp_path, {**ROW, "query": "Put a cup there."}, runs=[made.store.root]) == ()
+def test_rates_of_earlier_runs(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """A row that no judged attempt has passed is told; errors and other wordings are no attempts."""
+    solved = {"agent_config": {"type": "scripted"}}
+    cases: list[tuple[str, list[tuple[Any, dict[str, Any]]], int]] = [
+        ("none passed", [(FAILED, {})] * 3, 1),
+        ("too few", [(FAILED, {})] * 2 + [(ERRORED, {})] * 3, 0),
+        ("one passed", [(PASSED, {})] + [(FAILED, {})] * 4, 0),
+        ("its solution passed", [(FAILED, {})] * 3 + [(PASSED, solved)], 0),
+        ("of another wording", [(FAILED, {"row_hash": "other"})] * 5, 0),
+    ]
+    for name, attempts, count in cases:
+        with subtests.test(name):
+            made = Folder(tmp_path / name)
+            for verdict, more in attempts:
+                made.add(verdict, **more)
+            findings = linted(tmp_path, ROW, runs=[made.store.root])
+            assert rules(findings) == [("never-passes", Level.WARNING)] * count
 
 
 def test_oracle_and_no_op(tmp_path: Path, made: Folder) -> None:
@@ -106,15 +91,6 @@ def test_oracle_and_no_op(tmp_path: Path, made: Folder) -> None:
     findings = linted(tmp_path, ROW, runs=[made.store.root])
     assert rules(findings) == [("always-passes", Level.ERROR), ("never-passes", Level.ERROR)]
     assert findings[1].message == "its own solution fails: cart is empty."
-
-
-def test_what_pages_have_shown(tmp_path: Path, made: Folder) -> None:
-    """Walls against robots are the environment's."""
-    made.add(FAILED, said="500 Internal Server Error")
-    made.add(FAILED, said="Please verify you are human.")
-    (found,) = linted(tmp_path, ROW, runs=[made.store.root])
-    assert found.rule == "needs-captcha"
-    assert "1 of 2 attempts" in found.message
 
 
 @pytest.fixture
@@ -139,8 +115,8 @@ def test_start_pages_that_are_gone(tmp_path: Path, server: PageServer) -> None:
         ("dead-url", "error", "r6"),
         ("dead-url", "error", "r7"),
         ("dead-url", "error", "r8"),
+        ("dead-url", "warning", "r3"),
         ("dead-url", "warning", "r4"),
-        ("needs-login", "warning", "r3"),
     ]
     assert server.requests.count("/lost") == 1
     server.requests.clear()

@@ -27,7 +27,7 @@ def test_it_opens_at_the_first_wrong_step(tmp_path: Path, look: Look) -> None:
         await reader.open("#/buy/default/1/attempt-1")
         assert (await reader.text("#entries button[aria-current]")).startswith("2 click")
         facts = await reader.text("#facts")
-        assert 'Cause likely wrong target; at step 2: clicked "<script>' in facts
+        assert 'Cause likely wrong target; at step 2: clicks "<script>' in facts
         assert await reader.page.locator("#facts a", has_text="step 2").count() == 1
         await reader.open("#/buy/default/1/attempt-1/step-3")
         assert (await reader.text("#entries button[aria-current]")).startswith("3 click")
