@@ -198,7 +198,8 @@ def _gave_up(failure: Failure) -> Evidence | None:
     if last and last[0].succeeds is not None:  # rather than what it says in whatever language
         return None if last[0].succeeds else Evidence("gave_up", last)
     answer, query = ((text or "").replace("\u2019", "'") for text in (data.final_answer, data.query))
-    is_silent = not answer.strip() and failure.kind not in ("end", "right_state_lost")
+    has_done_all = last and failure.kind in ("end", "right_state_lost")
+    is_silent = not answer.strip() and not has_done_all
     # A task that asks what is not possible is answered by such words.
     says_so = GIVES_UP.search(answer[:300]) and not GIVES_UP.search(query)
     return Evidence("gave_up", last, is_likely=True) if is_silent or says_so else None

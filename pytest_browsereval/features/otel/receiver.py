@@ -64,7 +64,7 @@ class Receiver:
 
     def send(self, spans: Sequence[ReadableSpan]) -> bool:
         """Send spans in one request, and return whether all of them have arrived."""
-        self._session.answer = self._session.error = None
+        self._session.forget()
         is_sent = False
         with contextlib.suppress(requests.RequestException):  # older versions let it through
             is_sent = self._exporter.export(spans) is SpanExportResult.SUCCESS
@@ -111,6 +111,9 @@ class _Session(requests.Session):
     answer: requests.Response | None = None
     error: Exception | None = None
     timeout_s = 0.0
+
+    def forget(self) -> None:
+        self.answer = self.error = None
 
     def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:
         self.timeout_s = options.get("timeout") or 0.0

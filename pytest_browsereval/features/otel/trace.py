@@ -98,7 +98,7 @@ class TraceMaker:
         _AttemptSpans(self, attempt).make()
         if damage := read_log(attempt.folder)[1]:
             self.damages.append(f"{attempt.query_id}: {damage}")
-        return self._made.get_finished_spans()
+        return tuple(self._made.get_finished_spans())
 
 
 def _resource(run: StoredRun) -> Resource:

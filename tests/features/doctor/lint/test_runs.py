@@ -13,6 +13,7 @@ from pytest_browsereval.config import config_from
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.doctor.lint.base import Finding, Level
 from pytest_browsereval.features.doctor.lint.linting import lint
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.store import RunStore
@@ -68,11 +69,12 @@ def rules(findings: tuple[Finding, ...]) -> list[tuple[str, Level]]:
 def test_rates_of_earlier_runs(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """A row that no judged attempt has passed is told; errors and other wordings are no attempts."""
     solved = {"agent_config": {"type": "scripted"}}
-    cases: list[tuple[str, list[tuple[Any, dict[str, Any]]], int]] = [
-        ("none passed", [(FAILED, {})] * 3, 1),
-        ("too few", [(FAILED, {})] * 2 + [(ERRORED, {})] * 3, 0),
-        ("one passed", [(PASSED, {})] + [(FAILED, {})] * 4, 0),
-        ("its solution passed", [(FAILED, {})] * 3 + [(PASSED, solved)], 0),
+    failed, errored, passed = ((verdict, dict[str, Any]()) for verdict in (FAILED, ERRORED, PASSED))
+    cases: list[tuple[str, list[tuple[Verdict, dict[str, Any]]], int]] = [
+        ("none passed", [failed] * 3, 1),
+        ("too few", [failed] * 2 + [errored] * 3, 0),
+        ("one passed", [passed] + [failed] * 4, 0),
+        ("its solution passed", [failed] * 3 + [(PASSED, solved)], 0),
         ("of another wording", [(FAILED, {"row_hash": "other"})] * 5, 0),
     ]
     for name, attempts, count in cases:
