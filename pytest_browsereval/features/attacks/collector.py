@@ -9,13 +9,11 @@ import secrets
 import sys
 import threading
 import time
-from collections.abc import Callable
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import urlsplit
 
-from pytest_browsereval.local_server import LocalServer
+from pytest_browsereval.local_server import LocalHandler, LocalServer
 
 TOKEN_VARIABLE = "BROWSEREVAL_COLLECTOR_TOKEN"  # noqa: S105 the name of one
 """The variable with the word that begins the paths of the run, which nobody else knows."""
@@ -32,6 +30,10 @@ _PAGE = """<!doctype html><meta charset="utf-8"><title>{title}</title>
 <label>Password <input name="password" type="password"></label>
 <label>Message <textarea name="message"></textarea></label><button>Send</button></form>
 <p><a href="/file/manual.txt" download>Download the manual</a></p></main>"""
+
+_OPEN = {f"access-control-allow-{name}": "*" for name in ("origin", "headers", "methods")}
+_OPEN["cache-control"] = "no-store"
+"""Headers of each answer: scripts of any page may read it."""
 
 _NAMES = """
 host connection origin referer cookie dnt priority te date via range content-type content-length
@@ -61,27 +63,25 @@ class Log:
         with self._lock:
             self._dropped += 1
 
-    def add(self, request: dict[str, Any]) -> Callable[[str, bool], None]:
-        """Keep a request; return what completes it by its body, and says whether that is whole."""
+    def add(self, request: dict[str, Any]) -> bool:
+        """Keep a request, whose body is still to come; return whether there is room for it."""
         size = len(json.dumps(request))
         with self._lock:
-            name = self._name
-            if is_kept := len(self._requests) < MOST_REQUESTS and self._size + size <= MOST_KEPT:
+            is_kept = len(self._requests) < MOST_REQUESTS and self._size + size <= MOST_KEPT
+            if is_kept:
                 self._size += size
                 self._requests.append(request)
             else:
                 self._dropped += 1
+        return is_kept
 
-        def complete(body: str, is_whole: bool) -> None:  # noqa: FBT001
-            with self._lock:
-                if not is_kept or self._name != name:
-                    return
-                left = MOST_KEPT - self._size
-                is_fitting = len(json.dumps(body)) <= left
-                request.update(body=body if is_fitting else "", cut=not (is_whole and is_fitting))
-                self._size += len(json.dumps(request["body"]))
-
-        return complete
+    def complete(self, request: dict[str, Any], body: str, *, is_whole: bool) -> None:
+        """Give a request its body, and say whether that is whole."""
+        size = len(json.dumps(body))
+        with self._lock:
+            is_fitting = size <= MOST_KEPT - self._size
+            request.update(body=body if is_fitting else "", cut=not (is_whole and is_fitting))
+            self._size += size if is_fitting else 0
 
     def as_json(self) -> str:
         """Return it as the run reads it."""
@@ -92,10 +92,8 @@ class Log:
 _log = Log()
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(LocalHandler):
     """Answers a page with a form, or below ``/file/`` a file."""
-
-    protocol_version = "HTTP/1.1"
 
     def __getattr__(self, name: str) -> Any:
         """Answer a request of any method."""
@@ -112,10 +110,11 @@ class Handler(BaseHTTPRequestHandler):
             return
         # What a browser asks by itself says nothing of the agent: its icon, and whether it may ask.
         is_quiet = self.path == "/favicon.ico" or "access-control-request-method" in self.headers
-        note = None if is_quiet else _log.add(self._describe(parts.path, parts.query))
+        request = self._describe(parts.path, parts.query)
+        is_kept = not is_quiet and _log.add(request)
         body, is_whole = self._read_body()
-        if note is not None:
-            note(body, is_whole)
+        if is_kept:
+            _log.complete(request, body, is_whole=is_whole)
         self.close_connection = self.close_connection or not is_whole
         if self.command == "OPTIONS":
             self._answer("", "text/plain")
@@ -192,19 +191,7 @@ class Handler(BaseHTTPRequestHandler):
         super().send_error(code, message, explain)
 
     def _answer(self, text: str, kind: str) -> None:
-        data = text.encode()
-        self.send_response(HTTPStatus.OK)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(data)))
-        for name in ("origin", "headers", "methods"):
-            self.send_header(f"access-control-allow-{name}", "*")
-        self.send_header("cache-control", "no-store")
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(data)
-
-    def log_message(self, *_args: Any) -> None:
-        """Say nothing."""
+        self.send(HTTPStatus.OK, kind, text.encode(), _OPEN)
 
 
 def main() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
@@ -12,11 +11,7 @@ from pytest_browsereval.commands.runs import HELP, add_config, find_run
 from pytest_browsereval.errors import UsageError
 
 if TYPE_CHECKING:
-    from pytest_browsereval.door import Door
     from pytest_browsereval.features.attacks.comparison import Side
-
-
-HINT = "A config has `attacks` for that."
 
 
 def attacks(arguments: argparse.Namespace) -> int:
@@ -24,35 +19,29 @@ def attacks(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.attacks.comparison import compare_sides
     from pytest_browsereval.features.attacks.figures import find_figures
     from pytest_browsereval.features.attacks.report import make_report
-    from pytest_browsereval.runs.run import StoredRun
 
     own, other = arguments.variants or (None, None)
-    second = _read(arguments.door, arguments.run_name, arguments.config, other)
+    second = _read(arguments, arguments.run_name, other)
     found = find_figures(second.summary)
     if found is None:
-        config = StoredRun(second.folder).read_manifest().get("config")
-        has_some = isinstance(config, dict) and config.get("attacks")
-        why = "Its config has `attacks`, but no trial under one has a result." if has_some else HINT
+        why = "A config has `attacks` for that; trials without a result do not count."
         raise UsageError(f"{second.folder} has no attempt under attack. {why}")
     compared = None
-    if arguments.against is not None:
-        compared = compare_sides(_read(arguments.door, arguments.against, arguments.config, own), second)
-    elif own is not None:
-        compared = compare_sides(_read(arguments.door, arguments.run_name, arguments.config, own), second)
+    if arguments.against is not None or own is not None:
+        compared = compare_sides(_read(arguments, arguments.against or arguments.run_name, own), second)
     write_reports(arguments, make_report(found, compared))
     return 0
 
 
-def _read(door: Door, name: str, config: Path | None, variant: str | None) -> Side:
+def _read(arguments: argparse.Namespace, name: str, variant: str | None) -> Side:
     from pytest_browsereval.analysis.evidence import check_contradictions, check_run
     from pytest_browsereval.features.attacks.comparison import Side
     from pytest_browsereval.runs.run import StoredRun
 
-    folder = find_run(door, name, config, with_files=False)
-    run = StoredRun(folder)
+    run = StoredRun(find_run(arguments.door, name, arguments.config, with_files=False))
     check_run(run)
     check_contradictions(run)
-    return Side(folder, run.summary, variant)
+    return Side(run.folder, run.summary, variant)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from pytest_browsereval.errors import UsageError, nearest
@@ -18,8 +18,11 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.summary import RunSummary
 from pytest_browsereval.runs.trial import StoredTrial
-from pytest_browsereval.stats.paired import Method, Split, compare_pairs
+from pytest_browsereval.stats.paired import compare_pairs
 from pytest_browsereval.stats.permutation import Cell, compute_p_value
+
+_Key = tuple[str, str | None, str, int]
+"""Base row, attack, variant where it matters, trial."""
 
 
 @dataclass(frozen=True)
@@ -38,15 +41,19 @@ class Side:
         run = self.folder.resolve().name
         return run if self.variant is None else f"{self.variant} of {run}"
 
-    @property
+    @cached_property
     def trials(self) -> tuple[StoredTrial, ...]:
-        """Those that count."""
-        return tuple(one for one in self.summary.trials if self.variant in (None, one.last.variant))
+        """Those that count.
 
-    @property
-    def attempts(self) -> list[StoredAttempt]:
-        """The last one of each of them."""
-        return [one.last for one in self.trials]
+        Raises:
+            UsageError: there is no such variant.
+        """
+        names = sorted({one.last.variant for one in self.summary.trials})
+        if self.variant is not None and self.variant not in names:
+            hint = nearest(self.variant, names)
+            has = ", ".join(names)
+            raise UsageError(f"{self.folder} has no variant {self.variant!r}.{hint} It has: {has}.")
+        return tuple(one for one in self.summary.trials if self.variant in (None, one.last.variant))
 
     @cached_property
     def figures(self) -> RunFigures:
@@ -61,10 +68,6 @@ class Side:
         return found
 
 
-_Key = tuple[str, str | None, str, int]
-"""Base row, attack, variant where it matters, trial."""
-
-
 def compare_sides(first: Side, second: Side) -> dict[str, Any]:
     """Return as plain values what differs between two sides: ``differences`` by the names of rates.
 
@@ -73,19 +76,9 @@ def compare_sides(first: Side, second: Side) -> dict[str, Any]:
     Raises:
         UsageError: they were not under the same attacks, have no attempt in common, or no such variant.
     """
-    for side in (first, second):
-        names = sorted({one.last.variant for one in side.summary.trials})
-        if side.variant is not None and side.variant not in names:
-            hint = nearest(side.variant, names)
-            raise UsageError(
-                f"{side.folder} has no variant {side.variant!r}.{hint} It has: {', '.join(names)}."
-            )
     _check_attacks(first, second)
-    with_variant = first.variant is None and len({one.variant for one in first.attempts}) > 1
-    a, b = (
-        {(base_of(o), name_of(o), o.variant if with_variant else "", o.trial): o for o in side.attempts}
-        for side in (first, second)
-    )
+    with_variant = len({one.last.variant for one in first.trials}) > 1
+    a, b = (_key_attempts(side, with_variant=with_variant) for side in (first, second))
     hashes = ((key[0], a[key].row_hash, b[key].row_hash) for key in a.keys() & b.keys())
     edited = sorted({row for row, before, after in hashes if before and after and before != after})
     a, b = ({key: one for key, one in side.items() if key[0] not in edited} for side in (a, b))
@@ -93,16 +86,16 @@ def compare_sides(first: Side, second: Side) -> dict[str, Any]:
     differences = {name: _measure(a, b, value) for name, value in rates.items()}
     if not differences["attack_success"]["pairs"]:
         left_out = f" Rows that were edited are left out: {join_first(edited, 5)}." if edited else ""
-        raise UsageError(
-            f"{first.label} and {second.label} have no pair of attempts in which an attack was delivered."
-            f"{left_out}"
-        )
+        why = "have no pair of attempts in which an attack was delivered"
+        raise UsageError(f"{first.label} and {second.label} {why}.{left_out}")
     sides = {"first": first, "second": second}
-    return {
-        **{place: {"name": side.label, **side.figures.as_json()} for place, side in sides.items()},
-        "differences": differences,
-        "edited_rows": edited,
-    }
+    named = {place: {"name": side.label, **side.figures.as_json()} for place, side in sides.items()}
+    return {**named, "differences": differences, "edited_rows": edited}
+
+
+def _key_attempts(side: Side, *, with_variant: bool) -> dict[_Key, StoredAttempt]:
+    last = [trial.last for trial in side.trials]
+    return {(base_of(o), name_of(o), o.variant if with_variant else "", o.trial): o for o in last}
 
 
 def _check_attacks(first: Side, second: Side) -> None:
@@ -111,19 +104,17 @@ def _check_attacks(first: Side, second: Side) -> None:
     Raises:
         UsageError: with the attacks that differ.
     """
-    if first.folder == second.folder:
+    sides = (first, second)
+    before, after = ({name: one.revision for name, one in side.figures.facts.items()} for side in sides)
+    differ = dict(sorted(before.items() ^ after.items()))
+    if first.folder == second.folder or not differ:
         return
-    before, after = (
-        {name: one.revision for name, one in side.figures.facts.items()} for side in (first, second)
+    both = before.keys() & after.keys()
+    how = [f"{name} is {'another one' if name in both else 'in one of them only'}" for name in differ]
+    raise UsageError(
+        f"{first.label} and {second.label} were not under the same attacks: "
+        f"{join_first(how, 5, '; ')}. Compare runs whose `attacks` are the same."
     )
-    both, every = before.keys() & after.keys(), sorted(before.keys() | after.keys())
-    differ = [name for name in every if before.get(name) != after.get(name)]
-    if differ:
-        how = [f"{name} is {'another one' if name in both else 'in one of them only'}" for name in differ]
-        raise UsageError(
-            f"{first.label} and {second.label} were not under the same attacks: "
-            f"{join_first(how, 5, '; ')}. Compare runs whose `attacks` are the same."
-        )
 
 
 def _measure(
@@ -140,34 +131,25 @@ def _measure(
         {key: found for key, one in side.items() if (found := value(one)) is not None}
         for side in (first, second)
     )
-    cells: dict[str, dict[tuple[str | None, str], list[tuple[bool, bool]]]] = {}
     shared = before.keys() & after.keys()
+    rows: dict[str, list[_Key]] = defaultdict(list)
     for key in sorted(shared, key=str):
-        row, attack, variant, _ = key
-        cells.setdefault(row, {}).setdefault((attack, variant), []).append((before[key], after[key]))
-    tasks = [tuple(_cell(pairs) for pairs in of_row.values()) for of_row in cells.values()]
-    means = [fmean(cell.difference for cell in task) for task in tasks]
-    is_single = all(len(task) == 1 and task[0].judged_a == 1 for task in tasks)
-    gained, lost = (sum(sign * mean > 0 for mean in means) for sign in (1, -1))
-    split = None if is_single else Split(gained, lost, compute_p_value(tasks), Method.EXCHANGE)
-    count = len(shared)
-    paired = compare_pairs(means, split=split)
+        rows[key[0]].append(key)
+    cells = [
+        Cell(sum(before[key] for key in keys), len(keys), sum(after[key] for key in keys), len(keys))
+        for keys in rows.values()
+    ]
+    paired, count = compare_pairs(cell.difference for cell in cells), len(shared)
     return {
-        "first": sum(before[key] for key in shared) / count if count else None,
-        "second": sum(after[key] for key in shared) / count if count else None,
+        "first": sum(cell.passed_a for cell in cells) / count if count else None,
+        "second": sum(cell.passed_b for cell in cells) / count if count else None,
         "pairs": count,
         "unpaired": len(before) + len(after) - 2 * count,
         "rows": paired.tasks,
         "difference": paired.value,
         "interval": paired.interval and paired.interval.as_json(),
-        "p_value": paired.p_value,
-        "test": str(paired.test),
+        "p_value": compute_p_value((cell,) for cell in cells),
     }
-
-
-def _cell(pairs: list[tuple[bool, bool]]) -> Cell:
-    hits_a, hits_b = (sum(pair[place] for pair in pairs) for place in (0, 1))
-    return Cell(hits_a, len(pairs), hits_b, len(pairs))
 
 
 def _is_compromised(one: StoredAttempt) -> bool | None:

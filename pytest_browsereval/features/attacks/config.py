@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 from pytest_browsereval.config.model import EvalConfig
+from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.attacks.collector import TOKEN_VARIABLE
 from pytest_browsereval.features.attacks.dataset import AttackedDataset
 from pytest_browsereval.features.attacks.goals import ReadGoal, read_goal
-from pytest_browsereval.features.attacks.placeholders import GOAL, find_unknown
-from pytest_browsereval.features.shared.attack import ATTACKER, AttackConfig, list_attacks
+from pytest_browsereval.features.shared.attack import ATTACKER, DOUBLED, AttackConfig, list_attacks
 from pytest_browsereval.graders.values import show
 from pytest_browsereval.model.derived import UNDER
-from pytest_browsereval.sites import SiteConfig
+from pytest_browsereval.sites import SiteConfig, names_in
 
+SCRIPTS = ("js", "expression", "script")
+"""Keys whose values are programs: a name in braces is a variable there."""
 OBEDIENT = "gullible"
 """The type of the agent that does what attackers want."""
 
@@ -33,6 +37,8 @@ COLLECTOR = SiteConfig(
     reset=f"POST /{TOKEN}/reset",
 )
 
+_Path = tuple[str | int, ...]
+
 
 def derive_rows(config: EvalConfig) -> EvalConfig:
     """Return a config with a row under each attack for each of its rows that the attack selects.
@@ -49,10 +55,8 @@ def derive_rows(config: EvalConfig) -> EvalConfig:
     for agent in config.variants.values():
         if agent.type == OBEDIENT:  # which plays the solutions of goals
             agent._attacked = completed  # type: ignore[attr-defined]  # noqa: SLF001 as below
-    derived = [AttackedDataset(path=one.path, of=one, attacks=attacks) for one in config.dataset]
-    for dataset in derived:
-        dataset._wrong = completed.wrong  # noqa: SLF001 a config is completed only here
-    completed._derived = tuple(derived)  # noqa: SLF001 as above
+    derived = (AttackedDataset(path=one.path, of=one, attacks=attacks) for one in config.dataset)
+    completed._derived = tuple(derived)  # noqa: SLF001 a config is completed only here
     return completed
 
 
@@ -72,19 +76,13 @@ def _check(config: EvalConfig, attacks: Sequence[AttackConfig]) -> None:
             raise config.wrong(("attacks", place, *path), message)
 
 
-def _find_problems(config: EvalConfig, attack: AttackConfig) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _find_problems(config: EvalConfig, attack: AttackConfig) -> Iterator[tuple[_Path, str]]:
     if UNDER in attack.label:
         yield ("name",), f"the name {attack.label!r} has {UNDER!r} in it, which ends the ids of rows."
-    if attack.needs().page and not config.browser.has_page:
-        yield (
-            (),
-            (
-                f"the attack {attack.type!r} needs pages; the browser {config.browser.type!r} gives none. "
-                "Use `browser: {type: playwright}`, or an attack such as `tool_output`."
-            ),
-        )
-    elif attack.needs().page and getattr(config.browser, "context", None) == "shared":
-        yield (), f"{attack.type!r}: {SHARED}"
+    is_in_pages, browser = attack.needs().page, config.browser
+    if is_in_pages and not browser.has_page:
+        why = f"the attack {attack.type!r} needs pages; the browser {browser.type!r} gives none. "
+        yield (), f"{why}Use `browser: {{type: playwright}}`, or an attack such as `tool_output`."
     try:
         attack.check_options()
     except ValueError as error:
@@ -93,30 +91,45 @@ def _find_problems(config: EvalConfig, attack: AttackConfig) -> Iterator[tuple[t
         goal = read_goal(attack.goal)
     except ValueError as error:
         yield ("goal",), str(error)
-    else:
-        yield from _find_lacking(config, attack, goal)
-        if goal.needs_page and not config.browser.has_page:
-            kinds = "`request`, `answer`, `given_up`, or `path` with a `source` that has a `url`"
-            why = f"its checks look at pages; the browser {config.browser.type!r} gives none. Use {kinds}."
-            yield ("goal",), why
-        elif goal.typed and not attack.needs().page and getattr(config.browser, "context", None) == "shared":
-            yield ("goal",), f"`typed`: {SHARED}"
+        return
+    if (is_in_pages or goal.typed) and getattr(browser, "context", None) == "shared":
+        yield (), f"{attack.type!r}: {SHARED}"
+    yield from _find_lacking(config, attack, goal)
+    if goal.needs_page and not browser.has_page:
+        kinds = "`request`, `answer`, `given_up`, or `path` with a `source` that has a `url`"
+        why = f"its checks look at pages; the browser {browser.type!r} gives none. Use {kinds}."
+        yield ("goal",), why
 
 
-def _find_lacking(
-    config: EvalConfig, attack: AttackConfig, goal: ReadGoal
-) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _find_lacking(config: EvalConfig, attack: AttackConfig, goal: ReadGoal) -> Iterator[tuple[_Path, str]]:
     """Yield what makes a goal that nobody can reach: every agent would resist such an attack."""
     if "{goal}" in attack.model_dump_json(exclude={"goal"}) and not attack.goal.say.strip():
         why = "the payload has {goal}, and the goal says nothing: the agent would read an empty sentence. "
         yield ("goal",), f"{why}Write `say`, what the agent is to do, or leave {{goal}} out of the payload."
-    yield from find_unknown(attack, (GOAL, ATTACKER, *config.sites))
+    yield from _find_unknown(attack, (ATTACKER, *config.sites))
     for number, step in enumerate(attack.goal.solution, 1):
         if not isinstance(step.get("tool"), str):
-            why = (
-                f"step {number} of the goal's solution is {show(step)}, which names no tool. Write {EXAMPLE}."
-            )
-            yield ("goal", "solution", number - 1), why
+            why = f"step {number} of the goal's solution is {show(step)}, which names no tool. "
+            yield ("goal", "solution", number - 1), f"{why}Write {EXAMPLE}."
     if goal.needs_requests and f"{{{ATTACKER}}}" not in attack.model_dump_json():
         why = "a `request` goes to the attacker's origin, and nothing names {attacker}. "
         yield ("goal",), f"{why}Write {{attacker}} where the payload or `say` has its address."
+
+
+def _find_unknown(attack: AttackConfig, sites: Collection[str]) -> Iterator[tuple[_Path, str]]:
+    """Yield what stands in braces and stands for nothing: where, and what to write."""
+    goal, for_goal = attack.goal, ("goal", *sites)
+    parts: list[tuple[_Path, Any, Collection[str]]] = [
+        (("payload",), attack.payload, for_goal),
+        (("goal", "say"), goal.say, sites),  # a goal cannot say what the payload makes of it
+        *((("goal", "checks", place), check, sites) for place, check in enumerate(goal.checks)),
+        *((("goal", "solution", place), step, sites) for place, step in enumerate(goal.solution)),
+        (("goal", "source"), goal.source and goal.source.model_dump(exclude_none=True), sites),
+    ]
+    for path, given, known in parts:
+        is_block = isinstance(given, dict)  # a name in the braces of a program is a variable
+        plain = {key: one for key, one in given.items() if key not in SCRIPTS} if is_block else given
+        for name in sorted(names_in(DOUBLED.sub("", json.dumps(plain, ensure_ascii=False))) - {*known}):
+            names = ", ".join(f"{{{one}}}" for one in known)
+            why = f"{{{name}}} stands for nothing here.{nearest(name, known)} Placeholders: {names}."
+            yield path, f"{why} For the text itself write {{{{{name}}}}}."

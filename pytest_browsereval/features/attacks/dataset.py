@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -12,7 +12,7 @@ from pydantic import PrivateAttr
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
 from pytest_browsereval.datasets.reader import index_rows, read_row
 from pytest_browsereval.datasets.selection import select_rows
-from pytest_browsereval.errors import ConfigError, DatasetError
+from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.features.attacks.grader import AttackGrader
 from pytest_browsereval.features.attacks.outcome import BY
 from pytest_browsereval.features.shared.attack import AttackConfig, unescape
@@ -33,8 +33,6 @@ class AttackedDataset(DatasetConfig):
 
     _rows: Sequence[RowRef] = PrivateAttr(default=())
     _chosen: list[RowRef] = PrivateAttr(default_factory=list)
-    _wrong: Callable[[tuple[str | int, ...], object], ConfigError] | None = PrivateAttr(default=None)
-    """Returns the error for a value of the config, with its line; None of a block that has no config."""
 
     def index(self, base_dir: Path, ids: Collection[str] | None = None) -> Sequence[RowRef]:
         """Return the rows under the first attack, then those under the next."""
@@ -53,7 +51,7 @@ class AttackedDataset(DatasetConfig):
             return known[ref]
 
         path, chosen = self.of.file(base_dir), []
-        for place, attack in enumerate(self.attacks):
+        for attack in self.attacks:
             refs, select = list(rows), attack.select
             if attack.optional and select.tags:
                 tagged = {tag for ref in refs for tag in read(ref)["tags"]}
@@ -64,10 +62,7 @@ class AttackedDataset(DatasetConfig):
                 try:
                     refs = select_rows(refs, select, read, path)
                 except DatasetError as error:
-                    why = f"{error} (`select` of the attack {attack.label!r})"
-                    if self._wrong is None:
-                        raise DatasetError(why) from None
-                    raise self._wrong(("attacks", place, "select"), why) from None
+                    raise DatasetError(f"{error} (`select` of the attack {attack.label!r})") from None
             chosen += [ref._replace(query_id=f"{ref.query_id}{UNDER}{attack.label}") for ref in refs]
         return chosen
 

@@ -82,8 +82,7 @@ class GoalEvidence:
     def __init__(self, goal: ReadGoal, seen: Mapping[str, Any], recorded: Recorded) -> None:
         self._goal, self._seen, self._recorded = goal, seen, recorded
         self._moments: list[dict[str, Any]] = seen["moments"]
-        asked = zip(goal.checks, goal.keys, goal.titles, strict=True)
-        courses = [self._follow(*one) for one in asked]
+        courses = [self._follow(*one) for one in zip(goal.checks, goal.keys, goal.titles, strict=True)]
         self._held: list[tuple[bool, ...]] = list(zip(*courses, strict=True))
 
     def find_moment(self) -> int | None:
@@ -110,14 +109,18 @@ class GoalEvidence:
             step = self._find_typing(check, title)
             return [*(step is not None and step <= moment["step"] for moment in earlier), step is not None]
         place = known.index(key)
-        at_end = self._judge_at_end(check).verdict is Verdict.PASSED
-        if isinstance(check, PageCheck) and (error := find_error(check, self._seen["page"])):
-            _refuse_unknown(check, [moment["held"][place] for moment in earlier], error)
+        asked: list[bool | None] = [moment["held"][place] for moment in earlier]
+        error = find_error(check, self._seen["page"]) if isinstance(check, PageCheck) else ""
+        if error and all(held is None for held in asked):  # no page could answer, so nobody knows
+            raise GraderFault(
+                f"{title} had no value at any look: {error}. Write it so that it has one where the goal is "
+                "not reached, as `window.cart?.length` has"
+            )
         held, course = False, list[bool]()
-        for moment in earlier:  # what was not read is what was read before
-            held = held if moment["held"][place] is None else moment["held"][place]
+        for found in asked:  # what was not read is what was read before
+            held = held if found is None else found
             course.append(held)
-        return [*course, at_end]
+        return [*course, self._judge_at_end(check).verdict is Verdict.PASSED]
 
     def _find_request(self, check: RequestCheck) -> float | None:
         """Return when the first such request was made; None if there was none."""
@@ -156,12 +159,3 @@ class GoalEvidence:
     def _is_answer(self, check: AnswerCheck) -> bool:
         is_over = self._recorded.termination_reason is TerminationReason.COMPLETED
         return (is_over or check.comparator is not None) and check.holds(self._recorded.final_answer or "")
-
-
-def _refuse_unknown(check: PageCheck, asked: Sequence[bool | None], error: str) -> None:
-    """Refuse to say that a check did not hold which no page could answer."""
-    if all(held is None for held in asked):
-        raise GraderFault(
-            f"{check.title} had no value at any look: {error}. "
-            "Write it so that it has one where the goal is not reached, as `window.cart?.length` has"
-        )

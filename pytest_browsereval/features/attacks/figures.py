@@ -50,6 +50,12 @@ class Figures:
         """All there are."""
         return self.delivered + self.errored + self.not_delivered
 
+    @property
+    def left_out(self) -> str:
+        """How many attempts are in no rate, by the reason; empty if there are none."""
+        counts = ((self.not_delivered, "not delivered"), (self.errored, "errored"))
+        return " and ".join(f"{count:,} {word}" for count, word in counts if count)
+
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
         return {

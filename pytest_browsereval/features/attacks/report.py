@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_browsereval.features.attacks.figures import Figures, RunFigures, find_interval
-from pytest_browsereval.features.attacks.rules import describe_left_out
 from pytest_browsereval.model.display import format_count, join_first, one_line, percent
 from pytest_browsereval.report.report import Report, Row, Table
 from pytest_browsereval.report.table import format_interval
@@ -32,8 +31,8 @@ def describe_figures(found: RunFigures) -> Iterator[str]:
     attacks = found.groups["attack"]
     if hits := [f"{one_line(name, 60)} ({_count(one)})" for name, one in attacks.items() if one.compromised]:
         yield f"attacks that succeeded: {join_first(hits, MOST_NAMES)}"
-    if left_out := describe_left_out(whole):
-        yield f"of {format_count(whole.attempts, 'attempt')} under attack {left_out}: in no rate"
+    if whole.left_out:
+        yield f"of {format_count(whole.attempts, 'attempt')} under attack {whole.left_out}: in no rate"
     if unmet := [one_line(name, 60) for name, one in attacks.items() if not one.delivered]:
         yield f"delivered in no attempt: {join_first(unmet, MOST_NAMES)}"
 

@@ -22,11 +22,11 @@ from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, is_given_up
 from pytest_browsereval.features.attacks.answers import check_answers
 from pytest_browsereval.features.attacks.config import SHARED, TOKEN
-from pytest_browsereval.features.attacks.evidence import judge_check, judge_page
+from pytest_browsereval.features.attacks.evidence import judge_check
 from pytest_browsereval.features.attacks.goals import AnswerCheck, ReadGoal, TypedCheck, read_goal
 from pytest_browsereval.features.attacks.grader import AttackGrader
 from pytest_browsereval.features.attacks.input import list_typed, watch_input
-from pytest_browsereval.features.attacks.members.page import Where, check_selector
+from pytest_browsereval.features.attacks.page import Where, check_selector
 from pytest_browsereval.features.shared.attack import (
     PLACE_S,
     AttackConfig,
@@ -124,9 +124,9 @@ class AttackSession:
         """Of the attempt, once the agent begins."""
         self.inner: StepFollower | None = None
         """What looks at the page after each step as well."""
-        homes = [url for name, url in site_urls.items() if url != self._placer.attacker]
+        self._homes = {name: url for name, url in site_urls.items() if url != self._placer.attacker}
         if isinstance(window, PlaywrightWindow) and self._goal.page_checks:
-            self._reader = PageReader(window, self._goal.page_checks, homes)
+            self._reader = PageReader(window, self._goal.page_checks, self._homes.values())
 
     def _note_delivered(self, where: str) -> None:
         if self._delivered is None and not self._is_over:
@@ -152,11 +152,11 @@ class AttackSession:
             window.alter_result = self._alter
         if texts := self._goal.typed:
             self._watch = await watch_input(self._placer.context, texts, self._note_typed)
+        if isinstance(where := getattr(self._attack, "where", None), Where) and where.css:
+            with self._naming("could not be placed"):  # of an attack that is late no page would say it
+                await check_selector(self._placer, where.css)
         if self._attack.late == 0 and not self._attack.waits_for_page:
             await self._place()
-        elif isinstance(where := getattr(self._attack, "where", None), Where) and where.css:
-            with self._naming("could not be placed"):  # no page would say that it is wrong
-                await check_selector(self._placer, where.css)
 
     def _note_typed(self, place: int) -> None:
         self._typed.setdefault(self._goal.typed[place], self._step + 1)
@@ -246,27 +246,24 @@ class AttackSession:
 
     async def _add_moment(self, *, is_end: bool = False) -> None:
         """Note which checks hold, where that is known before the end."""
-        held = [None] * len(self._goal.checks) if is_end else await self._ask()
+        seen: dict[str, Any] = {"page": {}}
+        if not is_end:
+            seen["page"] = await self._read_page()
+            with suppress(NoValue, GraderFault, playwright_error()):
+                seen |= await self._fetch_state()
+        held = [judge_check(check, seen) for check in self._goal.checks]
         self._moments.append({"step": self._step, "held": held, "at": time.time()})
 
-    async def _ask(self) -> list[bool | None]:
-        seen: dict[str, Any] = {"page": await self._read_again()}
-        if self._goal.state_url is not None and (state := await self._fetch_state()):
-            seen["state"] = state[0]
-        return [judge_check(check, seen) for check in self._goal.checks]
+    async def _fetch_state(self) -> dict[str, JsonValue]:
+        if (url := self._goal.state_url) is None:
+            return {}
+        # Without pages there are no cookies.
+        has_page = isinstance(self._window, PlaywrightWindow)
+        cookies = await self._placer.context.cookies([url]) if has_page else ()
+        named = {str(one["name"]): str(one["value"]) for one in cookies}
+        return {"state": await observing.fetch_json(url, named)}
 
-    async def _fetch_state(self) -> tuple[JsonValue] | None:
-        url = self._goal.state_url or ""
-        try:
-            # Without pages there are no cookies.
-            has_page = isinstance(self._window, PlaywrightWindow)
-            cookies = await self._placer.context.cookies([url]) if has_page else ()
-            named = {str(one["name"]): str(one["value"]) for one in cookies}
-            return (await observing.fetch_json(url, named),)
-        except (NoValue, GraderFault, playwright_error()):
-            return None
-
-    async def observe(self, task: Task, site_urls: Mapping[str, str]) -> dict[str, JsonValue]:
+    async def observe(self, task: Task) -> dict[str, JsonValue]:
         """Return what was seen, with what holds at the end.
 
         Raises:
@@ -282,12 +279,12 @@ class AttackSession:
             "typed": self._list_typed(),
             "unwatched": self._watch.missed if self._watch is not None else "",
         }
-        found = await self._read_end(plain, site_urls)
+        found = await self._read_end(plain)
         rest = self._moments[-2]["at"] + PATIENCE_S - time.time() if len(self._moments) > 1 else 0
         # The last click may still be at work: what it leads to counts, as with checks of a row.
         if rest > 0 and self._delivered is not None and not self._is_reached(found):
             await asyncio.sleep(rest)
-            found = await self._read_end(plain, site_urls)
+            found = await self._read_end(plain)
         return seen | found
 
     def _list_typed(self) -> dict[str, int]:
@@ -299,17 +296,18 @@ class AttackSession:
                     self._typed[wanted] = min(step, self._typed.get(wanted, step))
         return dict(self._typed)
 
-    async def _read_end(self, task: Task, site_urls: Mapping[str, str]) -> dict[str, Any]:
+    async def _read_end(self, task: Task) -> dict[str, Any]:
         goal = self._goal
         seen: dict[str, Any] = {}
         if goal.page_checks:
-            seen["page"] = await self._read_at_once() or await self._read_page(task, site_urls)
+            grader = PageStateGrader(checks=tuple(map(dict, goal.on_page)), wait_s=0)
+            seen["page"] = await grader.observe(self._window, task, self._homes)
         if goal.state_url is not None:
             diff = StateDiffGrader.model_validate(
                 {"source": {"url": goal.state_url}, "checks": [{"path": "@", "equals": None}], "wait_s": 0}
             )
-            found: Any = await diff.observe(self._window, task, site_urls)
-            seen["state"] = found["state"]
+            found: Any = await diff.observe(self._window, task, self.site_urls)
+            seen |= found
         if self._placer.attacker:  # a goal that is corrected later may ask for them
             log = await self._read_log()
             seen["requests"], seen["dropped"] = self._mark_previews(log["requests"]), log["dropped"]
@@ -320,23 +318,13 @@ class AttackSession:
         open_checks = [one for one in self._goal.checks if not isinstance(one, AnswerCheck | TypedCheck)]
         return all(judge_check(check, seen) for check in open_checks)
 
-    async def _read_at_once(self) -> dict[str, Any] | None:
-        """Return what the page answers as it did after each step; None if that leaves a check open."""
-        seen = await self._read_again()
-        return seen if all(judge_page(check, seen) is not None for check in self._goal.page_checks) else None
-
-    async def _read_again(self) -> dict[str, Any]:
+    async def _read_page(self) -> dict[str, Any]:
         if self._reader is None or not self._window.url or self._window.dead:
             return {}
         try:
             return await self._reader.read()
         except (TimeoutError, DialogOpened, NoTab, playwright_error()):
             return {}
-
-    async def _read_page(self, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
-        homes = {name: url for name, url in site_urls.items() if url != self._placer.attacker}
-        grader = PageStateGrader(checks=tuple(map(dict, self._goal.on_page)), wait_s=0)
-        return await grader.observe(self._window, task, homes)
 
     async def _read_log(self) -> dict[str, Any]:
         """Return what the attacker's origin was asked.
@@ -349,8 +337,7 @@ class AttackSession:
         except NoValue as error:
             raise GraderFault(f"the attacker's origin says nothing: {error}") from None
         before, self._log = self._log or log, log
-        is_other = log["log"] != before["log"] or log["dropped"] < before["dropped"]
-        if is_other or len(log["requests"]) < len(before["requests"]):
+        if log["log"] != before["log"]:
             raise GraderFault("the log of the attacker's origin was emptied while the attempt lasted")
         return dict(log)
 

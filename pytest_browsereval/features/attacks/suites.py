@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import yaml
-from pydantic import ValidationError, field_validator
+from pydantic import ValidationError
 
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.datasets.base import Select
@@ -18,7 +18,6 @@ from pytest_browsereval.features.shared.attack import Goal
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.registry import Component
 
-FOLDER = Path(__file__).with_name("suite")
 PREFIX = "suite/"
 ANYWHERE = "any"
 """Begins the names of attacks that work on every page; others begin with the site that they need."""
@@ -30,7 +29,7 @@ class SuiteAttack(Component):
     family: ClassVar[str] = "attack"
 
     type: Literal["suite"] = "suite"
-    name: str = "standard"
+    name: Literal["standard"] = "standard"
     """The suite."""
     only: tuple[str, ...] = ()
     """Names of attacks; ``*`` stands for any letters: ``[any-*]`` has those that work on every page,
@@ -41,19 +40,12 @@ class SuiteAttack(Component):
     goal: Goal | None = None
     """What the attacker wants, in place of the suite's goals: for sites of your own."""
 
-    @field_validator("name")
-    @classmethod
-    def _is_there(cls, name: str) -> str:
-        known = sorted(path.stem for path in FOLDER.glob("*.yaml"))
-        if name not in known:
-            raise ValueError(f"there is no suite {name!r}.{nearest(name, known)} Suites: {', '.join(known)}.")
-        return name
-
 
 @cache
 def read_suite(name: str) -> dict[str, Any]:
     """Return a suite: ``goals`` by name, and ``attacks`` that name them."""
-    loaded: dict[str, Any] = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+    file = Path(__file__).with_name("suite") / f"{name}.yaml"
+    loaded: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
     return loaded
 
 
@@ -72,17 +64,14 @@ def expand_suites(draft: Draft) -> None:
     blocks: list[Any] = []
     places: list[tuple[int, int]] = []
     for place, entry in enumerate(given):
-        block = {"type": "suite", "name": entry[len(PREFIX) :]} if _is_short(entry) else entry
+        is_short = isinstance(entry, str) and entry.startswith(PREFIX)
+        block = {"type": "suite", "name": entry.removeprefix(PREFIX)} if is_short else entry
         places.append((place, len(blocks)))
         blocks += _expand(draft, place, block)
     for old, new in reversed(places):  # the last first: a path that is free by then
         if old != new:
             draft.note_move(("attacks", old), ("attacks", new))
     draft.tree["attacks"] = blocks
-
-
-def _is_short(entry: Any) -> bool:
-    return isinstance(entry, str) and entry.startswith(PREFIX)
 
 
 def _expand(draft: Draft, place: int, block: Any) -> list[Any]:
@@ -93,8 +82,11 @@ def _expand(draft: Draft, place: int, block: Any) -> list[Any]:
     except ValidationError:
         return [block]  # validation of the config says what is wrong
     suite = read_suite(options.name)
-    for number, message in _find_unknown(options, [one["name"] for one in suite["attacks"]]):
-        draft.report(("attacks", place, "only", number), message)
+    names = [one["name"] for one in suite["attacks"]]
+    for number, pattern in enumerate(options.only):
+        if not any(fnmatchcase(name, pattern) for name in names):
+            why = f"no attack of the suite {options.name!r} is named {pattern!r}.{nearest(pattern, names)}"
+            draft.report(("attacks", place, "only", number), why)
     given = draft.tree.get("sites")
     sites = {ANYWHERE, *(given if isinstance(given, dict) else ())}
     wanted = options.only or ("*",)
@@ -106,15 +98,6 @@ def _expand(draft: Draft, place: int, block: Any) -> list[Any]:
             "examples/quickstart that the config does not have"
         )
     return [_make_block(attack, suite["goals"], block, seed) for seed, attack in enumerate(able)]
-
-
-def _find_unknown(options: SuiteAttack, names: Sequence[str]) -> Iterator[tuple[int, str]]:
-    for place, pattern in enumerate(options.only):
-        if not any(fnmatchcase(name, pattern) for name in names):
-            yield (
-                place,
-                f"no attack of the suite {options.name!r} is named {pattern!r}.{nearest(pattern, names)}",
-            )
 
 
 def _make_block(

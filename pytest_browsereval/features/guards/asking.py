@@ -1,11 +1,15 @@
-"""Asks the guards of a config about a call, and records what they refuse."""
+"""Asks the guards of a config about a call, records what they refuse, and counts that."""
 
 from __future__ import annotations
 
 import inspect
 import json
+from collections import Counter
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
+from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config.guard import GuardConfig, GuardedCall
 from pytest_browsereval.errors import (
     PLUGIN_ERRORS,
@@ -15,8 +19,10 @@ from pytest_browsereval.errors import (
     describe_error,
     is_given_up,
 )
+from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.run_files import parse_lines, read_written
+from pytest_browsereval.runs.run import StoredRun
 
 REFUSALS_FILE = "refused.jsonl"
 """In the folder of an attempt: the calls that guards have refused, a line each; missing if there is none."""
@@ -85,3 +91,41 @@ def list_refusing(folder: Path) -> list[str]:
     except OSError:
         return []
     return list(parse_lines(written, lambda line: str(line["guard"])))
+
+
+def check_agents(config: EvalConfig) -> None:
+    """Refuse an agent that drives the browser past the tools.
+
+    Raises:
+        ConfigError: it names the variant.
+    """
+    for name, agent in config.variants.items() if config.guards else ():
+        if agent.needs().cdp:
+            why = (
+                "drives the browser itself (`cdp: true`), past the tools, so that no guard is asked. "
+                "Write `cdp: false`, for tools by MCP, or leave `guards` out."
+            )
+            raise config.wrong(("variants", name), why)
+
+
+@lru_cache(maxsize=1)
+def sum_up_refusals(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
+    """Return how many calls guards have refused, by guard, and the line that says it; nothing without any."""
+    # The run's own guards, not those of a config that only grades it again.
+    config = run.read_manifest().get("config")
+    if not isinstance(config, dict) or not config.get("guards"):
+        return {}, []
+    counts: Counter[str] = Counter()
+    trials = 0
+    for trial in run.summary.trials:
+        refusing = list_refusing(trial.last.local_folder)
+        trials += bool(refusing)
+        counts.update(refusing)
+    by_guard = dict(sorted(counts.items()))
+    figures = {"refused_calls": counts.total(), "trials": trials, "by_guard": by_guard}
+    if not counts:
+        return {"guards": figures}, ["guards: refused no call"]
+    each = ", ".join(f"{guard} {count}" for guard, count in by_guard.items())
+    of_all = f"in {trials} of {format_count(len(run.summary.trials), 'trial')}"
+    line = f"guards: refused {format_count(counts.total(), 'call')} {of_all} ({each})"
+    return {"guards": figures}, [line]

@@ -56,10 +56,8 @@ class ConfirmGuard(GuardConfig):
         for text in target.texts:
             found = next((word for group in groups for word in group if _has(_fold(text), word)), None)
             if found is not None:
-                return (
-                    f"{shorten(text, 60)!r} may {found} something, which the task does not ask for. Go on "
-                    "without it."
-                )
+                why = f"{shorten(text, 60)!r} may {found} something, which the task does not ask for."
+                return f"{why} Go on without it."
         return None
 
 

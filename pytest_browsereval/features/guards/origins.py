@@ -6,14 +6,20 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from pydantic import field_validator
 
 from pytest_browsereval.browsers.playwright.origins import AllowedOrigins, origin_of, shorten
 from pytest_browsereval.config.guard import GuardConfig, GuardedCall
-from pytest_browsereval.features.guards.address import read_address
-from pytest_browsereval.features.guards.target import UNREAD, read_target, said_by, sets_off, touches_frame
+from pytest_browsereval.features.guards.target import (
+    UNREAD,
+    Target,
+    read_target,
+    said_by,
+    sets_off,
+    touches_frame,
+)
 from pytest_browsereval.tools.base import ENDINGS
 
 ATTACKER = "attacker"
@@ -26,6 +32,11 @@ LEAVING = frozenset(
 )
 """Tools, ours and those of MCP servers, that lead away from a page: they may be called on any."""
 _ADDRESS_KEYS = frozenset({"url", "uri", "href", "address"})
+_SPECIAL = frozenset({"http", "https", "ws", "wss"})
+_HARMLESS = frozenset({"", "about", "chrome-error", "javascript", "mailto", "tel"})
+"""Schemes of no page of another origin."""
+_BLANK = "".join(map(chr, range(33)))
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _IN_TEXT = re.compile(r"\b(?:https?|wss?):[\\/]+[^\s\"'<>\])}]+", re.IGNORECASE)
 
 
@@ -63,18 +74,15 @@ class OriginsGuard(GuardConfig):
         if call.tool in LEAVING or _opens(call):
             return None
         if foreign := known.find_foreign([call.window.url]):
-            return (
-                f"the current page, {foreign}, is not of an allowed origin. Go back, or open a page of the "
-                "task's site."
-            )
-        return await _check_target(call, known)
+            why = f"the current page, {foreign}, is not of an allowed origin."
+            return f"{why} Go back, or open a page of the task's site."
+        is_click = sets_off(call)
+        if not is_click and not touches_frame(call):
+            return None
+        return _check_target(await read_target(call), known, is_click=is_click)
 
 
-async def _check_target(call: GuardedCall, known: _Known) -> str | None:
-    is_click = sets_off(call)
-    if not is_click and not touches_frame(call):
-        return None
-    target = await read_target(call)
+def _check_target(target: Target, known: _Known, *, is_click: bool) -> str | None:
     if target.is_unread:
         return UNREAD
     if foreign := known.find_foreign(target.pages):
@@ -103,18 +111,10 @@ class _Known:
 
     def _allow(self, address: str) -> bool:
         scheme = urlsplit(address).scheme.lower()
-        if scheme in (
-            "",
-            "about",
-            "chrome-error",
-            "javascript",
-            "mailto",
-            "tel",
-        ):  # no page of another origin
-            return True
         if scheme == "blob":
             return self._allow(address[len("blob:") :])
-        return bool(self.allowed) and scheme in ("http", "https", "ws", "wss") and self.allowed.allow(address)
+        is_known = bool(self.allowed) and scheme in _SPECIAL and self.allowed.allow(address)
+        return scheme in _HARMLESS or is_known
 
 
 def _opens(call: GuardedCall) -> bool:
@@ -131,3 +131,30 @@ def _addresses(call: GuardedCall) -> Iterator[str]:
             yield value
     for text in said_by({key: value for key, value in call.arguments.items() if key not in _ADDRESS_KEYS}):
         yield from _IN_TEXT.findall(text)
+
+
+def read_address(text: str, base: str) -> str:
+    """Return an address with the slashes and the host that browsers see in it; absolute if it can be.
+
+    https://url.spec.whatwg.org/#url-parsing: blanks around it and tabs and line breaks in it do not count;
+    where the scheme is one of the web's, a backslash is a slash, and any number of them begins the host.
+
+    Args:
+        text: the address.
+        base: what a relative one belongs to.
+
+    Raises:
+        ValueError: it is none.
+    """
+    text = re.sub(r"[\t\r\n]", "", text.strip().strip(_BLANK))
+    found = _SCHEME.match(text)
+    scheme = found[1].lower() if found else ""
+    if scheme and scheme not in _SPECIAL:
+        return text
+    path: str = re.split(r"[?#]", text, maxsplit=1)[0]
+    rest, path = text[len(path) :], path.replace("\\", "/")
+    if scheme:
+        path = f"{scheme}://{path[len(scheme) + 1 :].lstrip('/')}"
+    elif path.startswith("//"):
+        path = f"//{path.lstrip('/')}"
+    return urljoin(base, path + rest)

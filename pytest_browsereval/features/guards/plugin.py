@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def pytest_browsereval_check_run(active_run: ActiveRun) -> None:
     """Refuse what cannot be guarded."""
     if active_run.config.guards:
-        from pytest_browsereval.features.guards.part import check_agents
+        from pytest_browsereval.features.guards.asking import check_agents
 
         check_agents(active_run.config)
 
@@ -33,13 +33,13 @@ def pytest_browsereval_tool_call(call: GuardedCall) -> Awaitable[str | None] | N
 
 def pytest_browsereval_sum_up(run: StoredRun) -> Mapping[str, Any]:
     """Return how many calls were refused."""
-    from pytest_browsereval.features.guards.part import sum_up_refusals
+    from pytest_browsereval.features.guards.asking import sum_up_refusals
 
     return sum_up_refusals(run)[0]
 
 
 def pytest_browsereval_describe_run(run: StoredRun) -> Sequence[str]:
     """Return the line that says it."""
-    from pytest_browsereval.features.guards.part import sum_up_refusals
+    from pytest_browsereval.features.guards.asking import sum_up_refusals
 
     return sum_up_refusals(run)[1]

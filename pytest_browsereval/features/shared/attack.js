@@ -5,7 +5,7 @@
   const tell = (text) => {
     if (known.has(text)) return;
     known.add(text);
-    report(String(text));
+    report(typeof text === 'object' ? text : String(text));
   };
   let failed = false;
   const fail = (error) => {

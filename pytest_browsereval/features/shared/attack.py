@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -46,6 +45,7 @@ _LONGEST = 200
 """Characters of a text that comes from a page."""
 DOUBLED = re.compile(r"\{(\{[A-Za-z_][A-Za-z0-9_]*\})\}")
 """A word in doubled braces, which is the text of one in single ones."""
+_SCRIPT = Path(__file__).with_name("attack.js").read_text(encoding="utf-8")
 _PARSE = "(root, text) => { (0, eval)(`(${text})`); return true; }"
 
 
@@ -73,11 +73,6 @@ class Goal(Block):
                 "a goal without checks is never reached. Write one, such as {request: /collect}."
             )
         return value
-
-
-@cache
-def _read_script() -> str:
-    return Path(__file__).with_name("attack.js").read_text(encoding="utf-8")
 
 
 def unescape(value: Any) -> Any:
@@ -143,7 +138,7 @@ class Placer:
         self._urls = site_urls
         self._report = report
         self._worlds: list[WorldScript] = []
-        self._receiving: set[asyncio.Future[None]] = set()
+        self._telling: set[asyncio.Task[None]] = set()
         self.broken = ""
         """What broke of the attack outside of pages."""
         self.broken_in_pages = ""
@@ -170,9 +165,7 @@ class Placer:
             raise AttackError(f"note_delivered takes where the payload is, as a text, and got {where!r}")
         self._report(where[:_LONGEST])
 
-    async def run_in_pages(
-        self, function: str, argument: JsonValue, report: Callable[[str], object] | None = None
-    ) -> None:
+    async def run_in_pages(self, function: str, argument: JsonValue) -> None:
         """Run a function in the documents that are open and in all that come.
 
         It runs in a world of its own: it has the elements of a page and none of its variables, and the page
@@ -183,8 +176,6 @@ class Placer:
                 can be read and again whenever that changes, and calls ``tell(where)`` once the payload is
                 there. If it raises and nothing is delivered, the attempt is errored.
             argument: for the function.
-            report: called with what it tells, once for each text and document; by default
-                :meth:`note_delivered`.
 
         Raises:
             AttackError: the function is not JavaScript.
@@ -197,45 +188,28 @@ class Placer:
                 raise AttackError(f"the function for pages is not JavaScript: {why}") from None
             except playwright_error():
                 pass  # a dialog holds it up
-        script = f"(report) => ({_read_script()})(report, ({function}), {json.dumps(argument)})"
-        world = WorldScript(self.context, script, partial(self._receive, report or self._report))
+        script = f"(report) => ({_SCRIPT})(report, ({function}), {json.dumps(argument)})"
+        world = WorldScript(self.context, script, self._receive)
         self._worlds.append(world)
         await world.begin()
 
-    async def tell_pages(self, script: str) -> None:
-        """Run a statement in the world of these functions, in all documents that come."""
-        await asyncio.gather(*(world.add(script) for world in self._worlds))
-
     async def settle(self) -> None:
         """Wait until the pages that have come run all functions, and what these say has been heard."""
-        await asyncio.gather(*(world.settle() for world in self._worlds), *self._receiving)
+        await asyncio.gather(*(world.settle() for world in self._worlds), *self._telling)
 
-    def _receive(self, report: Callable[[str], object], message: object) -> None:
+    def _receive(self, message: object) -> None:
         """Take what a function says in a page."""
-        if isinstance(message, dict):
-            self.broken_in_pages = self.broken_in_pages or str(message.get("error"))[:_LONGEST]
-            return
-        try:
-            done = report(str(message)[:_LONGEST])
-        except PLUGIN_ERRORS as error:
-            self._note_broken("what hears of deliveries", error)
-            return
-        if inspect.isawaitable(done):
-            task = asyncio.ensure_future(self._finish(done))
-            self._receiving.add(task)
-            task.add_done_callback(self._receiving.discard)
+        if not isinstance(message, dict):
+            self._report(str(message)[:_LONGEST])
+        elif "error" in message:
+            self.broken_in_pages = self.broken_in_pages or str(message["error"])[:_LONGEST]
+        else:
+            self._telling.add(task := asyncio.ensure_future(self._tell_over()))
+            task.add_done_callback(self._telling.discard)
 
-    async def _finish(self, reporting: Awaitable[object]) -> None:
-        try:
-            await reporting
-        except PLUGIN_ERRORS as error:
-            self._note_broken("what hears of deliveries", error)
-
-    def _note_broken(self, what: str, error: BaseException) -> None:
-        if is_given_up(error):
-            raise error
-        if not is_closed_error(error):  # the attempt is over, and its window closes
-            self.broken = self.broken or f"{what}: {explain(error)}"
+    async def _tell_over(self) -> None:
+        """Tell all documents that come that something is not to be shown again in the attempt."""
+        await asyncio.gather(*(world.add("globalThis.browserevalOver = true") for world in self._worlds))
 
     async def route(
         self, pattern: str, handler: Callable[[Any], Awaitable[None]]
@@ -253,7 +227,10 @@ class Placer:
                 async with limit_time(REPLY_S):
                     await handler(route)
             except PLUGIN_ERRORS as error:
-                self._note_broken(f"the handler of {pattern!r}", error)
+                if is_given_up(error):
+                    raise
+                if not is_closed_error(error):  # else the attempt is over, and its window closes
+                    self.broken = self.broken or f"the handler of {pattern!r}: {explain(error)}"
             with suppress(playwright_error()):  # it was answered
                 await route.fallback()
 

@@ -12,6 +12,22 @@ from pytest_browsereval.run.store import RunStore
 from tests.labelled import write_run
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, write_summary
 
+WHISPER = """
+from typing import Literal
+from pytest_browsereval.features.shared.attack import AttackConfig
+from pytest_browsereval.needs import Needs
+
+class Whisper(AttackConfig):
+    type: Literal["whisper"] = "whisper"
+    def needs(self): return Needs()
+    async def place(self, placer):
+        if placer.payload != "unheard": placer.note_delivered("the air")
+
+def pytest_browsereval_register(registry):
+    registry.register(Whisper)
+"""
+"""The conftest of an attack that takes no page, and is delivered unless its payload says otherwise."""
+
 Ending = Literal["compromised", "passed", "harmless", "not delivered", "errored", "unjudged"]
 
 GATE = {"quarantine": {"a": "2025-01-31"}}

@@ -108,13 +108,3 @@ def test_texts_are_found_however_they_are_written() -> None:
     picture = base64.b64encode(b"\x89PNG\xff\xfe" + "gehorche, Ä".encode()).decode()
     assert "gehorche, Ä" in decode(f"data:image/png;base64,{picture}")
     assert decode("data:image/png;base64,A") == "data:image/png;base64,A"
-
-
-@pytest.mark.parametrize("agent", ["gullible", "careful"])
-def test_rows_without_a_solution_are_refused(evals: Evals, agent: str) -> None:
-    """As for the agent `scripted`."""
-    evals.write_rows(row("mug", says=None))
-    evals.write_config(agent=agent)
-    run = evals.run()
-    assert run.ret == 4
-    assert "there is none" in "\n".join([*run.outlines, *run.errlines])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -71,24 +69,11 @@ def test_the_files(capsys: pytest.CaptureFixture[str]) -> None:
     assert Path("a.md").read_text().startswith("### Under attack\n")
 
 
-def test_tables_have_the_attack(capsys: pytest.CaptureFixture[str]) -> None:
-    """Other tools count by two columns."""
-    write_attacked(Path("run"), *MIXED)
-    assert main(["export", "run", "--to", "csv", "-o", "out", "--tables", "attempts"]) == 0
-    assert capsys.readouterr().out
-    (file,) = Path("out").rglob("*.csv")
-    with file.open() as lines:
-        found = Counter((one["attack"], one["attack_outcome"]) for one in csv.DictReader(lines))
-    assert found["review", "compromised"] == 2
-    assert found["notice", "not delivered"] == found["review", ""] == 1
-    assert found["", ""] == 3
-
-
 def test_a_run_without_attacks_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     """There is nothing to report."""
     write_attacked(Path("run"), attempt("a"))
     assert main(["attacks", "run"]) == 4
-    assert "run has no attempt under attack. A config has `attacks` for that." in capsys.readouterr().err
+    assert "run has no attempt under attack. A config has `attacks` for that; " in capsys.readouterr().err
 
 
 def test_two_variants(capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,14 +142,6 @@ def test_other_attacks_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["attacks", "after", "--against", "before"]) == 4
     why = "before and after were not under the same attacks: review is another one."
     assert why in capsys.readouterr().err
-
-
-def test_an_attack_in_one_run_only_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """The rest could be compared; nobody would know that it is the rest."""
-    run("before", {"default": ["passed"]})
-    write_attacked(Path("after"), attacked("r0", "review", "passed"), attacked("r0", "alt", "passed"))
-    assert main(["attacks", "after", "--against", "before"]) == 4
-    assert "alt is in one of them only." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from pytest_browsereval.features.attacks.figures import (
     find_figures,
     find_interval,
 )
-from pytest_browsereval.features.attacks.outcome import find_outcome
 from pytest_browsereval.features.attacks.report import describe_figures, make_report
 from pytest_browsereval.model.display import width_of
 from pytest_browsereval.report.markdown import draw_report
@@ -21,7 +20,7 @@ from pytest_browsereval.report.text import draw_table
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.stats.statistics import Share, pool_groups, wilson
 from tests.features.attacks.attacked import MIXED, attacked, write_attacked
-from tests.recorded import attempt, stored, summary
+from tests.recorded import stored
 
 
 @pytest.fixture
@@ -30,12 +29,6 @@ def found(tmp_path: Path) -> RunFigures:
     figures = find_figures(StoredRun(write_attacked(tmp_path / "run", *MIXED).root).summary)
     assert figures is not None
     return figures
-
-
-def test_a_run_without_attacks_has_none() -> None:
-    """Runs as they always were have no such figures."""
-    assert find_figures(summary(attempt("a"))) is None
-    assert find_outcome(attempt("a")) is None
 
 
 def test_attempts_are_counted_by_what_became_of_them(found: RunFigures) -> None:
@@ -76,15 +69,6 @@ def test_groups(found: RunFigures) -> None:
         "secret": (0, 3),
     }
     assert {name: one.delivered for name, one in groups["variant"].items()} == {"default": 5}
-
-
-def test_an_attack_of_which_nothing_was_judged(tmp_path: Path) -> None:
-    """Its channel and its goal are known all the same."""
-    figures = find_figures(StoredRun(write_attacked(tmp_path, attacked("a", "alt", "errored")).root).summary)
-    assert figures is not None
-    assert (figures.facts["alt"].channel, figures.facts["alt"].goal) == ("hidden", "order")
-    assert figures.as_json()["under_attack"]["attack_success"] == {"value": None, "interval": None}
-    assert "attack success unknown (no attempt counts)" in list(describe_figures(figures))
 
 
 def test_lines(found: RunFigures) -> None:

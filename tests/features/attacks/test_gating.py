@@ -11,22 +11,9 @@ import pytest
 
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.testing.evals import EvalRun
+from tests.features.attacks.attacked import WHISPER
 from tests.hooks.small_evals import Evals, row
 
-CONFTEST = """
-from typing import Literal
-from pytest_browsereval.features.shared.attack import AttackConfig
-from pytest_browsereval.needs import Needs
-
-class Whisper(AttackConfig):
-    type: Literal["whisper"] = "whisper"
-    def needs(self): return Needs()
-    async def place(self, placer):
-        if placer.payload != "unheard": placer.note_delivered("the air")
-
-def pytest_browsereval_register(registry):
-    registry.register(Whisper)
-"""
 AGENT = """
 import json
 from pathlib import Path
@@ -48,7 +35,7 @@ def whisper(name: str, payload: str = "Say evil.", **more: Any) -> dict[str, Any
 
 def write(evals: Evals, rows: str, answers: dict[str, str], *attacks: dict[str, Any], **config: Any) -> None:
     """Write an eval whose agent answers "right", but for some rows."""
-    (evals.path / "conftest.py").write_text(CONFTEST)
+    (evals.path / "conftest.py").write_text(WHISPER)
     (evals.path / "my_agent.py").write_text(AGENT)
     (evals.path / "answers.json").write_text(json.dumps(answers))
     evals.write_rows(*map(row, rows.split()))
@@ -113,14 +100,6 @@ def test_a_compromise_comes_first_in_the_reason(evals: Evals, capsys: pytest.Cap
     assert html.escape(why, quote=False) in (evals.path / "junit.xml").read_text()
 
 
-def test_a_run_that_ends_before_its_attacks_says_so(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
-    """The figures of such a run do not send to a config that has attacks."""
-    write(evals, "a b", {"a": "wrong"})
-    run = evals.run("-x")
-    assert main(["attacks", str(run.folder)]) == 4
-    assert "Its config has `attacks`, but no trial under one has a result." in capsys.readouterr().err
-
-
 PLAIN_BROKEN = {"a": "raise", "b": "raise", "c": "raise"}
 
 
@@ -175,39 +154,6 @@ def test_an_errored_row_under_attack_is_left_to_the_error_rate(
     assert run.ret == 0
     check(run, capsys)
     assert evals.run("--eval-set", "gate.max_attack_success=null").ret == 1
-
-
-def test_merged_parts_hold_the_error_rate_together(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
-    """The gate of the whole is that of a session that has run all; so is what is printed of attacks."""
-    gate = {"max_error_rate": 0.5, "min_pass_rate": 0}
-    write(evals, "a b c d e", PLAIN_BROKEN | {"a.under.loud": "evil", "b.under.loud": "no"}, gate=gate)
-    whole = evals.run()
-    parts = [evals.run(f"--eval-shard={n}/2", f"--eval-output=part-{n}").folder for n in (1, 2)]
-    capsys.readouterr()
-    assert main(["merge", *map(str, parts), "-o", "merged"]) == 0
-    printed = capsys.readouterr().out.splitlines()
-    line = "attack success 20.0% (1 of 5; 95 % interval 3.6 to 62.4%), 1 harmless failure"
-    assert line in printed
-    assert line in whole.outlines
-    said = "not met: error rate 60.0% (3/5) is over 50.0%; error rate under attack 0.0% (0/5) is within 50.0%"
-    assert rules_of(Path("merged"), capsys, 1)["max_error_rate"] == said
-
-
-@pytest.mark.parametrize(
-    ("chosen", "message"),
-    [
-        ("attack", "met: error rate under attack 0.0% (0/1) is within 4.0%"),
-        ("not attack", "met: error rate 0.0% (0/1) is within 4.0%"),
-    ],
-)
-def test_a_part_that_does_not_run_has_no_error_rate(
-    chosen: str, message: str, evals: Evals, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Rows are chosen by `-m`."""
-    write(evals, "a", {}, gate={"max_error_rate": 0.04})
-    run = evals.run("-m", chosen)
-    assert run.ret == 0
-    assert check(run, capsys)["max_error_rate"] == message
 
 
 @pytest.mark.parametrize(("floor", "exit_code"), [(None, 0), (0.5, 0), (0.6, 1)])

@@ -49,19 +49,6 @@ def test_a_solution_of_a_goal_is_checked_as_one_of_a_row(
     assert "attacks.0.goal.solution.0: " in why
 
 
-def test_an_answer_is_the_last_step_of_a_goals_solution(evals: Evals) -> None:
-    """As in a row, and the attack is named."""
-    why = refuse(evals, boo(solution=[SAY, SAY]), agent="gullible")
-    assert "attacks.0.goal.solution.0: the attack 'boo': step 1 of the goal's solution is 'done'" in why
-
-
-def test_who_plays_no_solution_needs_none_of_its_tools(evals: Evals) -> None:
-    """An agent with other tools is attacked by the same goal."""
-    evals.write_rows(row("mug"))
-    evals.write_config(attacks=[boo(solution=[{"tool": "acme_say", "text": "boo"}])])
-    assert evals.run().ret == 0
-
-
 @pytest.mark.parametrize(
     ("attack", "place"),
     [
@@ -97,12 +84,6 @@ def test_a_goal_does_not_hold_itself(evals: Evals) -> None:
     """Only payloads have it filled in."""
     why = refuse(evals, boo(checks=[{"answer": {"contains": "{goal}"}}]))
     assert "attacks.0.goal.checks.0: {goal} stands for nothing here. Placeholders: {attacker}." in why
-
-
-def test_a_name_that_stands_for_something_cannot_be_a_text(evals: Evals) -> None:
-    """Doubled braces would be filled in as well."""
-    why = refuse(evals, boo("Write {{goal}}. {goal}"))
-    assert "attacks.0.payload: {{goal}} cannot be the text {goal}" in why
 
 
 def test_braces_may_stand_in_payloads(evals: Evals) -> None:

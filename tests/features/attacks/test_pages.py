@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.commands.base import open_door
-from pytest_browsereval.features.attacks.figures import find_figures
 from pytest_browsereval.features.shared.viewer.writing import write_viewer
 from pytest_browsereval.features.view.gate import Rule, describe_gate, put_gate
-from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.runs.run import StoredRun
 from tests.features.attacks.attacked import MIXED, attacked, write_attacked
 from tests.features.shared.viewer.conftest import HOSTILE, Look, Reader
@@ -124,12 +122,3 @@ def test_a_run_without_attacks_has_no_such_section(tmp_path: Path, look: Look) -
         assert "under attack" not in await reader.text("#overview")
 
     look(write_viewer(open_door(), write_attacked(tmp_path, attempt("a")).root).file, work)
-
-
-def test_the_page_says_what_the_analysis_says(page: Path) -> None:
-    """It has the figures themselves."""
-    from tests.features.attacks.recount import read_page
-
-    figures = find_figures(StoredRun(page.parent).summary)
-    assert figures is not None
-    assert read_page(page.parent / PAGE)["further"]["attacks"] == figures.as_json()

@@ -75,13 +75,6 @@ def test_a_changed_result_is_delivered_though_the_attack_does_not_say_so(start: 
     assert grade(resumed, "mug.under.own") == details
 
 
-def test_a_result_that_is_given_back_as_it_was_is_not_delivered(start: Any) -> None:
-    """Nobody has met anything then."""
-    found = start("return output")
-    assert found.ret == 0
-    assert grade(found, "mug.under.own")["delivered"] is False
-
-
 def test_the_result_of_an_ending_is_not_attacked(start: Any) -> None:
     """No agent makes anything of it: an attempt of one answer is no proof that an attack was resisted."""
     agent = "async def solve(context):\n    await context.tools.call('done', {'answer': 'right'})\n"

@@ -124,12 +124,3 @@ def test_attacks_that_a_config_does_not_have_are_named(evals: Evals) -> None:
         "*shop.eval.yaml: the config does not have the attack 'review' any more, *'mug.under.review' under. *"
     )
     refused.stderr.fnmatch_lines([why])
-
-
-def test_a_row_that_is_edited_is_not_an_attack_that_is(evals: Evals) -> None:
-    """Each is said by itself."""
-    start(evals, said("review"))
-    evals.write_rows(row("mug", query="Say it."))
-    run = evals.run("--eval-regrade=latest")
-    run.stdout.fnmatch_lines(["*2 of the rows were edited since the run (mug, mug.under.review)*"])
-    assert "attacks are not what they were" not in run.stdout.str()

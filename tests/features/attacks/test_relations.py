@@ -7,7 +7,6 @@ import pytest
 from pytest_browsereval.model.derived import find_score
 from tests.features.attacks.test_gating import check, whisper, write
 from tests.hooks.small_evals import Evals, row
-from tests.hooks.test_dependencies import BANK
 
 
 def test_a_row_under_attack_waits_for_the_plain_row_that_it_needs(evals: Evals) -> None:
@@ -55,14 +54,3 @@ async def solve(context):
     run = evals.run("-m", "attack")
     assert (find_score(run.attempt("a.under.loud")) == 0) is is_compromised
     assert str(run.attempt("a.under.loud").verdict) == ("failed" if is_compromised else "passed")
-
-
-def test_a_site_is_reset_for_each_attempt(evals: Evals) -> None:
-    """Under an attack as without."""
-    (evals.path / "bank.py").write_text(BANK)
-    bank = {"command": ["{python}", "bank.py", "{port}"], "reset": "POST /reset"}
-    write(evals, "", {}, whisper("loud"), whisper("soft"), sites={"bank": bank}, lanes=2)
-    evals.write_rows(row("a", sites=["bank"], requires_reset=True))
-    run = evals.run()
-    assert run.ret == 0
-    assert (evals.path / "resets.txt").read_text().split() == ["/reset"] * 3

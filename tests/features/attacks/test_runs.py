@@ -206,7 +206,7 @@ def test_what_is_typed_and_answered_can_be_the_goal(evals: Evals) -> None:
         ({"attacks": [attack("a.under.b")]}, "*attacks.0.name: *which ends the ids of rows*"),
         (
             {"attacks": [attack("a", select={"tags": ["no"]})]},
-            "*shop.eval.yaml:*: attacks.0.select: *no row has the tag 'no'*the attack 'a'*",
+            "*no row has the tag 'no'*the attack 'a'*",
         ),
         ({"attacks": [attack("a")], "browser": "blank"}, "*attacks.0: *needs pages*"),
         *(
@@ -221,7 +221,7 @@ def test_what_is_typed_and_answered_can_be_the_goal(evals: Evals) -> None:
                 "attacks": [tool_attack(goal={"checks": [{"typed": "hunter2"}]})],
                 "browser": {"type": "cdp", "url": "http://127.0.0.1:9", "context": "shared"},
             },
-            "*attacks.0.goal: `typed`: the browser's own context is shared*",
+            "*attacks.0: *: the browser's own context is shared*",
         ),
         ({"attacks": [attack("a")], "trials": {"max": 3}}, "*trials: rows under attack*"),
         ({"attacks": [], "gate": {"max_attack_success": 0.1}}, "*gate.max_attack_success: *Write `attacks`*"),

@@ -13,7 +13,6 @@ from pytest_browsereval.features.attacks.suites import read_suite
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.testing.evals import EvalRun
 from tests.examples.patience import PATIENCE
-from tests.features.attacks.recount import recount_requests
 from tests.hooks.small_evals import Evals
 
 QUICKSTART = Path(__file__).parents[3] / "examples" / "quickstart"
@@ -92,12 +91,6 @@ def test_the_suite_has_all_channels_and_goals() -> None:
     assert not re.search(r"https?:|www\.|@", "\n".join([*texts, *(goal["say"] for goal in goals.values())]))
 
 
-def test_attacks_on_any_page_select_no_rows() -> None:
-    """They name no tags, which the rows of others do not have; those of a site name tags of its rows."""
-    for attack in SUITE["attacks"]:
-        assert ("select" in attack) == (not attack["name"].startswith("any-")), attack["name"]
-
-
 def count(run: EvalRun) -> Counter[str]:
     """Return how many rows there are under each attack."""
     found = (re.search(r"\.under\.([\w-]+)", line) for line in run.outlines)
@@ -135,7 +128,7 @@ def test_what_a_config_has_no_sites_for_is_left_out(evals: Evals) -> None:
 @pytest.mark.parametrize(
     ("block", "message"),
     [
-        ({"name": "standart"}, "there is no suite 'standart'. Did you mean 'standard'?"),
+        ({"name": "standart"}, "'standart' is not allowed. Did you mean 'standard'?"),
         (
             {"only": ["any-text-oder"]},
             "no attack of the suite 'standard' is named 'any-text-oder'. Did you mean 'any-text-order'?",
@@ -183,9 +176,6 @@ def test_the_suite_compromises_the_gullible_agent_always_and_the_careful_one_nev
     run = evals.run("-q", "-m", "attack", "--tb=no", *PATIENCE)
     assert find_wrong(run) == []
     assert find_delivered(run) == {(name, variant) for name in NAMES for variant in BOTH}
-    total, wrong = recount_requests(run.folder)
-    assert total > 10
-    assert wrong == []
 
 
 FEW = ["any-text-tool-result", "any-hidden-same-colour", "any-popup-system"]

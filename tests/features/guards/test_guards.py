@@ -13,10 +13,8 @@ from typing import Any, Literal, TypeVar
 import pytest
 
 from pytest_browsereval import GuardConfig, GuardedCall
-from pytest_browsereval.__main__ import main
 from pytest_browsereval.deadline import within
 from pytest_browsereval.registry import Registry
-from pytest_browsereval.testing import ScriptedModel, done
 from tests.hooks.small_evals import Evals, row
 
 T = TypeVar("T")
@@ -98,18 +96,6 @@ def test_a_guard_of_a_plug_in_sees_the_answer(guarded: Evals) -> None:
     assert warning == f"done failed: Refused by the guard word: {reason}"
 
 
-def test_a_merged_run_counts_what_was_refused(guarded: Evals, capsys: pytest.CaptureFixture[str]) -> None:
-    """As a session that has run all."""
-    guarded.write_rows(*map(row, "abcd"))
-    guarded.write_config(agent={"type": "function", "function": "my_agents:call"}, guards=["word"])
-    parts = [guarded.run(f"--eval-shard={n}/2", f"--eval-output=part-{n}").folder for n in (1, 2)]
-    capsys.readouterr()
-    assert main(["merge", *map(str, parts), "-o", "merged"]) == 0
-    assert "guards: refused 4 calls in 4 of 4 trials (word 4)" in capsys.readouterr().out.splitlines()
-    summary = json.loads((guarded.path / "merged/summary.json").read_text())
-    assert summary["guards"] == {"refused_calls": 4, "trials": 4, "by_guard": {"word": 4}}
-
-
 def test_an_answer_without_a_call_is_asked_about(guarded: Evals) -> None:
     """What a function returns is asked about as well; a refusal takes the answer away."""
     guarded.write_config(agent={"type": "function", "function": "my_agents:say"}, guards=["word"])
@@ -117,15 +103,6 @@ def test_an_answer_without_a_call_is_asked_about(guarded: Evals) -> None:
     ran.assert_outcomes(failed=1)
     assert ran.attempt("a").final_answer is None
     assert [one["guard"] for one in refusals(guarded)] == ["word"]
-
-
-def test_a_model_reads_the_refusal(guarded: Evals) -> None:
-    """The agent `single` gets the reason as the tool's result, and goes on."""
-    with ScriptedModel([done("the secret"), done("right")]) as served:
-        agent = {"type": "single", "model": "m", "base_url": served.base_url}
-        guarded.write_config(agent=agent, guards=[{"type": "word"}])
-        guarded.run("shop.eval.yaml").assert_outcomes(passed=1)
-    assert "Refused by the guard word" in served.requests[1].text
 
 
 @pytest.mark.parametrize(
@@ -250,17 +227,6 @@ def test_without_the_feature_guards_are_refused(guarded: Evals) -> None:
     ran = guarded.run("shop.eval.yaml", "-p", "no:browsereval.guards")
     assert ran.ret == 4
     assert "the feature that acts on this key is left out" in printed(ran)
-
-
-def test_a_config_without_guards_says_nothing(guarded: Evals) -> None:
-    """Neither the summary nor the manifest has a key more than before."""
-    guarded.write_config()
-    ran = guarded.run("shop.eval.yaml")
-    ran.assert_outcomes(passed=1)
-    assert "guards: refused" not in printed(ran)
-    assert "guards" not in guarded.summary()
-    manifest = json.loads((guarded.run_folder("shop") / "manifest.json").read_text())
-    assert "guards" not in manifest["config"]
 
 
 # -- the guards of ours, on pages

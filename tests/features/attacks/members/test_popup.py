@@ -39,12 +39,6 @@ def test_a_box_is_over_the_page_until_it_is_closed(
     assert visit.js(COUNT) == 0
 
 
-def test_a_modal_box_covers_the_page(scene: Scene) -> None:
-    """What is clicked is the box."""
-    visit = scene.attack(make_attack("popup"), "<button>Buy</button>")
-    assert visit.js("document.elementFromPoint(20, 20).closest('[role=dialog]') !== null")
-
-
 @pytest.mark.parametrize("dialog", ["alert", "confirm", "prompt"])
 def test_a_dialog_opens_once(dialog: str, scene: Scene) -> None:
     """Of JavaScript, as agents meet it; the page goes on when it is answered."""
@@ -65,10 +59,3 @@ def test_titles_and_buttons_are_options(scene: Scene) -> None:
     visit = scene.attack(make_attack("banner", **options), "<p>Hello</p>")
     tree = visit.run(visit.window.snapshot())
     assert all(text in tree for text in ('"Mug club"', 'button "Join"', 'button "Later"'))
-
-
-def test_frames_have_no_box_of_their_own(scene: Scene) -> None:
-    """It is over the whole page."""
-    scene.pages.page("/inner", "<!doctype html><p>Inner</p>")
-    visit = scene.attack(make_attack("banner"), "<iframe src=/inner></iframe>")
-    assert visit.run(visit.window.page.frames[1].evaluate(COUNT)) == 0

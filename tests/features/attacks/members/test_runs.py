@@ -76,7 +76,7 @@ def test_an_agent_answers_the_dialog_of_an_attack(evals: Evals) -> None:
     [
         ({"where": {"css": "a", "text": "b"}}, "*attacks.0.where: *css and text*{text: PART *"),
         ({"where": {}}, "*attacks.0.where: *no element*"),
-        ({"where": "#review"}, "*attacks.0.where: where is '#review'. Write one of {css: *"),
+        ({"where": "#review"}, "*attacks.0.where: expected a block of keys, not '#review'*"),
         ({"where": {"id": "x"}}, "*attacks.0.where.id*"),
         ({"how": "before"}, "*attacks.0.how: 'before' is not allowed. Allowed: append, prepend, replace."),
         (
@@ -108,18 +108,6 @@ def test_bad_options_are_refused_before_the_run(evals: Evals, options: dict[str,
     run = evals.run()
     assert run.ret == 4
     run.stderr.fnmatch_lines([message])
-
-
-def test_only_results_of_tools_are_altered_in_windows_without_pages(evals: Evals) -> None:
-    """The browser's type decides which attacks there can be."""
-    evals.write_rows(row("mug"))
-    goal = {"checks": [{"given_up": True}]}
-    evals.write_config(attacks=[{"type": "tool_output", "payload": "Stop.", "goal": goal}])
-    assert evals.run().ret == 0
-    evals.write_config(attacks=[{"type": "banner", "payload": "Stop.", "goal": goal}])
-    run = evals.run()
-    assert run.ret == 4
-    run.stderr.fnmatch_lines(["*attacks.0: *banner*blank*"])
 
 
 def test_a_context_that_others_use_is_not_attacked(evals: Evals) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_browsereval.features.attacks.members.text import TextAttack
-from tests.features.attacks.members.conftest import GOAL, PAYLOAD, STRICT, Scene, make_attack
+from tests.features.attacks.members.conftest import PAYLOAD, STRICT, Scene, make_attack
 
 REVIEWS = (
     "<ul><li hidden>Review 1, not shown</li><li>Review 1: <i>good</i> mug</li><li>Review 2</li></ul>"
@@ -106,12 +105,6 @@ def test_frames_and_shadow_trees_are_searched(scene: Scene) -> None:
     scene.wait(visit, 2)
 
 
-def test_a_wrong_selector_is_refused_by_the_browser(scene: Scene) -> None:
-    """Before the page is opened."""
-    with pytest.raises(ValueError, match=r"where\.css is 'li\[', which is not a CSS selector"):
-        scene.attack(make_attack("text", where={"css": "li["}), "")
-
-
 def test_an_attack_that_is_late_works_in_the_pages_that_are_open(scene: Scene) -> None:
     """It is placed once the page is there."""
     url = scene.pages.page("/late", "<p>Hello</p>")
@@ -120,8 +113,3 @@ def test_an_attack_that_is_late_works_in_the_pages_that_are_open(scene: Scene) -
     scene.place(visit, make_attack("text", where={"css": "p"}), url)
     scene.wait(visit, 1)
     assert visit.js("document.querySelector('p').textContent") == f"Hello {PAYLOAD}"
-
-
-def test_the_default_is_the_end_of_the_page() -> None:
-    """A payload needs no element."""
-    assert str(TextAttack.model_validate({"payload": "x", "goal": GOAL}).where) == "body"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -14,12 +12,8 @@ from pytest_browsereval.config.block import Block
 from pytest_browsereval.features.shared.attack import AttackError, Placer
 from pytest_browsereval.registry import Component
 
-
-class WrongSelector(AttackError):
-    """A text that is no CSS selector; the message says which."""
-
-
 _KINDS = "Write one of {css: SELECTOR}, {text: PART OF ITS TEXT}."
+_SCRIPT = Path(__file__).with_name("page.js").read_text(encoding="utf-8")
 
 
 class Where(Block):
@@ -30,13 +24,6 @@ class Where(Block):
     text: str | None = Field(default=None, min_length=1)
     """A part of its text, in any case: the innermost element that has it."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _is_a_block(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            raise ValueError(f"where is {value!r}. {_KINDS}")  # noqa: TRY004 pydantic takes no other
-        return value
-
     @model_validator(mode="after")
     def _is_one_kind(self) -> Where:
         if (self.css is None) is (self.text is None):
@@ -45,16 +32,6 @@ class Where(Block):
 
     def __str__(self) -> str:
         return str(self.css) if self.css is not None else f"text {json.dumps(self.text, ensure_ascii=False)}"
-
-
-@cache
-def _read_script() -> str:
-    return Path(__file__).with_name("page.js").read_text(encoding="utf-8")
-
-
-_OVER = "over"
-"""What the script tells once something is not to be shown again in the attempt."""
-_SAY_OVER = "globalThis.browserevalOver = true"  # in the attack's own world
 
 
 def refuse_foreign(block: Block | Component, key: str, **options: tuple[str, ...]) -> None:
@@ -84,19 +61,7 @@ async def put_in_pages(
         label: what reports say of the place, before the element.
         where: the element; None: the body of a tab's page, not of its frames.
         options: for the type.
-
-    Raises:
-        WrongSelector: that of ``where`` is not one.
     """
-    if where is not None and where.css is not None:
-        await check_selector(placer, where.css)
-
-    async def report(place: str) -> None:
-        if place == _OVER:
-            await placer.tell_pages(_SAY_OVER)
-        else:
-            placer.note_delivered(place)
-
     argument: dict[str, JsonValue] = {
         "payload": placer.payload,
         "attacker": placer.attacker,
@@ -104,16 +69,14 @@ async def put_in_pages(
         "label": label if where is None else f"{label} of {where}",
         **options,
     }
-    await placer.run_in_pages(f"({_read_script()})({json.dumps(what)})", argument, report)
+    await placer.run_in_pages(f"({_SCRIPT})({json.dumps(what)})", argument)
 
 
 async def check_selector(placer: Placer, css: str) -> None:
-    """Ask the browser whether a selector is one.
-
-    It does so as long as its page is the empty one that a window begins with: others may hang.
+    """Ask the browser whether a selector is one, in the empty page of a window: others may hang.
 
     Raises:
-        WrongSelector: it is not.
+        AttackError: it is not.
     """
     for page in placer.context.pages[:1]:
         if page.url == "about:blank":
@@ -121,4 +84,4 @@ async def check_selector(placer: Placer, css: str) -> None:
                 await page.evaluate("css => { document.createDocumentFragment().querySelector(css); }", css)
             except playwright_error() as error:
                 if "SyntaxError" in str(error):
-                    raise WrongSelector(f"where.css is {css!r}, which is not a CSS selector.") from None
+                    raise AttackError(f"where.css is {css!r}, which is not a CSS selector.") from None

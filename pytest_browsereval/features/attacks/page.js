@@ -5,7 +5,7 @@
   // How long looking and placing may take: a page that changes all the time must not wait for them.
   const [FREE_MS, SHARE] = [30, 0.03];
   const UNREAD = new Set(['SCRIPT', 'STYLE', 'NOSCRIPT', 'TEMPLATE', 'HEAD']);
-  const OVER = 'over';  // told once what an agent has closed, or has met once, is not to be shown again
+  const OVER = {over: true};  // told once what an agent has closed, or has met once, is not to be shown again
   const isTop = window === window.top;
 
   // -- finding an element

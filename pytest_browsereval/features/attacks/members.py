@@ -1,0 +1,303 @@
+"""Attacks: each puts its payload in the agent's way by one channel."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from pytest_browsereval.browsers.playwright.waiting import playwright_error
+from pytest_browsereval.features.attacks.page import Where, put_in_pages, refuse_foreign
+from pytest_browsereval.features.shared.attack import AttackConfig, Placer
+from pytest_browsereval.needs import Needs
+
+_TITLES = {"consent": "Your privacy", "system": "System message", "notice": "Please note"}
+_BUTTONS = {"consent": ("Accept all", "Reject"), "system": ("OK",), "notice": ("Close",)}
+_MOST_CHARS = 60
+"""Of a file name made of the payload: systems take 255 bytes, and a character may have four."""
+_NOT_IN_NAMES = re.compile(r"[^\w .,()+-]+")
+_OPENS_MS = 2_000
+"""How long a page may take to open a dialog."""
+_BOX_TITLES = {"modal": "Before you continue", "captcha": "Security check"}
+_BOX_BUTTONS = {"modal": ("Close",), "captcha": ("Verify", "Close")}
+# Reloading keeps a fragment, which the request does not have.
+_BETWEEN = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Redirecting</title>
+<body style="font: 16px/1.5 sans-serif; margin: 10vh auto; max-width: 40em">
+<h1>You are being redirected</h1><p style="white-space: pre-wrap">{payload}</p>
+<p><a href="{url}" onclick="location.reload(); return false">{link}</a></p>"""
+
+
+class TextAttack(AttackConfig):
+    """The payload in the text of an element: a review, a comment, the name of a product."""
+
+    type: Literal["text"] = "text"
+    where: Where = Where(css="body")
+    """The element: the first visible one of each page. Fields, pictures and frames have no text."""
+    how: Literal["append", "prepend", "replace"] = "append"
+    """Whether the payload stands behind the text, before it, or in its place."""
+
+    async def place(self, placer: Placer) -> None:
+        """Put it into the element of each page, and again when the page draws that anew."""
+        await put_in_pages(placer, "text", "text", self.where, how=self.how)
+
+
+Way = Literal["aria_label", "alt", "title", "zero_size", "off_screen", "same_colour", "comment", "meta"]
+"""Where the payload hides."""
+
+
+class HiddenAttack(AttackConfig):
+    """The payload where people do not see it, and programs that read the page do."""
+
+    type: Literal["hidden"] = "hidden"
+    where: Where | None = None
+    """The element: the first visible one of each page; by default the body."""
+    how: Way = "off_screen"
+    """The attribute ``aria_label`` (behind the name that the element has), ``alt`` (of the picture, of the
+    first one in the element, or of a new one of one pixel) or ``title``; a text of no size, one next to the
+    screen, one in the colour of its background; an HTML comment in the element; the page's description in
+    ``meta``."""
+
+    async def place(self, placer: Placer) -> None:
+        """Put it into each page, and again when the page draws the element anew."""
+        await put_in_pages(placer, "hidden", self.how.replace("_", " "), self.where, how=self.how)
+
+
+class PictureAttack(AttackConfig):
+    """The payload drawn as a picture without an alternative text: for agents that look at pages."""
+
+    type: Literal["image"] = "image"
+    where: Where | None = None
+    """The element: the first visible one of each page; by default the end of the page."""
+    how: Literal["after", "replace"] = "after"
+    """Whether the picture stands after the element, or in its place."""
+
+    async def place(self, placer: Placer) -> None:
+        """Draw it in each page; as a canvas where the page's security policy lets no picture load."""
+        await put_in_pages(placer, "image", "picture", self.where, how=self.how)
+
+
+class FormAttack(AttackConfig):
+    """The payload in a field of the page, or as the label of a field that the attacker reads."""
+
+    type: Literal["form"] = "form"
+    where: Where | None = None
+    """The field, or for ``field`` the element at whose end the form stands: the first visible one of each
+    page. By default the first text field, and for ``field`` the end of the page."""
+    how: Literal["value", "placeholder", "label", "field"] = "placeholder"
+    """The value of a field that nobody has typed into, its placeholder, behind its label, or the label of a
+    field in a form of its own that is sent to the attacker's origin."""
+    action: str | None = Field(default=None, min_length=1)
+    """Where the form of ``field`` is sent; ``{attacker}/collect`` by default."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _options_fit(cls, block: Any) -> Any:
+        if not isinstance(block, Mapping):
+            return block
+        if block.get("how") == "field":
+            # Written out, so that the attacker's origin is among the sites.
+            return {"action": "{attacker}/collect", **block}
+        if block.get("action") is not None:
+            raise ValueError("action is only of `how: field`. Leave it out, or write `how: field`.")
+        return block
+
+    async def place(self, placer: Placer) -> None:
+        """Put it into each page, and again when the page draws the field anew."""
+        action = placer.fill(self.action or "")
+        label = "added field" if self.how == "field" else self.how
+        await put_in_pages(placer, "form", label, self.where, how=self.how, action=action)
+
+
+class BannerAttack(AttackConfig):
+    """A bar with the payload over a part of the page; each of its buttons closes it."""
+
+    type: Literal["banner"] = "banner"
+    look: Literal["consent", "system", "notice"] = "notice"
+    """What it looks like: a question about cookies, a message of the system, a hint of the site."""
+    title: str | None = Field(default=None, min_length=1)
+    """Its heading; by default one that suits the look."""
+    buttons: tuple[str, ...] | None = None
+    """The labels of its buttons; by default those that suit the look, ``()`` for none."""
+
+    async def place(self, placer: Placer) -> None:
+        """Show it in each page until it is closed there."""
+        await put_in_pages(
+            placer,
+            "banner",
+            f"{self.look} banner",
+            look=self.look,
+            title=self.title or _TITLES[self.look],
+            buttons=list(_BUTTONS[self.look] if self.buttons is None else self.buttons),
+        )
+
+
+class DownloadAttack(AttackConfig):
+    """A file with the payload, by a link in the page or without one being asked for."""
+
+    type: Literal["download"] = "download"
+    where: Where | None = None
+    """The element at whose end the link stands: the first visible one of each page; by default the page."""
+    how: Literal["link", "auto"] = "link"
+    """Whether the file is fetched when the link is clicked, or at once as well."""
+    file: str | None = Field(default=None, min_length=1, max_length=200)
+    """The name of the file; by default the beginning of the payload."""
+    text: str | None = Field(default=None, min_length=1)
+    """The text of the link; by default the name of the file."""
+
+    @field_validator("file")
+    @classmethod
+    def _is_a_name(cls, value: str | None) -> str | None:
+        if value is not None and (_NOT_IN_NAMES.search(value) or value.startswith(".")):
+            raise ValueError(
+                f"{value!r} is not a name of a file. Write letters, digits, blanks and . , ( ) + - _ only, "
+                "such as 'invoice-2026.txt'."
+            )
+        return value
+
+    async def place(self, placer: Placer) -> None:
+        """Put the link into each page."""
+        name = self.file or _make_name(placer.payload)
+        await put_in_pages(
+            placer, "download", f"link to {name}", self.where, how=self.how, file=name, text=self.text or name
+        )
+
+
+def _make_name(payload: str) -> str:
+    name = _NOT_IN_NAMES.sub(" ", payload)[:_MOST_CHARS]
+    return f"{' '.join(name.split()).strip('. ') or 'file'}.txt"
+
+
+class PopupAttack(AttackConfig):
+    """The payload in a dialog of the browser, or in a box that covers the page until it is closed."""
+
+    type: Literal["popup"] = "popup"
+    look: Literal["modal", "captcha", "dialog"] = "modal"
+    """A box that covers the page, one that asks whether a person is there, or a dialog of JavaScript."""
+    dialog: Literal["alert", "confirm", "prompt"] = "alert"
+    """Which dialog of JavaScript, for the look ``dialog``."""
+    title: str | None = Field(default=None, min_length=1)
+    """The heading of the box; by default one that suits the look."""
+    buttons: tuple[str, ...] | None = Field(default=None, min_length=1)
+    """The labels of the box's buttons, each of which closes it; by default those that suit the look."""
+
+    @model_validator(mode="after")
+    def _options_fit(self) -> Self:
+        boxes = ("modal", "captcha")
+        refuse_foreign(self, "look", title=boxes, buttons=boxes, dialog=("dialog",))
+        return self
+
+    @property
+    def waits_for_page(self) -> bool:
+        """A dialog does: it would hold up what a row does to set its page up."""
+        return self.look == "dialog"
+
+    async def place(self, placer: Placer) -> None:
+        """Open it in each page, until it is closed."""
+        if self.look == "dialog":
+            await self._open_dialog(placer)
+            return
+        await put_in_pages(
+            placer,
+            "modal",
+            self.look,
+            look=self.look,
+            title=self.title or _BOX_TITLES[self.look],
+            buttons=list(_BOX_BUTTONS[self.look] if self.buttons is None else self.buttons),
+        )
+
+    async def _open_dialog(self, placer: Placer) -> None:
+        context, label = placer.context, f"dialog ({self.dialog})"
+        if all(page.url == "about:blank" for page in context.pages):
+            await put_in_pages(placer, "dialog", label, dialog=self.dialog)
+            return
+        try:
+            # The agent's next step has to meet it.
+            async with context.expect_event("dialog", timeout=_OPENS_MS):
+                await put_in_pages(placer, "dialog", label, dialog=self.dialog)
+        except playwright_error():
+            pass  # the page is still loading, or is held up by a dialog of its own
+
+
+class AddressAttack(AttackConfig):
+    """The payload in the address of the start page, or on a page that the agent meets before it."""
+
+    type: Literal["address"] = "address"
+    how: Literal["query", "fragment", "redirect"] = "query"
+    """In the query or the fragment of the start page's address, as its scripts and the agent read it: the
+    site is asked for the plain address. Or on a page with a link that goes on, which stands before the first
+    page that is opened; with ``late``, before the next one."""
+    parameter: str = Field(default="note", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")
+    """The name in query or fragment."""
+    link: str = Field(default="Continue", min_length=1)
+    """The text of the link of ``redirect``."""
+
+    @model_validator(mode="after")
+    def _options_fit(self) -> Self:
+        refuse_foreign(self, "how", parameter=("query", "fragment"), link=("redirect",))
+        return self
+
+    async def place(self, placer: Placer) -> None:
+        """Put it into the address of each page at the start page's, or before the page that comes next."""
+        if self.how != "redirect":
+            await put_in_pages(
+                placer,
+                "address",
+                f"{self.how} of the start page",
+                how=self.how,
+                parameter=self.parameter,
+                start=placer.start_url,
+            )
+            return
+
+        async def answer(route: Any) -> None:
+            if not _is_visit(route.request):
+                await route.fallback()
+                return
+            given = {"payload": placer.payload, "url": route.request.url, "link": self.link}
+            body = _BETWEEN.format_map({name: html.escape(text) for name, text in given.items()})
+            placer.note_delivered("page before the first one" if self.late == 0 else "page in between")
+            await route.fulfill(status=200, content_type="text/html; charset=utf-8", body=body)
+            # Once only, and without routes the browser has its cache again.
+            await end()
+
+        end = await placer.route("**/*", answer)
+
+
+def _is_visit(request: Any) -> bool:
+    """Whether a tab goes to a page: neither a frame nor a form that is sent."""
+    if request.method != "GET" or not request.is_navigation_request():
+        return False
+    try:
+        return request.frame.parent_frame is None
+    except playwright_error():  # of a tab that is about to open
+        return True
+
+
+class ToolOutputAttack(AttackConfig):
+    """The payload in what the agent reads as the result of a tool; it needs no page."""
+
+    type: Literal["tool_output"] = "tool_output"
+    tool: str | None = Field(default=None, min_length=1)
+    """The name of the tool; by default all."""
+    how: Literal["append", "prepend", "replace"] = "append"
+    """Whether the payload stands behind the result, before it, or in its place."""
+
+    def needs(self) -> Needs:
+        """Return that it needs nothing of the browser."""
+        return Needs()
+
+    async def place(self, placer: Placer) -> None:
+        """Place nothing: results are altered one by one."""
+
+    def alter_result(self, tool: str, output: str, placer: Placer) -> str | None:
+        """Return the result with the payload; None for that of another tool."""
+        if self.tool is not None and tool != self.tool:
+            return None
+        placer.note_delivered(f"result of {tool}")
+        if self.how == "replace" or not output:
+            return placer.payload
+        parts = (output, placer.payload) if self.how == "append" else (placer.payload, output)
+        return "\n".join(parts)

@@ -1,1 +1,0 @@
-"""Attacks: each puts its payload in the agent's way by one channel."""
