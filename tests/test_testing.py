@@ -20,7 +20,6 @@ from pytest_browsereval.testing import (
     done,
     refuses,
     says,
-    sends,
 )
 from pytest_browsereval.tools.base import Tool, tool
 
@@ -75,13 +74,6 @@ def test_a_script_is_played_in_order() -> None:
     assert [body["choices"][0]["finish_reason"] for body in bodies] == ["stop", "tool_calls", "tool_calls"]
 
 
-def test_a_function_makes_replies_of_requests() -> None:
-    """The script can look at what it is asked."""
-    with ScriptedModel(lambda asked: f"you said {asked.last_text}") as model:
-        _, _, text = post(model, request(USER))
-    assert json.loads(text)["choices"][0]["message"]["content"] == "you said hello"
-
-
 def test_a_script_that_raises_refuses() -> None:
     """A mistake in the test's own function is told, not taken for a broken connection."""
 
@@ -120,12 +112,6 @@ def test_errors_have_status_headers_and_body() -> None:
     assert (status, headers["Retry-After"]) == (429, "3")
     assert json.loads(text)["error"]["message"] == "slow down"
     assert json.loads(text)["error"]["code"] == "rate_limit_exceeded"
-
-
-def test_a_body_can_be_anything() -> None:
-    """What is sent need not be JSON."""
-    with ScriptedModel([sends("<html>")]) as model:
-        assert post(model, request(USER))[2] == "<html>"
 
 
 def test_a_cut_reply_ends_in_the_middle() -> None:
@@ -171,15 +157,6 @@ def test_the_key_is_asked_for() -> None:
         assert post(model, request(USER), Authorization="Bearer sk-right")[0] == 200
 
 
-def test_the_key_is_in_no_repr() -> None:
-    """A failing assertion on a request does not print the key."""
-    with ScriptedModel(["ok"]) as model:
-        post(model, request(USER), Authorization="Bearer sk-right")
-    seen = model.requests[0]
-    assert seen.authorization == "Bearer sk-right"
-    assert "sk-right" not in repr(seen)
-
-
 def test_requests_are_recorded() -> None:
     """Messages, tool names and headers can be asserted on."""
     tools = [{"type": "function", "function": {"name": "click"}}]
@@ -207,33 +184,48 @@ ANSWER = {"role": "tool", "tool_call_id": A.id, "content": "ok"}
 def test_what_real_servers_refuse_is_refused(subtests: pytest.Subtests) -> None:
     """Each fault of the protocol is a 400 that says what is wrong, and is kept for the test."""
     cases: list[tuple[Any, str]] = [
-        ("not json", "model"),
-        ({"messages": [USER]}, "model parameter"),
-        (request(), "at least one message"),
-        (request({"role": "robot", "content": "x"}), "'robot' is not one of"),
-        (request({"role": "user", "content": None}), "not a text"),
-        (request({"role": "user", "content": []}), "is empty"),
+        ("not json", "model: Field required"),
+        ({"messages": [USER]}, "model: Field required"),
+        (request(), "messages: List should have at least 1 item"),
+        (request({"role": "robot", "content": "x"}), "messages.0: Input tag 'robot'"),
+        (
+            request({"role": "user", "content": None}),
+            "messages.0.user.content.str: Input should be a valid string",
+        ),
+        (request({"role": "user", "content": []}), "List should have at least 1 item"),
         (request(USER, ANSWER), "must be a response to a preceding message"),
         (request(USER, assistant(A)), f"without a response: {A.id}"),
         (
             request(USER, assistant(A, B), ANSWER, USER),
-            f"messages[3]: tool_call_ids without a response: {B.id}",
+            f"messages.3: tool_call_ids without a response: {B.id}",
         ),
         (request(USER, assistant(A), ANSWER, ANSWER), "must be a response"),
         (request(USER, assistant(A, A), ANSWER), "used twice"),
-        (request(USER, assistant(Call("click", "{oops", A.id)), ANSWER), "not a JSON object"),
-        (request(USER, assistant(Call("click it", "{}", A.id)), ANSWER), "does not match"),
-        (request({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}), "picture"),
-        (request({"role": "system", "content": [{"type": "image_url"}]}), "not allowed here"),
+        (request(USER, assistant(Call("click", "{oops", A.id)), ANSWER), "arguments: Invalid JSON"),
+        (
+            request(USER, assistant(Call("click it", "{}", A.id)), ANSWER),
+            "function.name: String should match pattern",
+        ),
+        (
+            request({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}),
+            "image_url.url: String should match pattern",
+        ),
+        (request({"role": "system", "content": [{"type": "image_url"}]}), "type: Input should be 'text'"),
         (request(USER, temprature=1), "Unrecognized request argument supplied: temprature"),
-        (request(USER, tools=[]), "'tools' is empty"),
-        (request(USER, tools=[{"type": "function", "function": {"name": "a b"}}]), "does not match"),
+        (request(USER, tools=[]), "tools: List should have at least 1 item"),
+        (
+            request(USER, tools=[{"type": "function", "function": {"name": "a b"}}]),
+            "function.name: String should match pattern",
+        ),
         (request(USER, tool_choice="auto"), "only allowed when 'tools'"),
         (request(USER, stream_options={}), "only allowed when 'stream'"),
         (request(USER, max_tokens=1, max_completion_tokens=1), "exclude each other"),
         (request(USER, response_format={"type": "json_schema", "json_schema": {}}), "response_format"),
-        (request(USER, response_format={"type": "json"}), "'json' is none of"),
-        (request(USER, response_format=json_schema({"type": "string"})), "not an object's"),
+        (request(USER, response_format={"type": "json"}), "response_format: Input tag 'json'"),
+        (
+            request(USER, response_format=json_schema({"type": "string"})),
+            "schema.type: Input should be 'object'",
+        ),
         (request(USER, response_format=json_schema(LOOSE, strict=True)), "schema.b: strict mode needs add"),
         (
             request(USER, response_format=json_schema({**LOOSE, "required": ["a"]}, strict=True)),
@@ -263,12 +255,6 @@ def test_other_paths_are_not_there() -> None:
         assert ask(model, "POST", "/completions", {})[0] == 404
         assert ask(model, "GET", "/nothing")[0] == 404
         assert json.loads(ask(model, "GET", "/models")[2])["data"][0]["id"] == "scripted"
-
-
-def test_a_model_that_is_not_running_says_so() -> None:
-    """The address exists only while the server runs."""
-    with pytest.raises(RuntimeError, match="with block"):
-        _ = ScriptedModel([]).base_url
 
 
 @tool

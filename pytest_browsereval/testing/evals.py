@@ -30,7 +30,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -240,9 +240,9 @@ class EvalDriver:
         """
         command = [*NOT_NESTED, *self.options, *self._basetemp(args), *args]
         before, began = self._states(), time.perf_counter()
-        with self._folders_in(os.environ), _apart(self.path), _capture() as (out, err):
+        with self._folders_in(os.environ), _apart(self.path), _capture() as read:
             ret = _run_pytest([*FOLDERS, *command], plugins)
-        return self._run(ret, _text(out), _text(err), began, before)
+            return self._run(ret, *read(), began, before)
 
     def run_process(self, *args: str, limit_s: float = LIMIT_S) -> EvalRun:
         """Run pytest in a process of its own: for tests of starts, interrupts and deaths.
@@ -280,13 +280,12 @@ class EvalDriver:
         from pytest_browsereval.__main__ import main
 
         before, began = self._states(), time.perf_counter()
-        with TemporaryFile() as out, TemporaryFile() as err:
-            with _apart(self.path), _into(1, out), _into(2, err):
-                try:
-                    ret = main(list(args))
-                except SystemExit as leaving:  # of argparse
-                    ret = leaving.code if isinstance(leaving.code, int) else 1
-            return self._run(ret, _read(out), _read(err), began, before)
+        with _apart(self.path), _capture() as read:
+            try:
+                ret = main(list(args))
+            except SystemExit as leaving:  # of argparse
+                ret = leaving.code if isinstance(leaving.code, int) else 1
+            return self._run(ret, *read(), began, before)
 
     def _run(
         self, ret: int, out: str, err: str, began: float, before: Mapping[Path, tuple[int, ...]]
@@ -389,17 +388,15 @@ def _forget_modules(folder: Path, before: Mapping[str, ModuleType]) -> None:
 
 
 @contextmanager
-def _capture() -> Iterator[tuple[io.TextIOWrapper, io.TextIOWrapper]]:
-    out, err = (
-        io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="", write_through=True) for _ in range(2)
-    )
-    with redirect_stdout(out), redirect_stderr(err):
-        yield out, err
+def _capture() -> Iterator[Callable[[], tuple[str, str]]]:
+    """Capture what this process and those that it starts print; yield what reads it."""
 
+    def read(file: BinaryIO) -> str:
+        file.seek(0)
+        return file.read().decode("utf-8", "replace")
 
-def _text(stream: io.TextIOWrapper) -> str:
-    data: bytes = stream.buffer.getvalue()  # type: ignore[attr-defined]
-    return data.decode("utf-8", "replace")
+    with TemporaryFile() as out, TemporaryFile() as err, _into(1, out), _into(2, err):
+        yield lambda: (read(out), read(err))
 
 
 @contextmanager
@@ -415,11 +412,6 @@ def _into(descriptor: int, file: BinaryIO) -> Iterator[None]:
     finally:
         os.dup2(before, descriptor)
         os.close(before)
-
-
-def _read(file: BinaryIO) -> str:
-    file.seek(0)
-    return file.read().decode("utf-8", "replace")
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, cast
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Annotated, Any
 
 import pytest
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import BaseModel, Field
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.features.conformance.browsers import run
@@ -24,6 +24,7 @@ from tests.support import StillWindow
 PRICES = {"mug": 4}
 
 Arguments = Mapping[str, Any]
+Body = Callable[..., Awaitable[str]]
 
 
 class Fragile(StillWindow):
@@ -52,76 +53,7 @@ def test_good_arguments_are_needed() -> None:
         asyncio.run(check_calls(price, StillWindow(), good=[]))
 
 
-@tool
-async def breaks(window: Window, thing: str) -> str:
-    """Tell a price."""
-    return f"{PRICES[thing]} dollars at {window.url}"
-
-
-@tool
-async def leaves(window: Window, thing: str) -> str:
-    """Tell a price."""
-    return thing if window.url == thing else sys.exit(2)
-
-
-@tool
-async def returns_data(window: Window) -> str:
-    """Tell all prices."""
-    return cast("str", {**PRICES, "at": window.url})
-
-
-@tool
-async def wraps(window: Window, thing: str = "mug") -> str:
-    """Tell a price."""
-    return f'{{"ok": false, "output": "no {thing} at {window.url}"}}'
-
-
-@tool
-async def says_nothing(window: Window) -> str:
-    """Tell a price."""
-    return window.url[:0]
-
-
-@tool
-async def refuses_wordlessly(window: Window, thing: str) -> str:
-    """Tell a price."""
-    if thing == "mug":
-        return f"4 dollars at {window.url}"
-    raise ToolError
-
-
-@tool
-async def refuses(window: Window) -> str:
-    """Tell a price."""
-    raise ToolError(f"not at {window.url}")
-
-
-@tool
-async def takes_anything(window: Window, thing: str) -> str:
-    """Tell a price."""
-    return f"{PRICES.get(thing)} dollars at {window.url}"
-
-
-def known(thing: str) -> str:
-    if thing not in PRICES:
-        raise TypeError(f"what is a {thing}?")
-    return thing
-
-
-@tool
-async def checks_badly(window: Window, thing: Annotated[str, AfterValidator(known)]) -> str:
-    """Tell a price."""
-    return f"4 dollars for a {thing} at {window.url}"
-
-
-@tool
-async def kills(window: Fragile, how: Literal["softly", "hard"]) -> str:
-    """Kill."""
-    window.dead = f"killed {how}" if how == "hard" else None
-    return "done"
-
-
-class Loose(BaseModel):
+class Thing(BaseModel):
     """Arguments that need not be given, and others that are taken."""
 
     thing: str = "mug"
@@ -134,81 +66,56 @@ class Unchecked(Tool):
         return dict(arguments)
 
 
-loose = Tool("loose", "Tell a price.", Loose, price.body)
-unchecked = Unchecked("unchecked", "Tell a price.", price.arguments, price.body)
+class Asking(Unchecked):
+    """A tool whose own check of its arguments raises."""
+
+    def check_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        return {"thing": PRICES[arguments["thing"]]}
+
+
+def say(output: object, *, refuses: str | None = None, dies: bool = False) -> Body:
+    """Return the body of a tool that says this, refuses one thing, or loses its window."""
+
+    async def body(window: Fragile, thing: str = "mug") -> Any:
+        if thing == refuses:
+            raise ToolError
+        window.dead = "killed" if dies else None
+        return output(thing) if callable(output) else output
+
+    return body
+
+
+def made(body: Body, kind: type[Tool] = Tool, arguments: type[BaseModel] = Thing) -> Tool:
+    return kind("tried", "Tell a price.", arguments, body)
+
 
 MUG, CUP = {"thing": "mug"}, {"thing": "cup"}
+TAKES, ENVELOPE = price.arguments, '{"ok": false, "output": "no mug"}'
 
-BROKEN: dict[str, tuple[Tool, Arguments, Sequence[Arguments], str]] = {
-    "raises what passes for a refusal": (
-        breaks,
-        MUG,
-        [CUP],
-        """with {"thing": "cup"}: it raises KeyError: 'cup'""",
-    ),
-    "ends the process": (
-        leaves,
-        {"thing": "http://shop.test/"},
-        [CUP],
-        "it raises RuntimeError: SystemExit(2)",
-    ),
-    "returns no text": (
-        returns_data,
-        {},
-        [],
-        "with {}: it returns {'mug': 4, 'at': 'http://shop.test/'}, which is",
-    ),
-    "returns an envelope": (
-        wraps,
-        MUG,
-        [],
-        'it returns an envelope itself: {"ok": false, "output": "no mug at',
-    ),
-    "says nothing": (says_nothing, {}, [], "with {}: its output is empty"),
-    "refuses without a word": (
-        refuses_wordlessly,
-        MUG,
-        [CUP],
-        "its output is empty; say what was done, or why",
-    ),
-    "refuses what is good": (refuses, {}, [], "with {}: it refuses good arguments: not at http://shop.test/"),
-    "its schema refuses it": (
-        price,
-        {"thing": ""},
-        [],
-        "it refuses good arguments: thing: String should have",
-    ),
-    "takes what is bad": (takes_anything, MUG, [CUP], "it takes bad arguments, and says: None dollars at"),
-    "takes unknown arguments": (loose, MUG, [], 'with {"thing": "mug", "no_such_argument": 1}: it takes bad'),
-    "meets unknown arguments": (unchecked, MUG, [], "got an unexpected keyword argument 'no_such_argument'"),
-    "meets missing arguments": (
-        unchecked,
-        MUG,
-        [],
-        "with {}: it raises TypeError: price() missing 1 required",
-    ),
-    "its check raises": (
-        checks_badly,
-        MUG,
-        [CUP],
-        'with {"thing": "cup"}: it raises TypeError: what is a cup?',
-    ),
-    "kills the window": (kills, {"how": "softly"}, [{"how": "hard"}], "the window has died: killed hard"),
-}
+BROKEN: tuple[tuple[Tool, Arguments, Sequence[Arguments], str], ...] = (
+    (made(say(PRICES.__getitem__)), MUG, [CUP], """with {"thing": "cup"}: it raises KeyError: 'cup'"""),
+    (made(say(sys.exit)), MUG, [CUP], "it raises RuntimeError: SystemExit('mug')"),
+    (made(say(PRICES)), {}, [], "with {}: it returns {'mug': 4}, which is not a text"),
+    (made(say(ENVELOPE)), MUG, [], 'it returns an envelope itself: {"ok": false, "output": "no mug'),
+    (made(say("")), {}, [], "with {}: its output is empty"),
+    (made(say("4", refuses="cup")), MUG, [CUP], "its output is empty; say what was done, or why"),
+    (price, {"thing": "cup"}, [], "it refuses good arguments: There is no cup at http://shop.test/."),
+    (price, {"thing": ""}, [], "it refuses good arguments: thing: String should have"),
+    (made(say("4 dollars")), MUG, [CUP], "it takes bad arguments, and says: 4 dollars"),
+    (made(price.body), MUG, [], 'with {"thing": "mug", "no_such_argument": 1}: it takes bad'),
+    (made(price.body, Unchecked, TAKES), MUG, [], "unexpected keyword argument 'no_such_argument'"),
+    (made(price.body, Unchecked, TAKES), MUG, [], "with {}: it raises TypeError: price() missing 1"),
+    (made(price.body, Asking), MUG, [CUP], """with {"thing": "cup"}: it raises KeyError: 'cup'"""),
+    (made(say("done", dies=True)), MUG, [], "the window has died: killed"),
+)
 
 
 def test_each_breach_is_found(subtests: pytest.Subtests) -> None:
     """With the arguments that show it."""
-    for case, (each, good, bad, told) in BROKEN.items():
+    for each, good, bad, told in BROKEN:
         why = f"^tool {each.name!r}: .*{re.escape(told)}"
-        with subtests.test(case=case), pytest.raises(AssertionError, match=why):
+        with subtests.test(told=told), pytest.raises(AssertionError, match=why):
             asyncio.run(check_calls(each, Fragile(), good=[good], bad=bad))
-
-
-@tool
-async def repeats(window: Window, count: int) -> str:
-    """Say it again."""
-    return "x" * count + window.url[:0]
 
 
 @pytest.mark.slow
