@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -63,13 +63,15 @@ _ATTACHED = ("mcp", "cdp")
 ACTIONS = 300
 """The number of actions after which BrowserOS has the orchestrator of a pair answer."""
 
-_WHY = {
+_FRESH = "every attempt has a browser context of its own anyway"
+_UNUSED = {
     "captcha": "no captcha solver is started",
-    "restart": "every attempt has a browser context of its own anyway",
-    "gui": "the set of tools is chosen by `tools`",
-    "molmo": "no such model is asked",
+    "restart_server_per_task": _FRESH,
+    "restart_browser_per_task": _FRESH,
+    "gui_evals": "the set of tools is chosen by `tools`",
+    "molmo_endpoint": "no such model is asked",
 }
-"""The reasons why a key is not used, by its first word."""
+"""The reasons why a key is not used."""
 
 
 def convert(draft: Draft, environ: Mapping[str, str]) -> None:
@@ -122,11 +124,9 @@ def convert_blocks(draft: Draft, registry: Registry) -> None:
     for check in draft.checks:
         check()
     sizes = convert_agents(draft, registry)
-    reasons = {**_WHY, "browseros": _select_browser(draft)}
-    if _kind(draft.tree.get("browser")) in _ATTACHED:
-        reasons["restart"] = "a browser that runs already is not restarted"
+    why = _select_browser(draft)
     _set_viewport(draft, sizes)
-    _take_leftovers(draft, reasons)
+    _take_leftovers(draft, why)
 
 
 # -- the browser
@@ -220,28 +220,22 @@ def _set_viewport(draft: Draft, sizes: list[ScreenSize]) -> None:
 # -- keys without effect
 
 
-def _take_leftovers(draft: Draft, reasons: Mapping[str, str]) -> None:
+def _take_leftovers(draft: Draft, why_browser: str) -> None:
     given = {name: draft.tree.pop(name) for name in Leftovers.model_fields if name in draft.tree}
     try:
         leftovers = Leftovers.model_validate(given)
     except ValidationError as error:
         draft.problems += list_problems(error, Leftovers, given)
         return
+    rest = leftovers.browseros or BrowserOSBlock()
+    reasons = {f"browseros.{name}": why_browser for name, value in rest if value not in (None, False)}
+    reasons |= {name: why for name, why in _UNUSED.items() if getattr(leftovers, name)}
     by_reason: dict[str, list[str]] = {}
-    for name, value in leftovers:
-        if names := list(_list_written(name, value)):
-            by_reason.setdefault(reasons[name.partition("_")[0]], []).extend(names)
-    for reason, names in by_reason.items():
-        draft.notes.append(f"{', '.join(names)} {_is(names)} not used: {reason}.")
+    for name, why in reasons.items():
+        by_reason.setdefault(why, []).append(name)
+    for why, names in by_reason.items():
+        draft.notes.append(f"{', '.join(names)} {_is(names)} not used: {why}.")
 
 
 def _is(names: list[Any]) -> str:
     return "is" if len(names) == 1 else "are"
-
-
-def _list_written(name: str, value: object) -> Iterator[str]:
-    if isinstance(value, Block | dict):
-        for inner, given in value.items() if isinstance(value, dict) else value:
-            yield from _list_written(f"{name}.{inner}", given)
-    elif value not in (None, False):
-        yield name

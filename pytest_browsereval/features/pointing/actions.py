@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.errors import nearest
@@ -112,33 +112,24 @@ ALWAYS = ("click", "double_click", "right_click", "hover", "type", "press", "scr
 """What an agent that points cannot do without; the others are offered where their tools are switched on."""
 
 
-def _no_bool(value: Any) -> Any:
-    if isinstance(value, bool):
-        raise ValueError("a truth value is not a number")  # noqa: TRY004 pydantic takes a ValueError
-    return value
-
-
-Number = Annotated[float, BeforeValidator(_no_bool), Field(allow_inf_nan=False)]
-
-
 class Action(BaseModel):
     """One action, checked: every field that its kind needs is there. ``spellings`` makes them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", coerce_numbers_to_str=True)
 
     action: str
-    x: Number | None = None
-    y: Number | None = None
-    end_x: Number | None = None
-    end_y: Number | None = None
+    x: FiniteFloat | None = None
+    y: FiniteFloat | None = None
+    end_x: FiniteFloat | None = None
+    end_y: FiniteFloat | None = None
     text: str | None = Field(default=None, max_length=100_000)
     key: str | None = Field(default=None, min_length=1, max_length=60)
     direction: Literal["up", "down", "left", "right"] | None = None
-    amount: Annotated[float, BeforeValidator(_no_bool), Field(gt=0, allow_inf_nan=False)] | None = None
+    amount: Annotated[FiniteFloat, Field(gt=0)] | None = None
     """How far to scroll."""
     unit: Literal["notches", "pixels", "grid"] = "notches"
     """Of ``amount``: notches of the wheel, CSS pixels, or thousandths of the viewport."""
-    seconds: Number | None = None
+    seconds: FiniteFloat | None = None
     clear: bool = False
     """Delete what is there before typing."""
     enter: bool = False
@@ -197,10 +188,8 @@ class Geometry:
         """
         width, height = self.extent
         if not (0 <= x < width and 0 <= y < height):
-            raise BadAction(
-                f"({x:g}, {y:g}) is outside the picture: x goes from 0 to {width - 1}, "
-                f"y from 0 to {height - 1}"
-            )
+            ranges = f"x goes from 0 to {width - 1}, y from 0 to {height - 1}"
+            raise BadAction(f"({x:g}, {y:g}) is outside the picture: {ranges}")
         across, down = self.viewport
         return _scaled(x, width, across), _scaled(y, height, down)
 

@@ -79,8 +79,6 @@ _ENDS = ("end", "end_coordinate", "end_point", "end_position", "to", "destinatio
 
 _OBJECT = re.compile(r'\{\s{0,100}"')
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_EMACS = re.compile(r"((?:[CSM]-)+)(.+)")
-_EMACS_KEYS = {"C": "Control", "S": "Shift", "M": "Alt"}
 
 
 def read_action(given: Mapping[str, Any], *, ending: str | None = None, unit: str = "notches") -> Action:
@@ -251,7 +249,4 @@ def _scrolling(flat: Mapping[str, Any], fields: Mapping[str, Any], unit: str) ->
 
 def key_name(given: Any) -> str:
     """Return a key, or a combination, by the names that the tools know: ``Control+A``, ``Enter``."""
-    text = "+".join(map(str, given)) if isinstance(given, list) else str(given)
-    if emacs := _EMACS.fullmatch(text.strip()):
-        text = "+".join([*(_EMACS_KEYS[letter] for letter in emacs[1][::2]), emacs[2]])
-    return name_key(text)
+    return name_key("+".join(map(str, given)) if isinstance(given, list) else str(given))

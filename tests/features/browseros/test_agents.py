@@ -109,15 +109,6 @@ def test_an_executor_that_predicts_actions_is_asked_over_http(load: Load) -> Non
     assert config.notes == ("agent.executor.model is not used: the address determines the model.",)
 
 
-def test_any_block_of_browseros_can_be_an_executor(load: Load) -> None:
-    """Blocks are read alike in all places: as a variant, as an executor."""
-    variants = {"a": {**PAIR, "executor": CLAUDE}, "b": CLAUDE, "c": "claude-code"}
-    config = load(json.dumps({"variants": variants, "dataset": "rows.jsonl"}))
-    assert part(block(config, "a")["executor"], type="command", preset="claude-code", program="/opt/claude")
-    assert part(block(config, "b"), type="command", preset="claude-code", program="/opt/claude")
-    assert part(block(config, "c"), type="command", preset="claude-code")
-
-
 @pytest.mark.parametrize(
     ("executor", "told"),
     [
@@ -158,27 +149,11 @@ def test_claude_code_is_a_command(load: Load) -> None:
     assert part(block(load(run({"type": "claude-code"}))), type="command", preset="claude-code")
 
 
-@pytest.mark.parametrize(
-    "override", ["agent.claudePath=/new", "agent.claude_path=/new", "agent.program=/new"]
-)
-def test_a_converted_key_is_overridden_by_either_name(load: Load, override: str) -> None:
-    """The command line may use the key of the file or ours."""
-    assert block(load(run(CLAUDE), override))["program"] == "/new"
-
-
 def test_the_command_line_can_name_an_agent_of_browseros(load: Load) -> None:
     """Overrides are converted like the file."""
     assert part(block(load(run("noop"), "agent=claude-code")), type="command", preset="claude-code")
     found = block(load(run({**PAIR, "executor": ACTIONS}), "agent.executor.baseUrl=https://other.example/p"))
     assert found["executor"]["url"] == "https://other.example/p"
-
-
-def test_problems_of_converted_keys_have_the_keys_of_the_file(refused: Refused) -> None:
-    """A value that is not a list, and an unknown key."""
-    lines = refused(run({**CLAUDE, "extraArgs": 5, "nope": 1}), name="run.json")
-    assert [line.partition(": ")[0] for line in lines] == ["evals/run.json:6", "evals/run.json:7"]
-    assert "agent.extraArgs: expected a list, not 5." in lines[0]
-    assert "agent.nope: unknown key." in lines[1]
 
 
 def test_an_agent_of_a_plugin_keeps_its_name(tmp_path: Path) -> None:

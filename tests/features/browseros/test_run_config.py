@@ -44,7 +44,6 @@ RUN: dict[str, Any] = {
     "grader_api_key_env": "OPENAI_API_KEY",
     "grader_base_url": "https://api.openai.com/v1",
 }
-CHOSEN = "`browser` selects another browser"
 
 
 def run(**changes: Any) -> str:
@@ -79,15 +78,14 @@ def test_a_run_config_loads_unchanged(load: Load, tmp_path: Path) -> None:
 def test_keys_without_effect_are_noted(load: Load) -> None:
     """Every unused key is named with the reason, and so is the browser."""
     ports = "browseros.base_cdp_port, browseros.base_server_port, browseros.base_extension_port"
-    captcha = "captcha.api_key_env, captcha.wait_timeout_ms, captcha.poll_interval_ms"
     assert load(run()).notes == (
         (
             "browseros.server_url: windows are opened in the browser at http://127.0.0.1:9110/mcp, which has "
             "to run. For a local Chromium write `browser: playwright`."
         ),
         f"{ports} are not used: the browser runs already.",
-        f"{captcha} are not used: no captcha solver is started.",
-        "restart_server_per_task is not used: a browser that runs already is not restarted.",
+        "captcha is not used: no captcha solver is started.",
+        "restart_server_per_task is not used: every attempt has a browser context of its own anyway.",
     )
     small = run(browseros={"headless": False}, captcha=None)
     assert load(small).notes == (
@@ -138,14 +136,6 @@ def test_a_token_in_the_address_is_used_and_not_printed(load: Load) -> None:
     assert "secret" not in str(config.notes)
 
 
-def test_a_debugging_port_alone_is_attached_to(load: Load) -> None:
-    """Without a server, the browser of the debugging port is used."""
-    config = load(run(browseros={"base_cdp_port": 9010, "headless": True}))
-    assert browser(config) == {"type": "cdp", "url": "http://127.0.0.1:9010"}
-    assert config.notes[0].startswith("browseros.base_cdp_port: windows are opened in the browser at http:")
-    assert config.notes[1] == "browseros.headless is not used: the browser runs already."
-
-
 @pytest.mark.parametrize(
     "agent",
     [
@@ -174,18 +164,6 @@ def test_without_an_address_a_chromium_is_started(load: Load, headless: bool) ->
     assert config.browser.headless
     note = "browseros.headless is not used: --eval-headed shows windows."
     assert (note in config.notes) is not headless
-
-
-@pytest.mark.parametrize(
-    "own", ["playwright", {"type": "playwright"}, {"viewport": {"width": 800, "height": 600}}]
-)
-def test_a_browser_of_one_s_own_wins(load: Load, own: Any) -> None:
-    """A `browser` block takes precedence, and the keys of BrowserOS are noted."""
-    block = {"server_url": "http://x", "headless": False}
-    config = load(run(browser=own, browseros=block, restart_server_per_task=False))
-    assert isinstance(config.browser, PlaywrightBrowserConfig)
-    assert config.browser.headless
-    assert config.notes[0] == f"browseros.server_url is not used: {CHOSEN}."
 
 
 @pytest.mark.parametrize(

@@ -127,16 +127,6 @@ def test_claude_code_needs_no_model(load: Load, environ: dict[str, str]) -> None
     assert (note in config.notes) == ("EVAL_AGENT_API_KEY" in environ)
 
 
-def test_models_in_a_suite_s_own_file_are_kept(load: Load) -> None:
-    """The environment takes precedence over the file, and need not repeat it."""
-    own = {"type": "single", "provider": "openai", "model": "gpt-4o"}
-    found = block(load(suite(agent=own), name="suite.json", environ={"EVAL_AGENT_MODEL": "newer"}))
-    assert part(found, provider="openai", model="newer")
-    model = {"provider": "openai", "model": "gpt-4o"}
-    pair = {"type": "orchestrator-executor", "orchestrator": model, "executor": model}
-    assert part(block(load(suite(agent=pair), name="suite.json"))["executor"], model="gpt-4o")
-
-
 # -- what is missing or wrong
 
 
@@ -208,27 +198,7 @@ def test_a_wrong_agent_of_a_suite_is_refused(refused: Refused, agent: dict[str, 
     assert told in lines[0]
 
 
-def test_wrong_variables_are_named(refused: Refused) -> None:
-    """A problem with a value from the environment names its variable."""
-    environ = {"EVAL_AGENT_MODEL": "m", "EVAL_AGENT_BASE_URL": "nowhere", "EVAL_AGENT_PROVIDER": "opnai"}
-    environ |= {"CLADO_ACTION_URL": "nowhere"}
-    lines = refused(suite(agent=PAIR_WITH_ACTIONS), name="suite.json", environ=environ)
-    assert [line.partition(": ")[0] for line in lines] == [
-        "environment variable EVAL_AGENT_PROVIDER",
-        "environment variable EVAL_AGENT_BASE_URL",
-        "environment variable CLADO_ACTION_URL",
-    ]
-
-
 # -- the command line
-
-
-def test_the_command_line_beats_a_suite(load: Load) -> None:
-    """Keys of BrowserOS and ours override those of a converted suite."""
-    words = ("workers=7", "timeout_ms=31000", "variants.default.model=x", "agent.temperature=0.5")
-    config = load(suite(), *words, name="s.json", environ=SERVER)
-    assert (config.num_workers, config.limits.timeout_ms) == (7, 31_000)
-    assert part(block(config), model="x", temperature=0.5)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from PIL import Image
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.browsers.picture_size import size_of
 from pytest_browsereval.door import builtin_registry
-from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, LimitReached, TerminationReason
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, TerminationReason
 from pytest_browsereval.features.orchestrator.agent import OrchestratorExecutorConfig
 from pytest_browsereval.features.pointing.computer_use import MAX_CALLS, ComputerUseAgent, ComputerUseConfig
 from pytest_browsereval.features.pointing.pictures import shrunk
@@ -31,9 +31,7 @@ from pytest_browsereval.testing import (
     refuses,
     says,
 )
-from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.finish import give_up
-from pytest_browsereval.tools.toolkits import resolve_tools
 from tests.agents.desk import Desk, MakeDesk, PaperWindow
 from tests.features.pointing.seeing import paper_tools, picture_of
 
@@ -135,16 +133,6 @@ def test_the_model_is_told_what_it_needs(paper: PaperDesk) -> None:
     )
 
 
-def test_pixels_are_told_with_the_size_of_the_picture(make_desk: MakeDesk) -> None:
-    """Which is the one that the model sees: 8 by 8 here, and the viewport has 640 by 480."""
-    paper = PaperDesk(make_desk)
-    with ScriptedModel([calls(act("click", x=4, y=4)), calls(act("click", x=8, y=4)), DONE]) as model:
-        paper.solve(model, coordinates="pixels")
-    assert "which is 8 wide and 8 high" in model.requests[0].messages[0]["content"]
-    assert paper.log == [CLICKED]
-    assert "x goes from 0 to 7" in model.requests[2].text
-
-
 def test_only_what_is_switched_on_is_offered(make_desk: MakeDesk) -> None:
     """An executor's way to give up too; what is not offered is refused with what is."""
     log: Log = []
@@ -170,24 +158,6 @@ def test_calls_of_one_reply_have_one_picture(paper: PaperDesk) -> None:
     assert [m["role"] for m in tail] == ["tool", "tool", "tool", "user"]
     assert all(m["content"].startswith("ok\n[page ") for m in tail[:3])
     assert picture_of(model.requests[1]).getpixel((4, 4)) != picture_of(model.requests[0]).getpixel((4, 4))
-
-
-def test_old_pictures_are_left_out(paper: PaperDesk) -> None:
-    """As many stay as the config says."""
-    with ScriptedModel([calls(CLICK)] * 4 + [DONE]) as model:
-        paper.solve(model, max_pictures=2)
-    content = [m["content"] for m in model.requests[-1].messages]
-    assert sum(isinstance(each, list) for each in content) == 2
-    assert sum("older picture was left out" in each for each in content if isinstance(each, str)) == 3
-
-
-def test_a_fresh_picture_is_taken_where_none_is_recorded(make_desk: MakeDesk) -> None:
-    """A run without pictures still shows them to the model."""
-    paper = PaperDesk(make_desk, screenshots="off")
-    with ScriptedModel([calls(CLICK), DONE]) as model:
-        paper.solve(model)
-    assert picture_of(model.requests[1]).size == (8, 8)
-    assert paper.desk.capture.screenshot.count == 0
 
 
 def test_a_page_that_cannot_be_drawn_is_told(make_desk: MakeDesk) -> None:
@@ -291,23 +261,6 @@ def test_forty_calls_at_once_are_not_all_performed(paper: PaperDesk) -> None:
     assert answers[-1] == f"Not performed: only {MAX_CALLS} actions of a reply are."
 
 
-def test_after_a_failure_the_rest_of_a_reply_is_left(paper: PaperDesk) -> None:
-    """What follows was planned for another page."""
-    behind = act("press", key="Tab")
-    with ScriptedModel([calls(CLICK, act("click", x=5, y=-5), behind), DONE]) as model:
-        paper.solve(model)
-    assert paper.log == [CLICKED]
-    answers = {m["tool_call_id"]: m["content"] for m in model.requests[1].messages if m["role"] == "tool"}
-    assert answers[behind.id] == "Not performed: the action before it failed."
-
-
-def test_a_reply_that_was_cut_off_is_told_so(paper: PaperDesk) -> None:
-    """The model is asked to be brief."""
-    with ScriptedModel([says("Let me think about").because("length"), DONE]) as model:
-        paper.solve(model)
-    assert "It was cut off: use fewer words." in model.requests[1].last_text
-
-
 @pytest.mark.parametrize(
     "reply",
     [
@@ -337,14 +290,6 @@ def test_turns_run_out(paper: PaperDesk) -> None:
     assert len(model.requests) == 4
 
 
-def test_limits_of_the_attempt_pass_through(make_desk: MakeDesk) -> None:
-    """Steps that run out end the agent wherever it is."""
-    paper = PaperDesk(make_desk, max_steps=2)
-    with ScriptedModel(lambda _: calls(act("click", x=1, y=1))) as model, pytest.raises(LimitReached):
-        paper.solve(model)
-    assert len(paper.log) == 2
-
-
 def test_usage_is_counted_and_retries_are_told(paper: PaperDesk) -> None:
     """As for every model."""
     replies = iter([refuses(500), calls(CLICK).costing(1000, 10), DONE.costing(2000, 20)])
@@ -359,13 +304,6 @@ def test_usage_is_counted_and_retries_are_told(paper: PaperDesk) -> None:
     assert "answered only on try 2" in paper.desk.warned
 
 
-def test_a_provider_that_breaks_is_a_fault(paper: PaperDesk) -> None:
-    """The attempt is errored, never failed."""
-    with ScriptedModel(lambda _: refuses(500)) as model, pytest.raises(Fault) as caught:
-        paper.solve(model, max_tries=2)
-    assert caught.value.source == "provider"
-
-
 # -- the config
 
 
@@ -375,14 +313,6 @@ def test_a_provider_without_pictures_is_refused(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setitem(PROVIDERS, "blind", blind)
     with pytest.raises(ConfigError, match="take none"):
         ComputerUseConfig(provider="blind", model="m").preflight(tmp_path)
-
-
-def test_switched_off_tools_are_refused() -> None:
-    """Before a window is opened, once for all rows."""
-    config = ComputerUseConfig(base_url="http://127.0.0.1:1/v1", model="m")
-    tools: dict[str, Tool] = {tool.name: tool for tool in resolve_tools({"pointer": False})}
-    with pytest.raises(ValueError, match="click_at"):
-        config.check_tools(tools, ())
 
 
 # -- sizes of pictures
