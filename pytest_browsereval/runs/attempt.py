@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_browsereval.datasets.ids import name_attempt, safe_folder
 from pytest_browsereval.errors import ErrorSource, TerminationReason
@@ -29,11 +28,8 @@ if TYPE_CHECKING:
 _folder_of = lru_cache(maxsize=65536)(safe_folder)
 
 
-@dataclass(frozen=True, slots=True)
-class GradeDigest:
+class GradeDigest(NamedTuple):
     """A grade without long texts, time and cost; the fields are those of ``GraderResult``."""
-
-    # What differs from attempt to attempt stays out: the grades of most are the same object.
 
     grader: str
     verdict: Verdict
@@ -104,9 +100,9 @@ class StoredAttempt:
     regraded_at: str | None
     best_progress: float | None
     revision: int
+    usage: Usage
+    """Tokens, requests and money of the models."""
     grader_results: Mapping[str, GradeDigest]
-    usage_values: tuple[Any, ...]
-    """What ``usage`` consists of, in the order of its fields."""
     run: StoredRun = field(repr=False, compare=False)
     line: Line = field(repr=False, compare=False)
     """Where the record is."""
@@ -147,11 +143,6 @@ class StoredAttempt:
         return self.query_id + (f"[{'-'.join(more)}]" if more else "")
 
     # -- what it came to
-
-    @property
-    def usage(self) -> Usage:
-        """Tokens, requests and money of the models."""
-        return Usage(**dict(zip(Usage.model_fields, self.usage_values, strict=True)))
 
     @property
     def metadata(self) -> TaskMetadata:
@@ -251,11 +242,8 @@ def find_place(data: TaskMetadata | StoredAttempt) -> str:
     return f"{find_trial(data)}/attempt-{data.attempt}"
 
 
-_OWN = ("grader_results", "usage_values", "run", "line")
-_FIELDS = [one.name for one in fields(StoredAttempt) if one.name not in _OWN]
-_read_fields = attrgetter(*_FIELDS)
-_read_grade = attrgetter("grader", "verdict", "score", "fingerprint", "advisory")
-_read_usage = attrgetter(*Usage.model_fields)
+_OWN = ("grader_results", "run", "line")
+_read_fields = attrgetter(*(one.name for one in fields(StoredAttempt) if one.name not in _OWN))
 
 
 def make_attempt(metadata: TaskMetadata, run: StoredRun, line: Line) -> StoredAttempt:
@@ -267,26 +255,19 @@ def make_attempt(metadata: TaskMetadata, run: StoredRun, line: Line) -> StoredAt
         line: where the record is.
     """
     results = metadata.grader_results
-    has_reasons = differ(results.values())
+    has_reasons = len(results) > 1 and differ(results.values())
     own = None if metadata.derived is None else metadata.derived.by
-    grades = tuple(
-        (name, _digest_grade(one, has_reasons=has_reasons, has_outcome=name == own))
+    grades = {
+        name: GradeDigest(
+            one.grader,
+            one.verdict,
+            one.score,
+            one.reasoning if has_reasons else "",
+            one.fingerprint,
+            one.advisory,
+            one.outcome if name == own else "",
+        )
         for name, one in results.items()
-    )
-    kept = (*_read_fields(metadata), _keep_grades(grades), _read_usage(metadata.usage), run, line)
-    return StoredAttempt(*kept)
-
-
-def _digest_grade(grade: GraderResult, *, has_reasons: bool, has_outcome: bool) -> GradeDigest:
-    grader, verdict, score, fingerprint, advisory = _read_grade(grade)
-    reasoning, outcome = grade.reasoning if has_reasons else "", grade.outcome if has_outcome else ""
-    return _keep_grade(grader, verdict, score, reasoning, fingerprint, advisory=advisory, outcome=outcome)
-
-
-# Runs have few different ones of these: kept once, 200,000 attempts fit into memory.
-_keep_grade = lru_cache(maxsize=4096)(GradeDigest)
-
-
-@lru_cache(maxsize=4096)
-def _keep_grades(grades: tuple[tuple[str, GradeDigest], ...]) -> Mapping[str, GradeDigest]:
-    return MappingProxyType(dict(grades))
+    }
+    values = (*_read_fields(metadata), grades, run, line)
+    return StoredAttempt(*values)

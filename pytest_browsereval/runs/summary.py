@@ -77,9 +77,8 @@ class RunSummary:
     def fingerprints(self) -> dict[str, set[str]]:
         """By what rules each grader that decides has judged; "" stands for rules that are not known."""
         found: dict[str, set[str]] = {}
-        # Most attempts share their grades, which are looked at once.
-        for grades in {id(one): one for one in (trial.last.grader_results for trial in self.plain)}.values():
-            for name, grade in grades.items():
+        for trial in self.plain:
+            for name, grade in trial.last.grader_results.items():
                 if not grade.advisory:
                     found.setdefault(name, set()).add(grade.fingerprint)
         return found

@@ -7,9 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic_core import from_json
-
-from pytest_browsereval.run_files import Stamp, make_stamp, open_written, parse_written
+from pytest_browsereval.run_files import Stamp, load_written, make_stamp
 
 SUMMARY = "summary.json"
 
@@ -67,12 +65,7 @@ def _read(root: Path) -> tuple[dict[str, Any], Sequence[Result] | None]:
 
 @lru_cache(maxsize=2)
 def _read_once(path: str, _stamp: Stamp) -> tuple[dict[str, Any], Sequence[Result] | None]:
-    with open_written(path) as file:
-        content = file.read()
-    try:
-        loaded = from_json(content)
-    except ValueError:
-        loaded = parse_written(content)  # takes more, and says why it is damaged
+    loaded = load_written(Path(path))
     if not isinstance(loaded, dict):
         raise ValueError("it is not a block of keys")  # noqa: TRY004 of what somebody has written
     results = loaded.pop("results", None)

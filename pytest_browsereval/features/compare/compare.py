@@ -25,6 +25,7 @@ from pytest_browsereval.stats.paired import MARGIN, Judgement, Method, Paired, S
 from pytest_browsereval.stats.permutation import Cell, compute_p_value
 from pytest_browsereval.stats.statistics import CONFIDENCE, Interval, students_t
 
+_PASSED, _ERRORED = Verdict.PASSED, Verdict.ERRORED
 # Sums of thirds are not exact: a smaller difference is none.
 _ROUNDING = 1e-9
 
@@ -56,30 +57,20 @@ class Side:
     """The trials of one task by one variant in one run."""
 
     trials: tuple[StoredTrial, ...]
+    judged: tuple[StoredTrial, ...]
+    """Those that passed or failed."""
+    passed: int
+    """How many passed."""
 
     @property
     def first(self) -> StoredTrial:
-        """The first one."""
+        """The first trial."""
         return self.trials[0]
-
-    @property
-    def passed(self) -> int:
-        """How many passed."""
-        return self.count(Verdict.PASSED)
-
-    @property
-    def judged(self) -> int:
-        """Trials that passed or failed."""
-        return sum(map(_is_judged, self.trials))
-
-    def count(self, verdict: Verdict) -> int:
-        """Return how many of them have that verdict."""
-        return sum(trial.verdict is verdict for trial in self.trials)
 
     @property
     def rate(self) -> float | None:
         """Passed among judged ones; None if all errored."""
-        return self.passed / self.judged if self.judged else None
+        return self.passed / len(self.judged) if self.judged else None
 
     @property
     def row_hashes(self) -> set[str]:
@@ -87,17 +78,16 @@ class Side:
 
         One that errored before it was judged keeps its row when others are graded again by a corrected one.
         """
-        judged = [trial for trial in self.trials if _is_judged(trial)]
-        return {trial.last.row_hash for trial in judged or self.trials if trial.last.row_hash}
+        return {trial.last.row_hash for trial in self.judged or self.trials if trial.last.row_hash}
 
     @property
     def outcome(self) -> str:
         """The verdict, or how many there are of which."""
         if len(self.trials) == 1:
             return str(self.first.verdict)
-        errored = len(self.trials) - self.judged
+        errored = len(self.trials) - len(self.judged)
         more = f", {errored} errored" if errored else ""
-        return f"{self.passed}/{self.judged} passed{more}"
+        return f"{self.passed}/{len(self.judged)} passed{more}"
 
     @property
     def reason(self) -> str:
@@ -107,14 +97,10 @@ class Side:
 
     def mean(self, value: Callable[[StoredTrial], float | None]) -> float | None:
         """Return the mean over judged trials; None if it is not known of one, or there is none."""
-        values = [value(trial) for trial in self.trials if _is_judged(trial)]
+        values = [value(trial) for trial in self.judged]
         known = [each for each in values if each is not None]
         # A mean without the unknown ones would favour the side that hides its costs.
         return fmean(known) if known and len(known) == len(values) else None
-
-
-def _is_judged(trial: StoredTrial) -> bool:
-    return trial.verdict is not Verdict.ERRORED
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +124,9 @@ class Pair:
         a, b = self.a, self.b
         if a is None or b is None:
             return None
-        return Cell(a.passed, a.judged, b.passed, b.judged) if a.judged and b.judged else None
+        if not (a.judged and b.judged):
+            return None
+        return Cell(a.passed, len(a.judged), b.passed, len(b.judged))
 
 
 @dataclass(frozen=True)
@@ -395,7 +383,10 @@ def _sides(half: _Half, names: Mapping[str, str]) -> Iterator[Task]:
         return trial.last.query_id, names.get(trial.last.variant, trial.last.variant)
 
     for key, found in groupby(sorted(half.trials, key=name), name):
-        yield key, Side(tuple(found))
+        trials = tuple(found)
+        verdicts = [trial.verdict for trial in trials]
+        judged = tuple(t for t, verdict in zip(trials, verdicts, strict=True) if verdict is not _ERRORED)
+        yield key, Side(trials, judged, verdicts.count(_PASSED))
 
 
 def _join(
@@ -430,7 +421,7 @@ def _change(a: Side | None, b: Side | None, *, with_edited: bool) -> Change:
         return Change.NO_LONGER_ERRORED if before is None else Change.NEWLY_ERRORED
     # With other numbers of trials, one trial more or less changes a share: only a change of the majority
     # counts.
-    is_other = before != after if a.judged == b.judged else (before - 0.5) * (after - 0.5) < 0
+    is_other = before != after if len(a.judged) == len(b.judged) else (before - 0.5) * (after - 0.5) < 0
     if not is_other:
         return Change.UNCHANGED
     return Change.GAINED if after > before else Change.LOST

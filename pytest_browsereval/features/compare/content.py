@@ -85,7 +85,7 @@ def _side_json(side: Side | None) -> dict[str, Any] | None:
     if side is None:
         return None
     return {
-        **{str(verdict): side.count(verdict) for verdict in Verdict},
+        **{str(verdict): sum(trial.verdict is verdict for trial in side.trials) for verdict in Verdict},
         "reason": side.reason,
         "row_hash": side.first.last.row_hash,
         **{name: side.mean(of_trial) for name, (_, of_trial) in MEASURES.items()},
