@@ -14,7 +14,7 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.errors import PLUGIN_ERRORS, describe_error, is_given_up, nearest
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded, hash_json
 from pytest_browsereval.graders.grading import grade_one
-from pytest_browsereval.graders.verdicts import combine
+from pytest_browsereval.graders.verdicts import combine, decide_by_mean, weighted_mean
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict, cost_of, differ
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
@@ -131,7 +131,7 @@ class CombinedGrader(GraderConfig):
         return GraderResult(
             grader=self.label,
             verdict=verdict,
-            score=None if verdict is Verdict.ERRORED else self._mean(grades, None),
+            score=None if verdict is Verdict.ERRORED else weighted_mean(self._weigh(grades)),
             reasoning=f"{self.rule}: {why}",
             criteria=tuple(
                 Criterion(
@@ -168,34 +168,22 @@ class CombinedGrader(GraderConfig):
         if self.rule != "weighted":
             verdict, _, why = combine(grades, self.rule)
             return verdict, why
-        # An errored part could have said anything: only what holds in both extreme cases is decided.
-        least, most = (self._mean(grades, errored) for errored in (0.0, 1.0))
         wanted = HALF if self.threshold is None else self.threshold
-        if least >= wanted:
-            return Verdict.PASSED, f"the weighted mean is at least {least:.3g}; {wanted:g} passes"
-        if most < wanted:
-            return Verdict.FAILED, f"the weighted mean is at most {most:.3g}; {wanted:g} passes"
+        verdict, least, most = decide_by_mean(self._weigh(grades), wanted)
+        if verdict is Verdict.PASSED:
+            return verdict, f"the weighted mean is at least {least:.3g}; {wanted:g} passes"
+        if verdict is Verdict.FAILED:
+            return verdict, f"the weighted mean is at most {most:.3g}; {wanted:g} passes"
         errors = [f"{n}: {g.reasoning}" for n, g in grades.items() if g.verdict is Verdict.ERRORED]
-        return Verdict.ERRORED, (
+        return verdict, (
             f"the weighted mean is between {least:.3g} and {most:.3g}, whatever errored parts would have "
             f"said, and {wanted:g} passes. {errors[0] if errors else ''}"
         )
 
-    def _mean(self, grades: Mapping[str, GraderResult], errored: float | None) -> float:
-        """Return the weighted mean of the scores.
-
-        Args:
-            grades: of the parts.
-            errored: what one counts that has no score; None leaves it out.
-        """
-        known = [
-            (self.weights.get(name, 1.0), errored if grade.score is None else grade.score)
-            for name, grade in grades.items()
-            if not grade.advisory
+    def _weigh(self, grades: Mapping[str, GraderResult]) -> list[tuple[float, float | None]]:
+        return [
+            (self.weights.get(name, 1.0), grade.score) for name, grade in grades.items() if not grade.advisory
         ]
-        scored = [(weight, score) for weight, score in known if score is not None]
-        total = sum(weight for weight, _ in scored)
-        return round(sum(weight * score for weight, score in scored) / total, 6) if total else 0.0
 
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
@@ -16,7 +14,7 @@ from pytest_browsereval.errors import Fault
 from pytest_browsereval.features.judges import relevance, rubrics
 from pytest_browsereval.features.judges.rubrics import Rubric, get_rubric, read_rubric
 from pytest_browsereval.features.judges.scoring import RULES as SCORING
-from pytest_browsereval.features.judges.scoring import TINY, Scored, Scores, settle_scores
+from pytest_browsereval.features.judges.scoring import Scored, Scores, settle_scores
 from pytest_browsereval.features.shared.judging import pictures
 from pytest_browsereval.features.shared.judging.base import (
     ModelGrader,
@@ -29,6 +27,7 @@ from pytest_browsereval.features.shared.judging.judge import Given, Judge
 from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
 from pytest_browsereval.features.shared.judging.steps import give_actions, load_steps
 from pytest_browsereval.graders.base import GraderFault, Recorded
+from pytest_browsereval.graders.verdicts import decide, decide_by_mean, weighted_mean
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.runs.folder import number_of
@@ -257,47 +256,8 @@ def _criterion(name: str, holds: bool, reason: str) -> Criterion:  # noqa: FBT00
 _PARTS = (FaraAlignmentGrader, FaraRubricGrader, FaraMultimodalGrader)
 
 PartName = Literal["alignment", "rubric", "multimodal"]
-Rule = Literal["majority", "all", "weighted"]
-
 Results = Mapping[PartName, Opinion | Fault]
 """What the parts say; a fault of one that could not judge."""
-
-
-@dataclass(frozen=True)
-class Ballot:
-    """How the parts decide.
-
-    Args:
-        rule: ``majority`` of the parts, ``all`` of them, or ``weighted``.
-        weights: of the votes, by part; one each by default.
-        threshold: with ``weighted``, the share of all weights that has to pass.
-    """
-
-    rule: Rule = "majority"
-    weights: Mapping[str, float] = field(default_factory=dict)
-    threshold: float = 0.5
-
-    def weight(self, part: str) -> float:
-        """Return how much a part's vote weighs."""
-        return self.weights.get(part, 1.0)
-
-    def decide(self, results: Results) -> Literal["passed", "failed", "undecided"]:
-        """Return the verdict if no errored part could have changed it; else "undecided"."""
-        given = {part: _verdict(result) for part, result in results.items()}
-        total = math.fsum(map(self.weight, given))
-        passed = math.fsum(self.weight(part) for part, verdict in given.items() if verdict == "passed")
-        failed = math.fsum(self.weight(part) for part, verdict in given.items() if verdict == "failed")
-        needed = {"majority": len(given) // 2 + 1, "all": len(given), "weighted": self.threshold * total}
-        # Missing votes count as a no here and as a yes below: only what holds both ways is decided.
-        if passed >= needed[self.rule] - TINY:
-            return "passed"
-        return "failed" if total - failed < needed[self.rule] - TINY else "undecided"
-
-    def score(self, results: Results) -> float:
-        """Return the mean of the scores that were given, by weight."""
-        scores = {part: result.score for part, result in results.items() if isinstance(result, Opinion)}
-        weights = [self.weight(part) for part in scores]
-        return fmean(scores.values(), weights) if sum(weights) else 0.0
 
 
 class FaraCombinedGrader(PictureOptions):
@@ -310,7 +270,7 @@ class FaraCombinedGrader(PictureOptions):
     prompts: ClassVar[tuple[str, ...]] = tuple(prompt for part in _PARTS for prompt in part.prompts)
     replies: ClassVar[Replies] = tuple(reply for part in _PARTS for reply in part.replies)
 
-    rule: Rule = "majority"
+    rule: Literal["majority", "all", "weighted"] = "majority"
     """``majority`` (two of three), ``all``, or ``weighted``."""
     weights: dict[PartName, Annotated[float, Field(ge=0, allow_inf_nan=False)]] | None = None
     """With ``weighted``: how much each vote weighs; all three are named. The same each by default."""
@@ -334,11 +294,6 @@ class FaraCombinedGrader(PictureOptions):
         return self
 
     @property
-    def _ballot(self) -> Ballot:
-        weights: dict[Any, float] = self.weights or {}
-        return Ballot(self.rule, weights, 0.5 if self.threshold is None else self.threshold)
-
-    @property
     def _parts(self) -> dict[PartName, ModelGrader]:
         return {
             "alignment": FaraAlignmentGrader(),
@@ -350,14 +305,16 @@ class FaraCombinedGrader(PictureOptions):
             ),
         }
 
+    def _weight(self, name: PartName) -> float:
+        return (self.weights or {}).get(name, 1.0)
+
     def check(self, task: Task, base_dir: Path) -> None:
         """Check the rubric that the row carries.
 
         Raises:
             ValueError: it does not have the form of one.
         """
-        for part in self._parts.values():
-            part.check(task, base_dir)
+        read_rubric(task)
 
     async def prepare(self, recorded: Recorded, judge: Judge) -> dict[PartName, Any]:
         """Prepare all parts at once; a part that cannot be prepared is its fault."""
@@ -381,40 +338,53 @@ class FaraCombinedGrader(PictureOptions):
             # Undecided, it has no vote. BrowserOS counts it as a no, which blames the agent for the judge.
             if isinstance(result, Opinion) and result.verdict == "undecided":
                 results[name] = GraderFault(f"undecided: {result.reasoning}")
-        words = ("passed", "failed", "errored")
-        sides = {word: [n for n, result in results.items() if _verdict(result) == word] for word in words}
+        sides = {word: [n for n, result in results.items() if _verdict(result) is word] for word in Verdict}
         summary = "; ".join(f"{side}: {', '.join(names)}" for side, names in sides.items() if names)
         reasons = "\n".join(f"{name}: {_reason(result)}" for name, result in results.items())
-        reasoning = f"{summary} (rule: {self._ballot.rule})\n{reasons}"
+        reasoning = f"{summary} (rule: {self.rule})\n{reasons}"
         given = [result for result in results.values() if isinstance(result, Opinion)]
         if not given:
             raise GraderFault(reasoning)
+        verdict = self.decide(results)
         return Opinion(
-            self._ballot.decide(results),
-            self._ballot.score(results),
+            "undecided" if verdict is Verdict.ERRORED else verdict.value,
+            weighted_mean((self._weight(name), _score(result)) for name, result in results.items()),
             reasoning,
             criteria=tuple(
                 Criterion(
                     name=name,
-                    verdict=Verdict(_verdict(result)),
-                    actual=result.score if isinstance(result, Opinion) else None,
+                    verdict=_verdict(result),
+                    actual=_score(result),
                     reason=_reason(result),
-                    weight=self._ballot.weight(name),
+                    weight=self._weight(name),
                 )
                 for name, result in results.items()
             ),
             evidence=tuple(dict.fromkeys(file for opinion in given for file in opinion.evidence)),
             details={
-                "rule": self._ballot.rule,
-                "disagree": bool(sides["passed"] and sides["failed"]),
+                "rule": self.rule,
+                "disagree": bool(sides[Verdict.PASSED] and sides[Verdict.FAILED]),
                 **{side: [*names] for side, names in sides.items()},
                 "parts": {name: _describe_result(result) for name, result in results.items()},
             },
         )
 
+    def decide(self, results: Results) -> Verdict:
+        """Return the verdict of the parts; *errored* if an errored part could have changed it."""
+        verdicts = {name: _verdict(result) for name, result in results.items()}
+        if self.rule != "weighted":
+            return decide([*verdicts.values()], self.rule)
+        votes = {Verdict.PASSED: 1.0, Verdict.FAILED: 0.0, Verdict.ERRORED: None}
+        weighed = [(self._weight(name), votes[verdict]) for name, verdict in verdicts.items()]
+        return decide_by_mean(weighed, 0.5 if self.threshold is None else self.threshold)[0]
 
-def _verdict(result: Opinion | Fault) -> str:
-    return Verdict.ERRORED.value if isinstance(result, Fault) else result.verdict
+
+def _verdict(result: Opinion | Fault) -> Verdict:
+    return Verdict.ERRORED if isinstance(result, Fault) else Verdict(result.verdict)
+
+
+def _score(result: Opinion | Fault) -> float | None:
+    return None if isinstance(result, Fault) else result.score
 
 
 def _reason(result: Opinion | Fault) -> str:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import difflib
 import json
-import math
 import re
 from dataclasses import asdict, dataclass
 from typing import Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.shared.judging.base import give_task
 from pytest_browsereval.features.shared.judging.judge import Given, Judge
 from pytest_browsereval.features.shared.judging.replies import JudgeReply
 from pytest_browsereval.graders.base import Recorded, hash_json
+from pytest_browsereval.graders.values import describe_invalid
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning
 
@@ -40,9 +40,6 @@ route, and take no fact for granted that the task does not give.
 - A criterion that matters only under some circumstance has that circumstance as its condition, such as \
 "only if the shop offers several sizes". All others have an empty condition, and at least one has none.
 - The description says what earns all points and what earns some."""
-
-_ITEM = ("criterion", "description", "max_points", "justification", "earned_points", "condition", "required")
-_REQUIREMENT = ("requirement", "verification", "max_points", "condition", "required")
 
 # What names a criterion: it stands in lists that judges read, where a line break would forge a score.
 _ID = re.compile(r"[\w.-]{1,40}")
@@ -173,9 +170,28 @@ def read_rubric(task: Task) -> Rubric | None:
         raise ValueError(f"the row's {place} {error}") from None
 
 
+class _RowItem(BaseModel):
+    model_config = ConfigDict(strict=True, str_strip_whitespace=True)
+
+    max_points: float = Field(gt=0, allow_inf_nan=False)
+    required: bool | None = None
+    condition: str | None = None
+
+
+class _RowCriterion(_RowItem):
+    criterion: str = Field(min_length=1)
+    description: str | None = None
+
+
+class _RowRequirement(_RowItem):
+    requirement: str = Field(min_length=1)
+    verification: str | None = None
+    max_points: float = Field(default=1, gt=0, allow_inf_nan=False)
+
+
 def _items(given: JsonValue) -> tuple[Item, ...]:
     if isinstance(given, dict) and isinstance(listed := given.get("items"), list) and listed:
-        return tuple(_item(f"C{n}", item, _ITEM, n) for n, item in enumerate(listed, start=1))
+        return tuple(_read_item(f"C{n}", one, _RowCriterion, n) for n, one in enumerate(listed, start=1))
     if isinstance(given, dict) and "items" not in given:
         named = given.get("rubrics", given)
         if isinstance(named, dict) and named:
@@ -183,36 +199,24 @@ def _items(given: JsonValue) -> tuple[Item, ...]:
                 if not _ID.fullmatch(key):
                     wrong = f"names a criterion {beginning(key, 60)!r}."
                     raise ValueError(f"{wrong} Write letters, digits, dots and dashes, such as R1")
-            return tuple(_item(key, item, _REQUIREMENT, n) for n, (key, item) in enumerate(named.items(), 1))
+            pairs = enumerate(named.items(), start=1)
+            return tuple(_read_item(key, one, _RowRequirement, n) for n, (key, one) in pairs)
     raise ValueError(f"is not a rubric: {beginning(str(given), 60)!r}. {_FORMS}")
 
 
-def _item(key: str, given: JsonValue, names: tuple[str, ...], place: int) -> Item:
-    if not isinstance(given, dict):
-        message = f"has a criterion {place} that is not a block: {beginning(str(given), 60)!r}. {_FORMS}"
-        raise ValueError(message)  # noqa: TRY004 the row is wrong, not its caller
-    name, description, *_ = names
-    where = f"has a criterion {place}"
-    for other in given:
+def _read_item(key: str, given: JsonValue, form: type[_RowCriterion | _RowRequirement], place: int) -> Item:
+    try:
+        one = form.model_validate(given)
+    except ValidationError as error:
+        wrong = f"{beginning(str(given), 60)!r} ({describe_invalid(error)})"
+        raise ValueError(f"has a criterion {place} that cannot be used: {wrong}. {_FORMS}") from None
+    names = form.model_fields
+    for other in given if isinstance(given, dict) else ():
         # Benchmarks note more than a judge needs, but a misspelt key would change the score unseen.
         if other not in names and difflib.get_close_matches(other, names, n=1, cutoff=0.8):
-            raise ValueError(f"{where} with the unknown key {other!r}.{nearest(other, names)}")
-    texts = {}
-    for field in (name, description, "condition"):
-        value = given.get(field)
-        if value is not None and not isinstance(value, str):
-            wrong = beginning(str(value), 60)
-            raise ValueError(f"{where} whose {field} is not a text: {wrong!r}. Write a text.")
-        texts[field] = (value or "").strip()
-    if not texts[name]:
-        raise ValueError(f"{where} without `{name}`. {_FORMS}")
-    required = given.get("required")
-    if required is not None and not isinstance(required, bool):
-        raise ValueError(f"{where} with required: {required!r}. Write true or false.")
-    points = given.get("max_points", 1 if name == "requirement" else None)
-    if isinstance(points, bool) or not isinstance(points, int | float) or not 0 < points < math.inf:
-        shown = "out max_points" if points is None else f" max_points: {beginning(str(points), 60)!r}"
-        raise ValueError(f"{where} with{shown}. Write a number above 0.")
-    return Item(
-        key, texts[name], texts[description], points, required=bool(required), condition=texts["condition"]
-    )
+            wrong = f"with the unknown key {other!r}.{nearest(other, names)}"
+            raise ValueError(f"has a criterion {place} {wrong}")
+    is_named = isinstance(one, _RowRequirement)
+    name, about = (one.requirement, one.verification) if is_named else (one.criterion, one.description)
+    condition = one.condition or ""
+    return Item(key, name, about or "", one.max_points, required=bool(one.required), condition=condition)

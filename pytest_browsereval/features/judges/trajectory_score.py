@@ -141,14 +141,10 @@ class TrajectoryScoreGrader(ModelGrader):
             "toolCalls": len(calls),
             "failedCalls": sum(call.success is False for call in calls),
             "retries": count_retries(calls),
-            "unfinished_calls": sum(not call.is_over for call in calls),
+            "tokens": estimate_tokens(messages),
         }
-        odd = {c.tool for c in calls if c.is_over and c.said is None}
-        if odd:
-            details["results_of_unknown_shape"] = [*sorted(odd)]
         if reasoning:
             details["reasoning"] = reasoning
-        details |= {"tokens": estimate_tokens(messages), "durations": sum_durations(calls)}
         return Opinion(
             "passed" if passes else "failed",
             total,
@@ -243,15 +239,6 @@ CHARACTERS_A_TOKEN = 4
 def count_retries(calls: Sequence[Step]) -> int:
     """Return how often a tool was called twice in a row, with any arguments."""
     return sum(before.tool == after.tool for before, after in pairwise(calls))
-
-
-def sum_durations(calls: Sequence[Step]) -> dict[str, JsonValue]:
-    """Return what was measured of the calls' time; what was not is left out, never made up."""
-    known = [(call.tool, call.duration_ms) for call in calls if call.duration_ms is not None]
-    by_tool: dict[str, float] = {}
-    for tool, duration_ms in known:
-        by_tool[tool] = round(by_tool.get(tool, 0.0) + duration_ms, 3)
-    return {"measured_calls": len(known), "total_ms": round(sum(by_tool.values()), 3), "by_tool": {**by_tool}}
 
 
 def estimate_tokens(messages: Sequence[Message]) -> int:

@@ -10,13 +10,11 @@ from pydantic import ValidationError
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.judges.fara import (
-    Ballot,
     FaraAlignmentGrader,
     FaraCombinedGrader,
     FaraMultimodalGrader,
     FaraRubricGrader,
     Results,
-    Rule,
 )
 from pytest_browsereval.features.shared.judging.base import Opinion
 from pytest_browsereval.model.grades import Verdict
@@ -142,40 +140,31 @@ def said(words: str) -> Results:
     return {"alignment": first, "rubric": second, "multimodal": third}
 
 
-@pytest.mark.parametrize(
-    ("rule", "passing", "failing"),
-    [
-        ("majority", {"ppp", "ppf", "pfp", "fpp", "ppe", "pep", "epp"}, "fff pff fpf ffp ffe fef eff"),
-        ("all", {"ppp"}, "fff pff fpf ffp ppf pfp fpp ffe fef eff pfe pef epf fpe fep efp fee efe eef"),
-    ],
-)
-def test_rules(rule: Rule, passing: set[str], failing: str) -> None:
+RULES: list[tuple[Any, set[str], str]] = [
+    ("majority", {"ppp", "ppf", "pfp", "fpp", "ppe", "pep", "epp"}, "fff pff fpf ffp ffe fef eff"),
+    ("all", {"ppp"}, "fff pff fpf ffp ppf pfp fpp ffe fef eff pfe pef epf fpe fep efp fee efe eef"),
+]
+
+
+def test_rules(subtests: pytest.Subtests) -> None:
     """A part that is errored never counts as a failure: only what the others decide alone is decided."""
-    for words in map("".join, itertools.product("pfe", repeat=3)):
-        expected = "passed" if words in passing else "failed" if words in failing.split() else "undecided"
-        assert Ballot(rule).decide(said(words)) == expected, words
+    for rule, passing, failing in RULES:
+        for words in map("".join, itertools.product("pfe", repeat=3)):
+            with subtests.test(rule=rule, words=words):
+                known = {**dict.fromkeys(passing, "passed"), **dict.fromkeys(failing.split(), "failed")}
+                assert FaraCombinedGrader(rule=rule).decide(said(words)) == known.get(words, "errored")
 
 
 def test_weighted_votes(subtests: pytest.Subtests) -> None:
     """The share of the weights that pass is compared; a vote that is missing may be either."""
-    cases: list[tuple[str, str]] = [
-        ("fpf", "passed"),  # 0.5 of the weights: exactly the threshold
-        ("pff", "failed"),
-        ("pfp", "passed"),
-        ("epf", "passed"),
-        ("efp", "undecided"),
-        ("efe", "undecided"),
-        ("eff", "failed"),
-        ("fep", "undecided"),
-        ("fef", "undecided"),
-    ]
-    for words, expected in cases:
-        with subtests.test(words=words, expected=expected):
-            ballot = Ballot("weighted", {"alignment": 0.1, "rubric": 0.3, "multimodal": 0.2}, 0.5)
-            assert ballot.decide(said(words)) == expected
-            score = {"fpf": 0.5, "pff": 1 / 6, "pfp": 0.5, "epf": 0.6, "efp": 0.4, "fep": 2 / 3}
-            if words in score:
-                assert ballot.score(said(words)) == pytest.approx(score[words])
+    weights: dict[Any, float] = {"alignment": 0.1, "rubric": 0.3, "multimodal": 0.2}
+    grader = FaraCombinedGrader(rule="weighted", weights=weights)
+    # 0.5 of the weights is exactly the threshold.
+    cases = {"fpf": "passed", "pff": "failed", "pfp": "passed", "epf": "passed", "efp": "errored"}
+    cases |= {"efe": "errored", "eff": "failed", "fep": "errored", "fef": "errored"}
+    for words, expected in cases.items():
+        with subtests.test(words):
+            assert grader.decide(said(words)) == expected
 
 
 def test_a_weighted_grade(tmp_path: Path) -> None:

@@ -48,20 +48,11 @@ class Step:
 
     @property
     def success(self) -> bool | None:
-        """Whether it succeeded; None if the attempt ended before its result."""
-        return not self.is_error and self.said is not False if self.is_over else None
-
-    @property
-    def said(self) -> bool | None:
-        """Whether the result says that it is one of success; None if it says nothing that we know."""
-        result = self.result
-        if isinstance(result, str):
-            inner = read_json(result)
-            if not isinstance(inner, dict):
-                return True  # a plain sentence, the other shape that tools may answer in
-            result = inner
-        ok = result.get("ok") if isinstance(result, dict) else None
-        return ok if isinstance(ok, bool) else None
+        """Whether it succeeded, by ``ok`` of its result too; None if the attempt ended before that."""
+        if not self.is_over:
+            return None
+        result = read_json(self.result) if isinstance(self.result, str) else self.result
+        return not self.is_error and not (isinstance(result, dict) and result.get("ok") is False)
 
     def line(self, limit: int = 100) -> str:
         """Return the step in one line: number, tool, arguments each cut at the limit, and if it failed."""
