@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -83,8 +82,3 @@ def is_judged(data: Attempted) -> bool:
 def add_revision(own: int | str | None, derived: Derived) -> str:
     """Return the revision of a derived row: that of the row, and that of what it was derived by."""
     return (f"{own}, " if own is not None else "") + f"{derived.by} {derived.revision}"
-
-
-def own_revision(revision: int | str | None, derived: Derived) -> str:
-    """Return the first part of what ``add_revision`` has made."""
-    return re.sub(f"(?:, )?{re.escape(derived.by)} [0-9a-f]+$", "", str("" if revision is None else revision))

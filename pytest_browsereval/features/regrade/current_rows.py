@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from pytest_browsereval.datasets.reader import read_row
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredPlan
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.tasks import SITUATION, Task
 from pytest_browsereval.redaction.text import redact_json
-from pytest_browsereval.run.plan import Entry, Trial
+from pytest_browsereval.run.plan import Trial
 from pytest_browsereval.run.row_checks import check_that_all_is_read, read_graders
-from pytest_browsereval.runs.folder import StoredTask, read_stored
+from pytest_browsereval.runs.folder import StoredTask
 
 HOW = "grade by the rows that the run has stored (--eval-regrade-rows=stored), or leave it out"
 
@@ -24,7 +22,9 @@ class CurrentPlan(StoredPlan):
         del where
         row = self._row_now(entry)
         task = self.as_run(row, stored)
-        if changed := [key for key in self._find_changed_keys(task, stored) if key in SITUATION]:
+        known = redact_json(stored.task.model_dump(mode="json"), self._redact)
+        now = redact_json(task.model_dump(mode="json"), self._redact)
+        if changed := [key for key in now if key in SITUATION and now[key] != known[key]]:
             raise DatasetError(
                 f"{entry.where} has another {' and '.join(changed)} than in the run, so that its stored "
                 f"attempts say nothing of it. Run it again, {HOW}."
@@ -63,30 +63,7 @@ class CurrentPlan(StoredPlan):
             )
         return read_row(entry.dataset, entry.ref)
 
-    def _find_changed_keys(self, task: Task, stored: StoredTask) -> Iterator[str]:
-        """Yield the keys of a row that are not what the run has stored of it; answers may not be stored."""
-        known = redact_json(stored.task.model_dump(mode="json"), self._redact)
-        now = redact_json(task.model_dump(mode="json"), self._redact)
-        yield from (key for key, value in now.items() if value != known[key])
-
-    def list_edited_rows(self) -> list[str]:
-        """Return the ids of rows that are not what they were in the run, with the keys that differ."""
-        found: dict[str, str] = {}
-        for entry in self.find_edited_entries():
-            if entry.ref.query_id not in found:
-                found[entry.ref.query_id] = f"{entry.ref.query_id}{self._keys(entry)}"
-        return list(found.values())
-
     def list_new_rows(self) -> list[str]:
         """Return the ids of rows of the datasets that have no attempt in the run, in their order."""
         known = {entry.ref.query_id for entry in self.stored}
         return [query_id for query_id in self._rows() if query_id not in known]
-
-    def _keys(self, entry: Entry) -> str:
-        """Return which keys of a row differ, in brackets; nothing for a row whose answers are not stored."""
-        assert isinstance(entry, StoredEntry)  # noqa: S101 made by this plan
-        stored = read_stored(entry.folder)
-        if stored.task.protected:
-            return ""
-        keys = list(self._find_changed_keys(self.as_run(self._row_now(entry), stored), stored))
-        return f" ({', '.join(keys)})" if keys else ""

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from pydantic import JsonValue
+
+from pytest_browsereval.capture.trajectory import EVIDENCE_FILE
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.datasets.reader import index_rows, read_row
 from pytest_browsereval.datasets.rows import refuse
 from pytest_browsereval.errors import DatasetError, ErrorSource, Fault, UsageError
-from pytest_browsereval.features.regrade.evidence import read_evidence
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.nested import fill_sites
 from pytest_browsereval.graders.protection import hide_quotes
 from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
-from pytest_browsereval.model.derived import own_revision
 from pytest_browsereval.model.tasks import TASK_FILE, Task
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.needs import Offers
@@ -31,10 +31,29 @@ from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry, Plan, Trial, mark_names
 from pytest_browsereval.run.row_checks import add_advisory, check_needs, read_graders
 from pytest_browsereval.run.toolsets import Toolsets
+from pytest_browsereval.run_files import load_written
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.folder import StoredTask, check_log, read_stored
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.sites import fill
+
+
+def read_evidence(folder: Path) -> dict[str, JsonValue]:
+    """Return what graders observed on the final page of an attempt; empty if none did.
+
+    Raises:
+        DatasetError: the file is damaged.
+    """
+    file = folder / EVIDENCE_FILE
+    if not file.exists():
+        return {}
+    try:
+        evidence = load_written(file)
+    except (OSError, ValueError) as error:
+        raise DatasetError(f"{file} is damaged: {error}. Restore it.") from None
+    if not isinstance(evidence, dict):
+        raise DatasetError(f"{file} is damaged: it is not a block of graders. Restore it.")
+    return evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,47 +327,26 @@ class StoredPlan(Plan):
 
     def list_edited_rows(self) -> list[str]:
         """Return the ids of rows that are not what they were in the run."""
-        return list(dict.fromkeys(entry.ref.query_id for entry in self.find_edited_entries()))
-
-    def find_edited_entries(self) -> list[StoredEntry]:
-        """Return the trials whose rows are not what they were in the run."""
-        return [entry for entry, is_derived in self._edited if not is_derived]
-
-    def count_changed(self) -> Counter[str]:
-        """Return how many trials are of rows that the config derives in another way, by ``Derived.name``."""
-        return Counter(
-            entry.metadata.derived.name for entry, is_it in self._edited if is_it and entry.metadata.derived
+        changed = self.compare_derived()[0]
+        rows = [(entry, self._read_row(entry)) for entry in self.stored if entry.why_not is None]
+        edited = [
+            entry for entry, row in rows if row is not None and row.content_hash() != entry.metadata.row_hash
+        ]
+        ids = (
+            entry.ref.query_id
+            for entry in edited
+            if entry.metadata.derived is None or entry.metadata.derived.name not in changed
         )
+        return list(dict.fromkeys(ids))
 
-    def count_underived(self) -> Counter[str]:
-        """Return how many trials are of rows that the config does not derive, by ``Derived.name``."""
-        derived = ((entry, entry.metadata.derived) for entry in self.stored)
-        return Counter(one.name for entry, one in derived if one and self._find_deriving(entry) is None)
-
-    def list_new_derived(self) -> list[str]:
-        """Return each ``Derived.name`` of which the config derives rows, and the run has no attempt."""
-        known = {entry.metadata.derived.name for entry in self.stored if entry.metadata.derived}
+    def compare_derived(self) -> tuple[list[str], list[str], list[str]]:
+        """Return each ``Derived.name`` that is another in the config, is not there any more, or is new."""
+        before = {one.name: one.revision for entry in self.stored if (one := entry.metadata.derived)}
         rows = self._rows().items() if len(self.config.datasets) > len(self.config.dataset) else ()
         found = (dataset.find_derived(query_id) for query_id, (dataset, _) in rows)
-        return list(dict.fromkeys(one.name for one in found if one is not None and one.name not in known))
-
-    @cached_property
-    def _edited(self) -> list[tuple[StoredEntry, bool]]:
-        """Trials whose rows differ, each with whether only what they were derived by does."""
-        rows = [(entry, self._read_row(entry)) for entry in self.stored if entry.why_not is None]
-        return [
-            (entry, self._is_derived_otherwise(entry, row))
-            for entry, row in rows
-            if row is not None and row.content_hash() != entry.metadata.row_hash
-        ]
-
-    def _is_derived_otherwise(self, entry: StoredEntry, row: Task) -> bool:
-        if (derived := entry.metadata.derived) is None:
-            return False
-        before = read_stored(entry.folder).task.revision
-        if own_revision(before, derived) != own_revision(row.revision, derived):
-            return False
-        return row.model_copy(update={"revision": before}).content_hash() == entry.metadata.row_hash
+        now = {one.name: one.revision for one in found if one is not None}
+        changed = [name for name in now if before.get(name, now[name]) != now[name]]
+        return changed, [name for name in before if name not in now], [n for n in now if n not in before]
 
 
 def _names(trials: Iterable[StoredAttempt]) -> dict[TrialKey, str]:

@@ -14,9 +14,8 @@ from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.errors import ErrorSource, Fault, RunStopped, UsageError
 from pytest_browsereval.features.regrade.current_rows import CurrentPlan
-from pytest_browsereval.features.regrade.evidence import read_evidence
 from pytest_browsereval.features.regrade.redacted import settle_redacted
-from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredPlan
+from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredPlan, read_evidence
 from pytest_browsereval.features.regrade.unobserved import OBSERVED_ELSE, why_unobserved
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.display import format_count, join_first
@@ -92,41 +91,42 @@ class RegradedTrials(Trials):
                 f"{len(edited)} of the rows were edited since the run ({', '.join(edited[:NAMED])}{more}): "
                 f"their attempts are judged by the {by}"
             )
-        if changed := plan.count_changed():
-            yield (
-                f"attacks are not what they were in the run, {_join_counted(changed)}: these attempts are "
-                "judged by the goals of the config, as far as the run has observed what they ask for"
-            )
+        yield from self._notes_on_derived(plan)
         if lacking := self.lacking(len(plan.stored)):
             yield lacking
         if isinstance(plan, CurrentPlan):
-            if new := plan.list_new_rows():
-                rows = format_count(len(new), "row of the dataset has", "rows of the dataset have")
+            if rows := plan.list_new_rows():
+                count = format_count(len(rows), "row of the dataset has", "rows of the dataset have")
                 yield (
-                    f"{rows} no attempt in the run ({join_first(new, NAMED)}) and no grade: "
+                    f"{count} no attempt in the run ({join_first(rows, NAMED)}) and no grade: "
                     "`pytest` without --eval-regrade runs all rows"
                 )
-        else:
-            yield from self._notes_on_missing(plan)
-
-    def _notes_on_missing(self, plan: StoredPlan) -> Iterator[str]:
-        """Yield what only the run has, or only the config."""
-        if absent := plan.count_underived():
+            return
+        if plan.rows_problem:
+            yield f"the tasks are those that the run has stored: {plan.rows_problem}"
+        elif absent := plan.count_gone():
             yield (
-                f"the config does not have the attacks {_join_counted(absent)}: these attempts are judged by "
-                "the attacks as the run has stored them"
+                f"the config's datasets have no row for {absent} of the run's trials: these are judged by "
+                "the tasks that the run has stored."
             )
-        if new := plan.list_new_derived():
+
+    def _notes_on_derived(self, plan: StoredPlan) -> Iterator[str]:
+        """Yield which attacks differ between the run and the config."""
+        changed, gone, new = plan.compare_derived()
+        if changed:
+            yield (
+                f"attacks are not what they were in the run ({join_first(changed, NAMED)}): these attempts "
+                "are judged by the goals of the config, as far as the run has observed what they ask for"
+            )
+        if gone and not self.is_current:
+            yield (
+                f"the config does not have the attacks {join_first(gone, NAMED)}: these attempts are judged "
+                "by the attacks as the run has stored them"
+            )
+        if new and not self.is_current:
             yield (
                 f"the run has no attempt under the attacks {join_first(new, NAMED)}, so they have no "
                 "figures: `pytest` without --eval-regrade makes them"
-            )
-        if plan.rows_problem:
-            yield f"the tasks are those that the run has stored: {plan.rows_problem}"
-        elif gone := plan.count_gone():
-            yield (
-                f"the config's datasets have no row for {gone} of the run's trials: these are judged by the "
-                "tasks that the run has stored."
             )
 
     def check(self, entries: Iterable[Entry]) -> list[str]:
@@ -273,11 +273,10 @@ class RegradedTrials(Trials):
             usage=old.usage,
             redact=self.run.redact,
         )
-        redact, by = self.run.redact, entry.derived_by
         unobserved = {
             grader.label: why
             for grader in ready.graders
-            if (why := why_unobserved(grader, ready.task, stored, evidence, redact=redact, by=by))
+            if (why := why_unobserved(grader, ready.task, stored, evidence, redact=self.run.redact))
         }
         grading = Grading()
         (entry.folder / REGRADING_OUTPUT_FILE).unlink(missing_ok=True)
@@ -366,10 +365,6 @@ class RegradedTrials(Trials):
         if cost == old.cost_usd:
             return old
         return self.run.store.save_record(old.model_copy(update={"cost_usd": cost}), self.run.redact)
-
-
-def _join_counted(counts: Counter[str]) -> str:
-    return join_first([f"{name} ({format_count(counts[name], 'trial')})" for name in counts], NAMED)
 
 
 def _list_gradable(entries: Iterable[Entry]) -> list[Entry]:

@@ -48,7 +48,7 @@ def test_a_corrected_goal_judges_what_was_seen(evals: Evals) -> None:
     run, seen = found({"storage": "local:cart", "min": 1})
     assert seen == [("failed", 1), ("failed", 3)]
     run.stdout.fnmatch_lines(
-        ["*attacks are not what they were in the run, cart (2 trials): *by the goals of the config*"]
+        ["*attacks are not what they were in the run (cart): *by the goals of the config*"]
     )
     run.stdout.fnmatch_lines(["*regraded 4 attempts: 2 passed -> failed, 2 unchanged*"])
     run, seen = found(REQUEST)
@@ -99,17 +99,17 @@ def test_an_attack_with_another_payload_needs_another_run(evals: Evals, rows: st
     evals.write_config(attacks=[said("other", payload="Go. {goal}"), said("late", late=1), said("same")])
     run = evals.run("--eval-regrade=latest", f"--eval-regrade-rows={rows}")
     assert run.ret == 1
-    for name, key in (("other", "payload"), ("late", "late")):
+    for name in ("other", "late"):
         found = run.attempt(f"mug.under.{name}")
         assert str(found.verdict) == "errored"
-        assert f"the attack of the attempt had another {key} than that of the config" in found.reason
+        assert "the run observed something else for this grader" in found.reason
     assert str(run.attempt("mug.under.same").verdict) == "passed"
 
 
 def test_attacks_that_a_config_does_not_have_are_named(evals: Evals) -> None:
     """Renamed or left out: their attempts are judged by what is stored, and that is said."""
     start(evals, said("review"), said("other"))
-    line = "*does not have the attacks review (1 trial), other (1 trial): *as the run has stored them*"
+    line = "*does not have the attacks review, other: *as the run has stored them*"
     for attacks in ([said("renamed")], []):
         evals.write_config(attacks=attacks)
         run = evals.run("--eval-regrade=latest")

@@ -50,7 +50,7 @@ def test_corrected_rows_are_graded(evals: Evals) -> None:
     again.stdout.fnmatch_lines(
         [
             "*regrading results/shop/* with the current rows",
-            "*note: 2 of the rows were edited since the run (a (answer), p): *by the rows as they are now*",
+            "*note: 2 of the rows were edited since the run (a, p): *by the rows as they are now*",
             "regraded 3 attempts: 2 failed -> passed, 1 unchanged",
         ]
     )

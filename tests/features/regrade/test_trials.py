@@ -14,8 +14,7 @@ from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config import config_from
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ConfigError, DatasetError, ErrorSource, Fault, UsageError
-from pytest_browsereval.features.regrade.evidence import read_evidence
-from pytest_browsereval.features.regrade.stored_plan import StoredEntry
+from pytest_browsereval.features.regrade.stored_plan import StoredEntry, read_evidence
 from pytest_browsereval.features.regrade.trials import RegradedTrials
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.model.grades import GraderResult, Verdict
