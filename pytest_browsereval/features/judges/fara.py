@@ -259,6 +259,12 @@ PartName = Literal["alignment", "rubric", "multimodal"]
 Results = Mapping[PartName, Opinion | Fault]
 """What the parts say; a fault of one that could not judge."""
 
+_WORDS: dict[Verdict, Literal["passed", "failed", "undecided"]] = {
+    Verdict.PASSED: "passed",
+    Verdict.FAILED: "failed",
+    Verdict.ERRORED: "undecided",
+}
+
 
 class FaraCombinedGrader(PictureOptions):
     """Verifies by actions, by a rubric and by pictures at once, and lets the three vote.
@@ -345,9 +351,8 @@ class FaraCombinedGrader(PictureOptions):
         given = [result for result in results.values() if isinstance(result, Opinion)]
         if not given:
             raise GraderFault(reasoning)
-        verdict = self.decide(results)
         return Opinion(
-            "undecided" if verdict is Verdict.ERRORED else verdict.value,
+            _WORDS[self.decide(results)],
             weighted_mean((self._weight(name), _score(result)) for name, result in results.items()),
             reasoning,
             criteria=tuple(

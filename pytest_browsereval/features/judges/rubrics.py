@@ -216,7 +216,9 @@ def _read_item(key: str, given: JsonValue, form: type[_RowCriterion | _RowRequir
         if other not in names and difflib.get_close_matches(other, names, n=1, cutoff=0.8):
             wrong = f"with the unknown key {other!r}.{nearest(other, names)}"
             raise ValueError(f"has a criterion {place} {wrong}")
-    is_named = isinstance(one, _RowRequirement)
-    name, about = (one.requirement, one.verification) if is_named else (one.criterion, one.description)
+    if isinstance(one, _RowRequirement):
+        name, about = one.requirement, one.verification
+    else:
+        name, about = one.criterion, one.description
     condition = one.condition or ""
     return Item(key, name, about or "", one.max_points, required=bool(one.required), condition=condition)

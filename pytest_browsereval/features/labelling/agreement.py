@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,10 @@ class Kappa:
     value: float
     standard_error: float
     interval: statistics.Interval
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {**asdict(self), "interval": self.interval.as_json()}
 
 
 def cohens_kappa(table: Sequence[Sequence[int]], confidence: float = statistics.CONFIDENCE) -> Kappa | None:
@@ -123,6 +127,11 @@ class Disagreement:
     """The first line of the grade's reasoning."""
     folder: Path
 
+    def as_json(self) -> dict[str, str]:
+        """Return it as plain values."""
+        names = {"verdict": "grade"}
+        return {names.get(name, name): str(value) for name, value in asdict(self).items()}
+
 
 @dataclass(frozen=True)
 class Agreement:
@@ -147,7 +156,6 @@ class Agreement:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
-        counts = self.confusion
         return {
             "grader": self.grader,
             "fingerprint": self.fingerprint,
@@ -155,11 +163,11 @@ class Agreement:
             "n": self.n,
             "errored": len(self.errored),
             "not_graded": self.missing,
-            "confusion": asdict(counts),
-            **{name: share_json(share) for name, share in counts.shares.items()},
-            "kappa": kappa_json(counts.kappa),
-            "disagreements": [_as_json(one) for one in self.disagreements],
-            "errored_grades": [_as_json(one) for one in self.errored],
+            "confusion": asdict(self.confusion),
+            **{name: _describe_share(share) for name, share in self.confusion.shares.items()},
+            "kappa": self.confusion.kappa and self.confusion.kappa.as_json(),
+            "disagreements": [one.as_json() for one in self.disagreements],
+            "errored_grades": [one.as_json() for one in self.errored],
         }
 
 
@@ -169,55 +177,20 @@ class People:
 
     first: str
     second: str
-    table: Sequence[Sequence[int]] = field(repr=False)
-    """A row for each word of the first, a column for each of the second, pass before fail."""
-
-    @property
-    def agreement(self) -> statistics.Share:
-        """Attempts on which both say the same."""
-        return statistics.Share(self.table[0][0] + self.table[1][1], sum(map(sum, self.table)))
-
-    @property
-    def kappa(self) -> Kappa | None:
-        """The same beyond chance; None where it is not defined."""
-        return cohens_kappa(self.table)
+    confusion: Confusion
+    """What both say, the first one in the place of a grader."""
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
+        counts = self.confusion
         return {
             "labellers": [self.first, self.second],
-            "n": self.agreement.of,
-            "agreement": share_json(self.agreement),
-            "kappa": kappa_json(self.kappa),
+            "n": counts.total,
+            "agreement": _describe_share(counts.shares["accuracy"]),
+            "kappa": counts.kappa and counts.kappa.as_json(),
         }
 
 
-def share_json(share: statistics.Share) -> dict[str, Any]:
-    """Return a share with its interval as plain values."""
-    return {
-        "value": share.value,
-        "hits": share.hits,
-        "of": share.of,
-        "interval": share.interval and share.interval.as_json(),
-    }
-
-
-def kappa_json(kappa: Kappa | None) -> dict[str, Any] | None:
-    """Return a kappa with its interval as plain values."""
-    if kappa is None:
-        return None
-    return {
-        "value": kappa.value,
-        "standard_error": kappa.standard_error,
-        "interval": kappa.interval.as_json(),
-    }
-
-
-def _as_json(one: Disagreement) -> dict[str, Any]:
-    return {
-        "attempt": one.attempt,
-        "label": one.label,
-        "grade": str(one.verdict),
-        "reason": one.reason,
-        "folder": str(one.folder),
-    }
+def _describe_share(share: statistics.Share) -> dict[str, Any]:
+    interval = share.interval and share.interval.as_json()
+    return {"value": share.value, "hits": share.hits, "of": share.of, "interval": interval}

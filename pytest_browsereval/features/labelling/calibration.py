@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.errors import UsageError, nearest
@@ -14,7 +15,6 @@ from pytest_browsereval.features.labelling.labels import (
     LabelLine,
     Matched,
     match,
-    name_run,
     settle_labels,
 )
 from pytest_browsereval.model.display import digits_apart, format_count, percent, plain
@@ -89,12 +89,12 @@ def calibrate(
             f"Their graders: {', '.join(known) or 'none'}."
         )
     words = {folder: settle_labels(labels) for folder, labels in matched.by_attempt.items()}
-    labelled = [(a, str(words[a.folder])) for a in attempts if words.get(a.folder) in ("pass", "fail")]
+    labelled = {folder: str(word) for folder, word in words.items() if word in ("pass", "fail")}
     said = Counter(words.values())
     # A label that was taken back is on record, but says nothing.
     current = [one for labels in matched.by_attempt.values() for one in labels.values() if one.label]
     return Calibration(
-        runs=tuple(map(name_run, runs)),
+        runs=tuple(run.name for run in runs),
         attempts=len(attempts),
         labelled=len(labelled),
         unclear=said["unclear"],
@@ -114,64 +114,57 @@ def _people(matched: Matched) -> Iterator[People]:
     people = sorted({person for labels in matched.by_attempt.values() for person in labels})
     for pair in combinations(people, 2):
         both = [
-            [labels[p].label for p in pair] for labels in matched.by_attempt.values() if {*pair} <= {*labels}
+            [str(labels[person].label)[:1] for person in pair]
+            for labels in matched.by_attempt.values()
+            if {*pair} <= {*labels}
         ]
-        table = [[both.count([first, second]) for second in ("pass", "fail")] for first in ("pass", "fail")]
-        if any(map(any, table)):
-            yield People(*pair, table)
+        counts = [both.count([*said]) for said in ("pp", "pf", "ff", "fp")]
+        if any(counts):
+            yield People(*pair, Confusion(*counts))
 
 
 def _agreements(
-    attempts: Sequence[StoredAttempt], labelled: Sequence[tuple[StoredAttempt, str]], graders: Collection[str]
+    attempts: Sequence[StoredAttempt], labelled: Mapping[Path, str], graders: Collection[str]
 ) -> Iterator[Agreement]:
-    groups: dict[tuple[str, str], list[GradeDigest]] = {}
-    for attempt in attempts:
-        for name, grade in attempt.grader_results.items():
-            if not graders or name in graders:
-                groups.setdefault((name, grade.fingerprint), []).append(grade)
-    alone = _only_fingerprints(groups)
-    for (name, fingerprint), grades in groups.items():
-        if not fingerprint and name in alone:
-            continue
-        # Errored grades without a fingerprint belong to the only judge of that name.
-        taken = {fingerprint, ""} if alone.get(name) == fingerprint else {fingerprint}
-        pairs = [
-            (attempt, label, attempt.grader_results[name])
-            for attempt, label in labelled
-            if name in attempt.grader_results and attempt.grader_results[name].fingerprint in taken
-        ]
-        found = Counter((_WORDS.get(grade.verdict), label) for _, label, grade in pairs)
+    found = [
+        (name, attempt, grade)
+        for attempt in attempts
+        for name, grade in attempt.grader_results.items()
+        if not graders or name in graders
+    ]
+    judges: dict[str, set[str]] = {}
+    for name, _, grade in found:
+        if grade.fingerprint or grade.verdict is not Verdict.ERRORED:
+            judges.setdefault(name, set()).add(grade.fingerprint)
+    groups: dict[tuple[str, str], list[tuple[StoredAttempt, GradeDigest]]] = {}
+    for name, attempt, grade in found:
+        fingerprint, known = grade.fingerprint, judges.get(name, set())
+        # A grader that breaks down leaves a grade without a fingerprint: of the only judge of its name.
+        if not fingerprint and grade.verdict is Verdict.ERRORED and len(known) == 1:
+            (fingerprint,) = known
+        groups.setdefault((name, fingerprint), []).append((attempt, grade))
+    for (name, fingerprint), group in groups.items():
+        pairs = [(one, labelled[one.folder], grade) for one, grade in group if one.folder in labelled]
+        counts = Counter((_WORDS.get(grade.verdict), label) for _, label, grade in pairs)
         wrong = [pair for pair in pairs if _WORDS.get(pair[2].verdict, pair[1]) != pair[1]]
         # What passes wrongly does most harm.
         wrong.sort(key=lambda pair: pair[2].verdict is not Verdict.PASSED)
         yield Agreement(
             grader=name,
             fingerprint=fingerprint,
-            is_advisory=all(grade.advisory for grade in grades),
+            is_advisory=all(grade.advisory for _, grade in group),
             confusion=Confusion(
-                true_positive=found["pass", "pass"],
-                false_positive=found["pass", "fail"],
-                true_negative=found["fail", "fail"],
-                false_negative=found["fail", "pass"],
+                true_positive=counts["pass", "pass"],
+                false_positive=counts["pass", "fail"],
+                true_negative=counts["fail", "fail"],
+                false_negative=counts["fail", "pass"],
             ),
-            missing=sum(name not in attempt.grader_results for attempt, _ in labelled),
+            missing=sum(one.folder in labelled and name not in one.grader_results for one in attempts),
             disagreements=tuple(_disagreement(*pair[:2], name) for pair in wrong),
             errored=tuple(
                 _disagreement(*pair[:2], name) for pair in pairs if pair[2].verdict is Verdict.ERRORED
             ),
         )
-
-
-def _only_fingerprints(groups: Mapping[tuple[str, str], Sequence[GradeDigest]]) -> dict[str, str]:
-    """Return the fingerprint of each grader that has one only, where grades without one are all errored.
-
-    A grader that breaks down leaves a grade without a fingerprint; where it has no other, that is its own.
-    """
-    found: dict[str, set[str]] = {}
-    for (name, fingerprint), grades in groups.items():
-        if fingerprint or any(grade.verdict is not Verdict.ERRORED for grade in grades):
-            found.setdefault(name, set()).add(fingerprint)
-    return {name: fingerprint for name, (fingerprint, *more) in found.items() if fingerprint and not more}
 
 
 def _disagreement(attempt: StoredAttempt, label: str, name: str) -> Disagreement:

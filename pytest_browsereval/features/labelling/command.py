@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def label(arguments: argparse.Namespace) -> int:
     """Serve the labelling page until Ctrl-C."""
     from pytest_browsereval.config_text import format_path
-    from pytest_browsereval.features.labelling.labels import FILE, LabelBook, name_run
+    from pytest_browsereval.features.labelling.labels import FILE, LabelBook
     from pytest_browsereval.features.labelling.server import LabellingServer
     from pytest_browsereval.runs.folder import check_log
 
@@ -39,7 +39,7 @@ def label(arguments: argparse.Namespace) -> int:
             one.folder, is_empty_allowed=True
         )  # a half of what an agent did would be labelled for the whole
     book = LabelBook(arguments.labels or run.folder / FILE, attempts, arguments.labeller or _person())
-    with LabellingServer(book, name_run(run), arguments.port) as server:
+    with LabellingServer(book, run.name, arguments.port) as server:
         left = len(run.attempts) - len(attempts)
         print(
             f"{format_count(len(attempts), 'attempt')} to label, {book.done} labelled by {book.labeller}",

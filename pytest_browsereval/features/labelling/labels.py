@@ -72,15 +72,10 @@ class LabelLine:
     """``file:line``."""
 
 
-def name_run(run: StoredRun) -> str:
-    """Return what labels call a run: the name of its folder."""
-    return run.name
-
-
 def _list_names(run: StoredRun) -> tuple[object, ...]:
     """Return what labels may call a run: its own name, and those of the runs that it was merged of."""
     merged = run.manifest.get("merged_from")
-    return (name_run(run), *(merged if isinstance(merged, list) else ()))
+    return (run.name, *(merged if isinstance(merged, list) else ()))
 
 
 def read_labels(path: Path) -> list[LabelLine]:
@@ -122,7 +117,7 @@ def own_labels(run: StoredRun) -> list[LabelLine]:
     path = run.folder / FILE
     if not path.exists():
         return []
-    about = {"run": name_run(run)}
+    about = {"run": run.name}
     return [
         line if line.label.run else replace(line, label=line.label.model_copy(update=about))
         for line in read_labels(path)
@@ -161,7 +156,7 @@ def match(lines: Sequence[LabelLine], attempts: Sequence[StoredAttempt]) -> Matc
         # A label without an attempt is about the last one, which made the verdict.
         last: dict[tuple[str, str, str, int], StoredAttempt] = {}
         for one in by_id.get(label.query_id, ()):
-            trial = (name_run(one.run), one.query_id, one.variant, one.trial)
+            trial = (one.run.name, one.query_id, one.variant, one.trial)
             is_later = trial not in last or one.attempt > last[trial].attempt
             if is_later and label.fits(one):
                 last[trial] = one
@@ -256,7 +251,7 @@ class LabelBook:
         with self._lock:
             before = self._labels.get(place)
             label = Label(
-                run=name_run(attempt.run),
+                run=attempt.run.name,
                 **{name: getattr(attempt, name) for name in ("query_id", "variant", "trial", "attempt")},
                 label=word,
                 labeller=self.labeller,
@@ -287,4 +282,4 @@ class LabelBook:
 
 
 def _order(one: StoredAttempt) -> tuple[object, ...]:
-    return name_run(one.run), natural(one.query_id), one.query_id, one.variant, one.trial, one.attempt
+    return one.run.name, natural(one.query_id), one.query_id, one.variant, one.trial, one.attempt

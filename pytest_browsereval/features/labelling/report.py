@@ -79,7 +79,7 @@ def facts(calibration: Calibration) -> Iterator[str]:
 
 def _describe_people(pair: People) -> str:
     names = f"{one_line(pair.first or 'unnamed', 40)} and {one_line(pair.second or 'unnamed', 40)}"
-    share, kappa = pair.agreement, pair.kappa
+    share, kappa = pair.confusion.shares["accuracy"], pair.confusion.kappa
     agreed = "none" if share.value is None else f"{percent(share.value)}, {_percents(share.interval)}"
     beyond = f", kappa {kappa.value:.2f} ({_plain(kappa.interval)})" if kappa else ""
     return (

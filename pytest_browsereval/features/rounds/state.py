@@ -4,18 +4,40 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
 
 from pytest_browsereval.config.model import RoundsConfig
-from pytest_browsereval.features.rounds.journal import RoundEnd, RoundJournal
 from pytest_browsereval.hooks.items import Unmade
 from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.active import ActiveRun, TrialChoice
 from pytest_browsereval.run.plan import Entry
 
 LOOK_S = 0.1
 """How often a process looks that waits for the others to end a round."""
+
+
+JOURNAL = "rounds.jsonl"
+"""In the run folder: what was decided after each round, which all processes read and one writes."""
+
+
+@dataclass(frozen=True)
+class RoundEnd:
+    """A line of it: what comes after a round."""
+
+    session: float
+    """When the session began that has made it, in seconds since 1970."""
+    after: int
+    """Rounds that were made."""
+    end: str
+    """What keeps further ones from being made, one of ``Unmade`` or *last*; empty if there is one."""
+    why: str
+    """... in words."""
+
+
+def _read_end(line: Any) -> RoundEnd:
+    return RoundEnd(float(line["session"]), int(line["after"]), str(line["end"]), str(line["why"]))
 
 
 @dataclass(frozen=True)
@@ -36,7 +58,7 @@ class RoundState(TrialChoice):
 
     def __init__(self, run: ActiveRun, rounds: RoundsConfig) -> None:
         self.rounds = rounds
-        self.journal = RoundJournal(run.store)
+        self._store = run.store
         self._session = run.began
         self.admitted = rounds.min
         """Up to which number trials are made."""
@@ -53,7 +75,7 @@ class RoundState(TrialChoice):
 
     def update(self) -> None:
         """Learn what the process has written that decides; what ended an earlier session is over."""
-        for line in self.journal.read():
+        for line in self._store.run.read_lines(JOURNAL, _read_end):
             if not line.end:
                 self.admitted = max(self.admitted, line.after + 1)
             elif line.session == self._session:
@@ -77,7 +99,7 @@ class RoundState(TrialChoice):
             OSError: it cannot be written.
         """
         line = RoundEnd(self._session, self.admitted, end or "", why)
-        self.journal.write(line, decisions)
+        self._store.append(JOURNAL, {"at": now(), **asdict(line), "decisions": decisions})
         if end is None:
             self.admitted += 1
         else:

@@ -160,9 +160,9 @@ def test_people_are_compared_with_each_other(tmp_path: Path) -> None:
     ]
     found = calibrated(tmp_path, attempts, anna + ben)
     (pair,) = found.people
-    assert (pair.first, pair.second, pair.agreement) == ("anna", "ben", Share(2, 3))
-    assert pair.kappa
-    assert pair.kappa.value == pytest.approx(0.4)
+    assert (pair.first, pair.second, pair.confusion) == ("anna", "ben", Confusion(1, 1, 1))
+    assert pair.confusion.kappa
+    assert pair.confusion.kappa.value == pytest.approx(0.4)
     assert (found.labelled, found.tied) == (3, 1)
     assert calibrated(tmp_path / "alone", attempts, anna).people == ()
 
