@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import pytest
 from playwright.async_api import Error
 
-from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders import observing
@@ -186,14 +185,6 @@ localStorage.cart = '[1]'; sessionStorage.step = '2'; localStorage.note = '\\ud8
 </script>"""
 
 
-def test_storage_of_the_page(live: Live, site: Site) -> None:
-    """Both storages of the page are read; a key that is not there is null."""
-    site.pages["/"] = STORING
-    places = ("local:cart", "session:step", "local:none", "session:none", "local:note")
-    seen = read(live, site.url, stored(*places, homes=(site.url,)))
-    assert seen == ["[1]", "2", None, None, "\N{REPLACEMENT CHARACTER}"]
-
-
 def test_storage_of_a_site_that_was_left(live: Live, serve: Callable[[], Site]) -> None:
     """Local storage is found where the agent has been; session storage is out of reach, and says so."""
     site, other = serve(), serve()
@@ -208,11 +199,6 @@ def test_storage_of_a_site_that_was_left(live: Live, serve: Callable[[], Site]) 
     cart, none, step = live.run(site.url, course)
     assert (cart, none) == ("[1]", None)
     assert f"where the session storage of {site.url} is out of reach" in step
-
-
-def test_a_page_without_storage(live: Live) -> None:
-    """An empty page has no storage to read, and says so."""
-    assert "it threw" in read(live, "about:blank", stored("local:cart", homes=()))[0]
 
 
 @pytest.mark.parametrize("dialog", ["alert('hi')", "confirm('sure?')", "prompt('name?')"])
@@ -279,48 +265,6 @@ def test_an_agent_that_closes_its_last_page_is_judged(live: Live, site: Site) ->
     assert warnings == ("The agent's last page was closed; an empty one was opened for the graders.",)
 
 
-def test_a_closed_window_is_a_fault(live: Live) -> None:
-    """A window that has gone cannot be judged, nor can one without pages."""
-
-    async def course(window: PlaywrightWindow) -> None:
-        await window.close()
-        async with live_page(window):
-            pass
-
-    with pytest.raises(Fault):
-        live.run(None, course)
-
-
-def test_other_windows_are_refused(live: Live) -> None:
-    """A window that is not Playwright's has no page to read, and the message says which browsers have."""
-
-    class Other(Window):
-        tab_id, url, dead = 1, "", None
-
-        async def tabs(self) -> Any: ...
-        async def screenshot(self, picture: Any = "jpeg", quality: int = 80) -> Any: ...
-        async def close(self) -> None: ...
-
-    async def course() -> None:
-        async with live_page(Other()):
-            pass
-
-    with pytest.raises(Fault, match="Use a browser of the type playwright or cdp"):
-        live.runner.run(course())
-
-
-def test_fetched_state(live: Live, site: Site) -> None:
-    """A site's state is asked for with the cookies of the window."""
-    site.pages["/"] = "<script>document.cookie = 'who=me'</script>"
-    site.pages["/api/state"] = (200, "application/json", '{"orders": [1]}')
-
-    async def fetch(page: LivePage) -> Any:
-        return await page.fetch(site.url + "/api/state")
-
-    assert read(live, site.url, fetch, sets_cookies=True) == {"orders": [1]}
-    assert site.cookies[-1] == "who=me"
-
-
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
@@ -339,14 +283,6 @@ def test_what_is_no_state(live: Live, site: Site, answer: tuple[int, str, str], 
     site.pages["/state"] = answer
     with pytest.raises(NoValue, match=re.escape(reason)):
         live.runner.run(fetch_json(site.url + "/state", {}))
-
-
-@pytest.mark.parametrize("url", ["http://127.0.0.1:1/state", "ftp://127.0.0.1/state", "state", "http://[/"])
-def test_an_address_that_does_not_answer_is_a_fault(live: Live, url: str) -> None:
-    """An address that nobody answers at, or that is none, is a fault of the grader."""
-    with pytest.raises(Fault, match="cannot be read") as fault:
-        live.runner.run(fetch_json(url, {}))
-    assert fault.value.source is ErrorSource.GRADER
 
 
 def looks(*outcomes: Any) -> Callable[[], Any]:

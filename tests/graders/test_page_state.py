@@ -154,12 +154,6 @@ def test_checks_of_the_block_come_first(live: Live, site: Site) -> None:
     assert [criterion.name.split()[0] for criterion in result.criteria] == ["title", "text"]
 
 
-def test_checks_of_other_graders_are_left_alone() -> None:
-    """A check with a path and no storage is not of the page."""
-    seen = {"url": "u", "title": "Cart"}
-    assert len(grade_seen(seen, {"title": "Cart"}, {"path": "a", "equals": 1}).criteria) == 1
-
-
 def test_grading_is_pure() -> None:
     """The same evidence gives the same grade, without any browser; missing evidence is a fault."""
     seen = {"url": "http://x/", "title": "Cart", "text": {"value": "Thank\nyou", "cut": False}}

@@ -94,12 +94,6 @@ def test_a_number_is_withheld_where_values_are_compared(tmp_path: Path) -> None:
     assert "42" not in grade.model_dump_json(exclude={"duration_ms", "fingerprint"})
 
 
-def test_grades_of_other_tasks_are_as_they_are(tmp_path: Path) -> None:
-    """Nothing is hidden where nobody asked for it."""
-    (grade,) = all_graded([AnswerGrader()], recorded_in(tmp_path, "43", row={"answer": "42"})).values()
-    assert grade.criteria[0].expected == "42"
-
-
 def test_words_of_our_reports_stay(tmp_path: Path) -> None:
     """An answer that has the word *answer* takes it out of no label."""
     row = {"answer": "The answer is forty-two", "protected": True}

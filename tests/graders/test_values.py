@@ -11,11 +11,11 @@ import pytest
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders import values
-from pytest_browsereval.graders.dates import DATE_LIMIT, find_dates, read_date
+from pytest_browsereval.graders.dates import find_dates, read_date
 from pytest_browsereval.graders.expression import limit_evaluations
 from pytest_browsereval.graders.lists import split_items
 from pytest_browsereval.graders.numbers import find_numbers, read_number
-from pytest_browsereval.graders.values import compile_path, fold, has_token, look_up
+from pytest_browsereval.graders.values import has_token, look_up
 
 
 def test_tokens_that_are_there(subtests: pytest.Subtests) -> None:
@@ -66,13 +66,6 @@ def test_tokens_that_are_not_there(subtests: pytest.Subtests) -> None:
     for needle, text in cases:
         with subtests.test(needle=needle, text=text):
             assert not has_token(needle, text)
-
-
-def test_folding() -> None:
-    """Folding trims, makes blanks single, uses NFKC and, unless told otherwise, folds case."""
-    assert fold("  Stra\N{LATIN SMALL LETTER SHARP S}e\u00a0 \n 5\N{FULLWIDTH DIGIT FIVE} ") == "strasse 55"
-    assert fold(" A  b ", case_sensitive=True) == "A b"
-    assert fold("e\u0301") == fold("\u00c9")
 
 
 def test_numbers_that_are_read(subtests: pytest.Subtests) -> None:
@@ -191,6 +184,8 @@ def test_dates_that_do_not_agree(subtests: pytest.Subtests) -> None:
         ("2025-03-04 17:00", "2025-03-04", "it names no hour"),
         ("2025-03-04T17:00Z", "2025-03-04T17:00+01:00", "the hour is 16, not 17"),
         ("2025-03-04", "soon", "unreadable"),
+        ("2025-03-04", "May", "unreadable"),
+        ("2025-03-04", "Sunday", "unreadable"),
         ("2025-03-04", 1741046400000, "unreadable"),
         ("2025-03-04", "2025-02-30", "unreadable"),
         ("2025-03-04", "March 4, 2025 " * 20, "unreadable"),
@@ -198,12 +193,6 @@ def test_dates_that_do_not_agree(subtests: pytest.Subtests) -> None:
     for expected, actual, why in cases:
         with subtests.test(expected=expected, actual=actual, why=why):
             assert mismatch(expected, actual) == why
-
-
-def test_day_first() -> None:
-    """03/04 is in March, unless the day is said to come first."""
-    assert mismatch("2025-04-03", "03/04/2025", day_first=True) is None
-    assert mismatch("2025-04-03", "03/04/2025") == "the month is 3, not 4"
 
 
 def test_dates_in_a_sentence(subtests: pytest.Subtests) -> None:
@@ -241,33 +230,10 @@ def test_lists_that_were_written_out(subtests: pytest.Subtests) -> None:
             assert split_items(text, []) == items
 
 
-def test_separators_that_the_expected_items_hold() -> None:
-    """What expected items hold themselves does not separate."""
-    assert split_items("Salt and Pepper, Oil", ["Salt and Pepper", "Oil"]) == ["Salt and Pepper", "Oil"]
-    assert split_items("Lyon, France and Paris", ["Lyon, France", "Paris"]) == ["Lyon, France", "Paris"]
-
-
 @pytest.mark.parametrize("text", ["[" * 100_000, "a and " * 20_000, "1," * 50_000])
 def test_hostile_lists_are_read(text: str) -> None:
     """Long or deeply nested answers are read like all others."""
     assert split_items(text, []) != []
-
-
-def test_paths() -> None:
-    """A path finds its value; nothing there is null, and a function of the wrong type says why."""
-    state: Any = {"cart": {"items": [{"name": "mug"}]}, "none": None}
-    assert look_up("cart.items[0].name", state) == ("mug", "")
-    assert look_up("cart.total", state) == (None, "")
-    value, why = look_up("length(none)", state)
-    assert value is None
-    assert "length()" in why
-
-
-@pytest.mark.parametrize("path", ["", "cart.", "a[", "(" * 5_000])
-def test_what_is_no_path(path: str) -> None:
-    """A wrong path is refused, with the path and an example of a right one."""
-    with pytest.raises(ValueError, match=r"is not a JMESPath expression.*(?s:.)*cart\.items\[0\]\.name"):
-        compile_path(path)
 
 
 def test_a_path_cannot_blow_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,7 +287,3 @@ def test_no_evaluation_outlives_its_block() -> None:
     assert look_up("to_string(@)", 1) == ("1", "")
 
 
-@pytest.mark.parametrize("text", ["May", "Sunday", "2025-03-04" + " " * DATE_LIMIT])
-def test_what_is_no_date(text: str) -> None:
-    """A text without a digit names no date, and one that is too long is not read."""
-    assert read_date(text) is None

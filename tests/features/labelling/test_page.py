@@ -217,24 +217,3 @@ def test_a_label_that_is_lost_is_told(
     visit(run, browser, served.url, work)
 
 
-def test_narrow_and_dark(run: Run, browser: PlaywrightBrowser, served: LabellingServer) -> None:
-    """Nothing is wider than the window at 400 pixels, labels stay in reach, and dark is dark."""
-
-    async def work(labeller: Labeller) -> None:
-        page = labeller.page
-        for width in (400, 1280):
-            await page.set_viewport_size({"width": width, "height": 700})
-            for place in range(3):
-                await page.evaluate("place => show(place)", place)
-                assert await page.evaluate("document.documentElement.scrollWidth") == width
-        await page.set_viewport_size({"width": 400, "height": 700})
-        await page.evaluate("scrollTo(0, 1e6)")
-        box = await page.locator(".verdict [data-label=pass]").bounding_box()
-        assert 0 < box["y"] < 700
-        colours = []
-        for scheme in ("light", "dark"):
-            await page.emulate_media(color_scheme=scheme)
-            colours.append(await page.evaluate("getComputedStyle(document.body).backgroundColor"))
-        assert colours == ["rgb(244, 245, 247)", "rgb(15, 19, 24)"]
-
-    visit(run, browser, served.url, work)

@@ -71,15 +71,6 @@ def test_the_report_has_every_figure(tmp_path: Path) -> None:
     assert max(width_of(line) for line in lines if paths not in line) <= 100
 
 
-def test_long_lists_are_counted(tmp_path: Path) -> None:
-    """Twenty disagreements are listed, the others counted; without a bar there is no advice."""
-    found = a_calibration(tmp_path, count=60)
-    lines = draw(found, hold(found, Bar()))
-    assert sum("grade passed. " in line for line in lines) == 20
-    assert "and 10 more; --json FILE has them all" in lines
-    assert "advisory: true" not in "\n".join(lines)
-
-
 def test_markdown_says_the_same(tmp_path: Path) -> None:
     """Tables hold the figures, and text of a model is text: no HTML, no link, no further column."""
     hostile = "<img src=x> | [a](http://x) `b`\n# no"
@@ -92,18 +83,6 @@ def test_markdown_says_the_same(tmp_path: Path) -> None:
     (row, *_) = [line for line in shown.splitlines() if line.startswith("| row-1 ")]
     assert "&lt;img src=x&gt; \\| \\[a\\](http\\://x) \\`b\\`" in row
     assert row.replace("\\|", "").count("|") == 6
-
-
-def test_mixed_fingerprints_are_told(tmp_path: Path) -> None:
-    """A reader learns that one name stands for two judges."""
-    run = write_run(
-        tmp_path / "run",
-        graded("a", grade("j", fingerprint="old")),
-        graded("b", grade("j", fingerprint="new")),
-    )
-    labels = read_labels(write_labels(tmp_path / "labels.jsonl", says("a", "pass"), says("b", "pass")))
-    shown = " ".join(" ".join(draw(calibrate([StoredRun(run.root)], labels))).split())
-    assert "Grades under different fingerprints are not put together: j." in shown
 
 
 def test_a_terminal_is_not_steered(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config import config_from
 from pytest_browsereval.door import builtin_registry
-from pytest_browsereval.errors import ConfigError, DatasetError, ErrorSource, Fault, UsageError
-from pytest_browsereval.features.regrade.stored_plan import StoredEntry, read_evidence
+from pytest_browsereval.errors import ErrorSource, Fault, UsageError
+from pytest_browsereval.features.regrade.stored_plan import StoredEntry
 from pytest_browsereval.features.regrade.trials import RegradedTrials
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.model.grades import GraderResult, Verdict
@@ -24,10 +24,8 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.lookup import run_folder
 from pytest_browsereval.run.session import Session
 from pytest_browsereval.run.store import RunStore
-from pytest_browsereval.testing import ScriptedModel, says
 from tests.recorded import attempt, read_history
 from tests.support import until
 
@@ -271,23 +269,6 @@ def test_a_fault_of_the_session_is_recorded(shop: Eval) -> None:
     assert again(shop.regrading()).verdict is PASSED
 
 
-def test_runs_are_found(shop: Eval) -> None:
-    """By folder, by id, or as the newest; else the runs that there are are told."""
-    config = shop.regrading().run.config if shop.add() else None
-    assert config is not None
-    newer = RunStore(shop.folder / "results" / "shop" / "run-2")
-    newer.begin_attempt(TrialKey("a"), "n")
-    assert run_folder(config, "latest", shop.folder) == newer.root
-    assert run_folder(config, "run-1", shop.folder) == shop.store.root
-    assert run_folder(config, "results/shop/run-1", shop.folder) == shop.store.root
-    for name in ("run-3", "results", ""):
-        with pytest.raises(ConfigError, match="run-2, run-1"):
-            run_folder(config, name, shop.folder)
-    other = config.model_copy(update={"name": "other"})
-    with pytest.raises(ConfigError, match="has no run"):
-        run_folder(other, "latest", shop.folder)
-
-
 def test_no_attempt_is_made(shop: Eval) -> None:
     """No browser is started, and messages name damaged files."""
     folder = shop.add()
@@ -318,13 +299,6 @@ def test_no_attempt_is_made(shop: Eval) -> None:
     assert again(shop.regrading()).verdict is PASSED
 
 
-def test_evidence_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    """A file that is there and cannot be read is damaged: a grader never sees it as nothing."""
-    (tmp_path / "evidence.json").mkdir()
-    with pytest.raises(DatasetError, match=r"evidence\.json is damaged: .* Restore it"):
-        read_evidence(tmp_path)
-
-
 def test_grades_that_came_in_between_are_kept(shop: Eval) -> None:
     """Of a worker that died after it had written them, or of the item's try before: grades and money."""
     shop.add(cost_usd=0.5)
@@ -335,21 +309,6 @@ def test_grades_that_came_in_between_are_kept(shop: Eval) -> None:
     metadata = first.record_fault(entry, "n", Fault(ErrorSource.HARNESS, "the worker died")).metadata
     assert [record["verdict"] for record in history(shop)] == ["passed", "failed"]
     assert metadata.cost_usd == 0.75
-
-
-def test_what_was_paid_for_is_not_asked_again(shop: Eval, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same judge makes no request at a second regrading; another model or more votes do."""
-    monkeypatch.setenv("KEY_OF_JUDGE", "secret-key")
-    shop.add()
-    reply = json.dumps({"reasoning": "It is another.", "stated_answer": "43", "is_same": False})
-    with ScriptedModel(lambda _: says(reply)) as model:
-        judge = {"model": "scripted", "base_url": model.base_url, "api_key": "KEY_OF_JUDGE"}
-        counts = []
-        for more in ({}, {}, {"model": "other"}, {"votes": 3}):
-            assert again(shop.regrading(graders=["browsecomp"], judge={**judge, **more})).verdict is FAILED
-            counts.append(len(model.requests))
-    assert counts == [1, 1, 2, 4]
-    assert [set(each["grader_results"]) for each in history(shop)[1:]] == [{"browsecomp"}] * 3
 
 
 def test_no_key_is_needed_where_no_model_is_asked(shop: Eval, monkeypatch: pytest.MonkeyPatch) -> None:

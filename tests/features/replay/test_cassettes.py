@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 from pytest_browsereval.config import load_config
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ErrorSource, Fault, TerminationReason
-from pytest_browsereval.features.replay.calls import CallRecorder, CallReplayer, RecordedCall
+from pytest_browsereval.features.replay.calls import CallRecorder, RecordedCall
 from pytest_browsereval.features.replay.cassette_file import CassetteError, read_cassette
 from pytest_browsereval.features.replay.cassettes import FileCassettes, ModelCalls
 from pytest_browsereval.features.replay.restoring import RestoringRedactor
@@ -114,13 +113,6 @@ def test_an_errored_attempt_leaves_no_cassette(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_an_attempt_that_nothing_was_taken_down_of_leaves_no_folder(tmp_path: Path) -> None:
-    """A live run makes no folder of cassettes."""
-    cassettes = made(tmp_path, ModelCalls.LIVE)
-    cassettes.save(NAME, metadata(), None)
-    assert not cassettes.path(NAME).parent.exists()
-
-
 def _cut(text: str) -> str:
     return text[: len(text) // 2]
 
@@ -177,27 +169,6 @@ def test_what_is_missing_is_told_before_anything_runs(tmp_path: Path) -> None:
     assert lines[-1] == "... and 2 more"
 
 
-def test_modes(tmp_path: Path) -> None:
-    """What is replayed, what is recorded, what goes by."""
-    kept(tmp_path)
-    other = TrialKey("other")
-    kinds = {}
-    for mode in ModelCalls:
-        cassettes = made(tmp_path, mode)
-        for key in (KEY, other) if mode is not ModelCalls.REPLAY else (KEY,):
-            with cassettes.intercept_calls(name_cassette(key)) as recorder:
-                kinds[mode.value, key.query_id] = type(recorder)
-    assert kinds == {
-        ("live", "mugs/Red"): type(None),
-        ("live", "other"): type(None),
-        ("record", "mugs/Red"): CallRecorder,
-        ("record", "other"): CallRecorder,
-        ("replay", "mugs/Red"): CallReplayer,
-        ("auto", "mugs/Red"): CallReplayer,
-        ("auto", "other"): CallRecorder,
-    }
-
-
 def test_a_folder_that_cannot_be_written_is_told_before_anything_is_spent(tmp_path: Path) -> None:
     """A file stands in its way; root may write into any folder, so that is all that can be shown here."""
     (tmp_path / "kept").touch()
@@ -205,14 +176,6 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_is_spent(tmp_pa
     with pytest.raises(CassetteError, match="no cassette can be written there, because of"):
         cassettes.check([NAME])
     made(tmp_path, ModelCalls.REPLAY, cassettes="kept").check([])
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write into any folder")
-def test_a_read_only_folder_is_told_too(tmp_path: Path) -> None:
-    """The same without root's rights."""
-    (tmp_path / "kept").mkdir(mode=0o500)
-    with pytest.raises(CassetteError, match="no cassette can be written there"):
-        made(tmp_path, ModelCalls.AUTO, cassettes="kept").check([NAME])
 
 
 def test_calls_that_nobody_made_are_told(tmp_path: Path) -> None:

@@ -179,20 +179,6 @@ def test_edited_rows_are_refused_and_run_again_anyway(shop: Evals) -> None:
     assert results(shop)["bad"] == ("passed", 2)
 
 
-@pytest.mark.slow
-def test_a_row_with_another_set_up_is_another_row(shop: Evals) -> None:
-    """The agent would have met another page."""
-    shop.write_config(
-        agent={"type": "function", "function": "my_agent:solve"}, retries=1, browser="playwright"
-    )
-    shop.write_rows(row("bad", setup_script="1"), row("b"), row("c"))
-    cut(shop)
-    shop.write_rows(row("bad", setup_script="2"), row("b"), row("c"))
-    result = shop.run("shop.eval.yaml", "--eval-resume")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*  rows were edited: bad"])
-
-
 def test_rows_that_are_gone_are_told(shop: Evals) -> None:
     """They stay in the run, and the run is not complete without them."""
     cut(shop)

@@ -121,16 +121,6 @@ def test_a_run_that_decides_nothing_says_so(evals: Evals, undecided: str, code: 
     assert summary["trials"] == summary["selected"] == 15
 
 
-def test_a_rate_above_the_floor_does_not_meet_it_by_itself(evals: Evals) -> None:
-    """Three rows of three passed, which a naive look would call enough; the test does not."""
-    _write(evals, 3, trials={"min": 1, "max": 2})
-    result = evals.run()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(
-        ["gate min_pass_rate: pass rate 100.0% (6/6) neither meets nor misses 80.0%*"]
-    )
-
-
 def test_a_gate_with_several_floors_ends_when_all_are_met(evals: Evals) -> None:
     """A floor of one tag alone needs more rounds than that of all rows, and the gate waits for it."""
     evals.write_rows(
@@ -222,19 +212,6 @@ def test_a_session_that_runs_nothing_ends_no_round(evals: Evals) -> None:
 
 
 @pytest.mark.slow
-def test_a_decided_run_is_a_whole_one(evals: Evals) -> None:
-    """It may be a baseline, in the history it is no part of a run, and one of some rows is."""
-    _write(evals, 20)
-    evals.run()
-    whole = evals.summary()
-    assert whole["all_trials"] == whole["selected"] == 40
-    assert evals.run_command("export", str(evals.run_folder()), "--to=baseline").ret == 0
-    evals.run("shop.eval.yaml", "--eval-limit=10")
-    some = evals.summary()
-    assert some["all_trials"] > some["selected"]
-
-
-@pytest.mark.slow
 def test_rows_that_depend_on_others_are_made_in_rounds(evals: Evals) -> None:
     """In each round the one that others wait for comes first."""
     evals.write_rows(
@@ -282,14 +259,6 @@ def test_rows_that_are_skipped_take_no_part(evals: Evals) -> None:
     )
     assert result.parseoutcomes() == {"passed": 42, "skipped": 4, "not": 40}  # its words are split
     assert evals.summary()["not_needed"] == evals.summary()["rounds"]["not_needed"] == 40
-
-
-def test_the_first_failure_may_end_a_session(evals: Evals) -> None:
-    """`-x` ends it as ever where rows are shown as they are: nothing is decided, and exit code 1 says so."""
-    _write(evals, 3, 17, gate={"min_pass_rate": 0.1, "rows": "fail"})
-    result = evals.run("shop.eval.yaml", "-x")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert "not needed" not in result.stdout.str()
 
 
 @pytest.mark.parametrize("option", ["--eval-set=trials.max=9", "--eval-trials=3"])
@@ -355,18 +324,6 @@ def test_the_plan_says_from_what_to_what(evals: Evals) -> None:
             "*0 tokens in, 0 out, $0.00*",
         ]
     )
-
-
-@pytest.mark.slow
-def test_two_runs_of_unlike_lengths_are_compared(evals: Evals) -> None:
-    """A run of two rounds and one of three trials each have tasks in common, and that is what counts."""
-    _write(evals, 20)
-    evals.run()
-    first = evals.run_folder()
-    evals.run("shop.eval.yaml", "--eval-trials=3")
-    compared = evals.run_command("compare", str(first), str(evals.run_folder()))
-    assert compared.ret == 0
-    compared.stdout.fnmatch_lines(["*20*"])
 
 
 @pytest.mark.parametrize(

@@ -104,14 +104,6 @@ def test_the_first_look_is_a_binomial_test(rate: float, floor: float) -> None:
     assert exact <= RISK or rate > floor
 
 
-def test_unlike_rows_are_decided_falsely_less_often() -> None:
-    """Rows that differ vary less together than rows alike (Hoeffding 1956), by scipy's two distributions."""
-    rates, floor = [0.2] * 10 + [0.99] * 30, (0.2 * 10 + 0.99 * 30) / 40
-    first = next(n for n in range(41) if _is_decided(floor, [[1] * n + [0] * (40 - n)], above=True))
-    unlike = float(scipy.stats.poisson_binom.sf(first - 1, rates))
-    assert unlike <= float(scipy.stats.binom.sf(first - 1, 40, floor)) <= RISK
-
-
 def test_one_row_over_many_rounds_is_as_likely_as_by_scipy() -> None:
     """For a single row all depends on counts: going over them gives the chance of a decision."""
     floor, rounds = 0.5, 9
@@ -150,13 +142,6 @@ def test_rows_that_never_change_are_decided_sooner_than_by_their_number() -> Non
     assert not _is_decided(0.8, [[int(one) for one in values] for values in coins[:6]], above=True)
 
 
-def test_errors_change_nothing() -> None:
-    """A value of 0 for all rows leaves the capital as it was."""
-    wager = Wager(-0.8, 3)
-    wager.add_round([0.0, 0.0, 0.0])
-    assert wager.log_capital == pytest.approx(0)
-
-
 @pytest.mark.parametrize(
     ("hits", "of", "rate"), [(0, 5, 0.3), (4, 5, 0.3), (350, 400, 0.8), (900, 8000, 0.1)]
 )
@@ -165,15 +150,6 @@ def test_the_last_look_is_a_binomial_test(hits: int, of: int, rate: float) -> No
     assert binomial_tail(hits, of, rate) == pytest.approx(
         float(scipy.stats.binom.sf(hits - 1, of, rate)), rel=1e-9
     )
-
-
-def test_the_last_look_is_safe_for_rows_that_differ() -> None:
-    """Where it looks, the tail of unlike rows is below the binomial one (Hoeffding 1956), by scipy's two."""
-    rates = [0.05] * 5 + [0.6] * 10 + [1.0] * 25
-    floor = sum(rates) / len(rates)
-    for hits in range(math.ceil(len(rates) * floor + 1), len(rates) + 1):
-        unlike = float(scipy.stats.poisson_binom.sf(hits - 1, rates))
-        assert unlike <= binomial_tail(hits, len(rates), floor) * (1 + 1e-9)
 
 
 def test_errors_count_against_the_last_look() -> None:
