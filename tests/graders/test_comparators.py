@@ -191,5 +191,3 @@ def test_wrong_weights_are_refused(subtests: pytest.Subtests) -> None:
     for weight in cases:
         with subtests.test(weight=weight), pytest.raises(ValueError, match=r"'weight' is .*; write a number"):
             read_weight({"weight": weight})
-
-

@@ -285,5 +285,3 @@ def test_no_evaluation_outlives_its_block() -> None:
     with pytest.raises(Fault, match="took more than"):
         asyncio.run(graded())
     assert look_up("to_string(@)", 1) == ("1", "")
-
-

@@ -71,5 +71,3 @@ def test_doing_nothing_fails_without_a_question(tmp_path: Path) -> None:
     result = bench.judged(FaraAlignmentGrader, bench.attempt(answer=" "))
     assert (result.verdict, result.score, bench.counts) == (Verdict.FAILED, 0.0, {})
     assert bench.judged(FaraAlignmentGrader, bench.attempt(answer="42")).verdict is Verdict.PASSED
-
-

@@ -127,13 +127,3 @@ def test_no_picture_is_no_evidence(tmp_path: Path) -> None:
     assert (result.verdict, bench.counts) == (Verdict.ERRORED, {})
     assert "no picture was recorded" in result.reasoning
     assert FaraMultimodalGrader().sees_pictures
-
-
-def test_pictures_are_chosen_once_for_all_votes(tmp_path: Path) -> None:
-    """Votes differ in the verdict only."""
-    votes = [sight(), sight(satisfied=False), sight()]
-    bench = Bench(tmp_path, {"rate": ratings(lambda n: 3), "see": votes})  # noqa: ARG005
-    result = bench.judged(FaraMultimodalGrader, bench.attempt(pictures=12), votes=3)
-    assert result.verdict is Verdict.PASSED
-    assert result.score == pytest.approx(2 / 3)
-    assert bench.counts == {"rate": 3, "see": 3}

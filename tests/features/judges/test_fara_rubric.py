@@ -152,5 +152,3 @@ def test_votes_score_by_one_rubric(tmp_path: Path) -> None:
     assert result.verdict is Verdict.PASSED
     assert result.score == pytest.approx((1.0 + 0.45 + 0.9) / 3)
     assert bench.counts == {"make": 1, "score": 3}
-
-

@@ -9,7 +9,6 @@ from pytest_browsereval.features.judges.relevance import (
     pick_by_criterion,
     take_turns,
 )
-from pytest_browsereval.features.shared.judging.base import Opinion, doubt_failure
 
 
 def test_the_best_pictures(subtests: pytest.Subtests) -> None:
@@ -40,13 +39,3 @@ def test_turns_share_a_limit() -> None:
     """Each ranking gives its first before any gives its second; nothing is taken twice."""
     assert take_turns([[9], [1, 2, 3], [], [1, 5]], 4) == [9, 1, 2, 5]
     assert take_turns([], 4) == []
-
-
-def test_a_picture_that_nobody_rated_may_excuse() -> None:
-    """A failure decides nothing then; a pass stands."""
-    failed, passed = (Opinion.yes_or_no(value, "because", details={"a": 1}) for value in (False, True))
-    told = doubt_failure(failed, (3, 4))
-    assert (told.verdict, told.details) == ("undecided", {"a": 1})
-    assert told.reasoning == ("it would be a failure, but these pictures could not be rated: 3, 4. because")
-    assert doubt_failure(passed, (3,)) is passed
-    assert doubt_failure(failed, ()) is failed

@@ -215,5 +215,3 @@ def test_a_label_that_is_lost_is_told(
         labeller.complaints.clear()
 
     visit(run, browser, served.url, work)
-
-

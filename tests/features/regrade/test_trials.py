@@ -257,18 +257,6 @@ def test_costs_add_up(shop: Eval) -> None:
     assert [regrading.cost_before(f"shop.eval.yaml::{name}") for name in "ab"] == [0.75, 0.0]
 
 
-def test_a_fault_of_the_session_is_recorded(shop: Eval) -> None:
-    """A process that died or a loop that was lost: errored grades, the old ones in the history."""
-    shop.add()
-    regrading = shop.regrading()
-    entry = regrading.plan.stored[0]
-    metadata = regrading.record_fault(entry, "n", Fault(ErrorSource.HARNESS, "the worker died")).metadata
-    assert (metadata.verdict, metadata.error_source) == (ERRORED, "grader")
-    assert "the worker died" in metadata.reason
-    assert [entry["verdict"] for entry in history(shop)] == ["passed"]
-    assert again(shop.regrading()).verdict is PASSED
-
-
 def test_no_attempt_is_made(shop: Eval) -> None:
     """No browser is started, and messages name damaged files."""
     folder = shop.add()

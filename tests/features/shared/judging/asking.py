@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -111,6 +110,3 @@ def ask(folder: Path, *script: Reply | str, **fields: Any) -> tuple[GraderResult
 
 def text(value: Any) -> str:
     return json.dumps(value)
-
-
-Script = Callable[[ModelRequest], Reply]
