@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -110,3 +111,6 @@ def ask(folder: Path, *script: Reply | str, **fields: Any) -> tuple[GraderResult
 
 def text(value: Any) -> str:
     return json.dumps(value)
+
+
+Script = Callable[[ModelRequest], Reply]
