@@ -116,8 +116,7 @@ class RoundControl:
         self._controller = controller
         self._ids: dict[ActiveRun, dict[int, set[str]]] = {}
         """The items of each round."""
-        self._pending: dict[ActiveRun, dict[int, set[str]]] = {}
-        """Those of them that are not over."""
+        self._over: set[str] = set()
         self._is_begun = False
 
     # -- before anything is spent
@@ -178,8 +177,12 @@ class RoundControl:
         """Look whether a round is over."""
         active_run = self._controller.rows.get(nodeid)
         if active_run is not None and (state := find_state(active_run)) is not None:
-            self._list_open(active_run).get(_trial_of(nodeid), set()).discard(nodeid)
-            self._advance(active_run, state)
+            self._over.add(nodeid)
+            rounds = self._list_rounds(active_run)
+            while state.stop is None:
+                if not all(names <= self._over for n, names in rounds.items() if n <= state.admitted):
+                    return
+                self._decide(active_run, state)
 
     @pytest.hookimpl(optionalhook=True, trylast=True)
     def pytest_handlecrashitem(self, crashitem: str) -> None:
@@ -196,22 +199,13 @@ class RoundControl:
             if state and state.stop is None and active_run.store.root.is_dir():
                 state.end_round("stopped", "stopped: the session has ended", {})
 
-    def _list_open(self, active_run: ActiveRun) -> dict[int, set[str]]:
-        if active_run not in self._pending:
-            ids: defaultdict[int, set[str]] = defaultdict(set)
+    def _list_rounds(self, active_run: ActiveRun) -> dict[int, set[str]]:
+        if active_run not in self._ids:
+            ids = self._ids[active_run] = defaultdict[int, set[str]](set)
             for name, owner in self._controller.rows.items():
                 if owner is active_run:
                     ids[_trial_of(name)].add(name)
-            self._ids[active_run] = ids
-            self._pending[active_run] = {number: set(names) for number, names in ids.items()}
-        return self._pending[active_run]
-
-    def _advance(self, active_run: ActiveRun, state: RoundState) -> None:
-        pending = self._list_open(active_run)
-        while state.stop is None:
-            if any(names for number, names in pending.items() if number <= state.admitted):
-                return
-            self._decide(active_run, state)
+        return self._ids[active_run]
 
     def _decide(self, active_run: ActiveRun, state: RoundState) -> None:
         """Admit a further round, or say why there is none."""

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
@@ -20,117 +19,17 @@ from pytest_browsereval.model.traffic import Traffic
 from tests.support import PageServer, Run, serving
 
 TOKEN = "eyJhbGciOi.J9.of+a/user"
-PAGE = """<!doctype html><meta charset=utf-8><title>Shop</title><img src=/mug.png><p id=stock></p>
-<form method=post action=/cart><input name=item value="Blue mug"><button>Buy</button></form>
-<script>
-async function load() {
-  const login = await (await fetch('/api/login', {method: 'POST', body: '{"user": "ann"}'})).json();
-  const body = JSON.stringify({accessToken: login.accessToken});
-  const headers = {authorization: 'Bearer ' + login.accessToken};
-  const token = new URLSearchParams({token: login.accessToken});
-  await fetch('/api/stock?' + token, {method: 'POST', body: token});
-  const stock = await (await fetch('/api/stock', {method: 'POST', body, headers})).json();
-  document.querySelector('#stock').textContent = stock.left + ' left, für ' + login.name;
-}
-load();
-</script>"""
 PICTURE = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000030000000208060000009d74661a0000000d49444154789c636060606000000005"
     "0001a5f645400000000049454e44ae426082"
 )
 
 
-@contextmanager
-def shop() -> Iterator[str]:
-    """A site with a login, a form that redirects, and a picture."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            if self.path == "/mug.png":
-                self.answer(PICTURE, "image/png")
-            else:
-                self.answer((PAGE if self.path == "/" else "<title>Thanks</title>ok").encode(), "text/html")
-
-        def do_POST(self) -> None:
-            sent = self.rfile.read(int(self.headers["content-length"]))
-            if self.path == "/cart":
-                self.answer(b"", "text/plain", status=302)
-            elif self.path == "/api/login":
-                self.answer(json.dumps({"name": "Ann", "accessToken": TOKEN}).encode(), "application/json")
-            else:
-                assert TOKEN in unquote(sent.decode())
-                self.answer(b'{"left": 3}', "application/json")
-
-        def answer(self, data: bytes, kind: str, status: int = 200) -> None:
-            self.send_response(status)
-            self.send_header("content-type", kind)
-            self.send_header("content-length", str(len(data)))
-            self.send_header("set-cookie", "session=topsecret; Path=/")
-            if status == 302:
-                self.send_header("location", "/done")
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            pass
-
-    with serving(Handler) as url:
-        yield url
-
-
-async def buy(browser: PlaywrightBrowser, url: str, traffic: WindowTraffic) -> list[Any]:
-    """Buy something; return what was seen."""
-    window = await browser.open_window(WindowRequest("row", url, traffic=traffic))
-    assert isinstance(window, PlaywrightWindow)
-    page = window.page
-    await page.wait_for_function("document.querySelector('#stock').textContent")
-    await page.wait_for_function("document.querySelector('img').complete")
-    seen = [
-        await page.inner_text("#stock"),
-        await page.evaluate("document.querySelector('img').naturalWidth"),
-    ]
-    await page.click("button")
-    await page.wait_for_url("**/done")
-    seen += [await page.title(), await page.evaluate("document.cookie")]
-    await window.close()
-    return seen
-
-
 def keep_in(kept: list[dict[str, Any]]) -> Keep:
     return lambda content, folder: kept.append(make_recording(content, folder, ()))
 
 
-def recording(run: Run, browser: PlaywrightBrowser, folder: Path) -> tuple[str, list[Any], dict[str, Any]]:
-    """Record the shop; return its address, what was seen, and the recording."""
-    kept: list[dict[str, Any]] = []
-
-    async def record(url: str) -> list[Any]:
-        async with record_traffic(folder, Traffic(), str, keep_in(kept)) as har:
-            return await buy(browser, url, WindowTraffic(har))
-
-    with shop() as url:
-        seen = run(record(url))
-    return url, seen, kept[0]
-
-
-def test_a_site_that_is_gone_answers_as_it_did(run: Run, browser: PlaywrightBrowser, tmp_path: Path) -> None:
-    """Pages, scripts' requests, a form that redirects, a picture; without its cookie and its token.
-
-    The token is sent on in JSON, in a form and in an address.
-    """
-    url, seen, kept = recording(run, browser, tmp_path)
-    assert seen == ["3 left, für Ann", 3, "Thanks", "session=topsecret"]
-    text = json.dumps(kept)
-    assert TOKEN not in text
-    assert "topsecret" not in text
-    har = tmp_path / "answers.har"
-    har.write_text(text)
-    answers = HarAnswers(har)
-    assert run(buy(browser, url, WindowTraffic(answers=answers))) == ["3 left, für Ann", 3, "Thanks", ""]
-    assert (answers.missed, answers.missed_parts) == ([], [])
-
-
-LOGIN = """<!doctype html><title>Login</title><meta name=csrf-token content="csrf-of-this-visit"><p></p>
+LOGIN = """<!doctype html><title>Login</title><meta name=csrf-token content="csrf-of-this-visit"><img src=/mug.png>
 <form method=post action=/form><input name=user value=ann><input name=password><button>Go</button></form>
 <script>
 async function enter(password, live) {
@@ -138,37 +37,42 @@ async function enter(password, live) {
   const body = JSON.stringify({user: 'ann', password, csrf});
   const sent = await (await fetch('/login', {method: 'POST', body})).json();
   const query = new URLSearchParams({access_token: sent.token});
+  const form = await (await fetch('/form-stock', {method: 'POST', body: query})).text();
   const first = await (await fetch('/stock?' + query)).text();
   const second = await (await fetch('/stock?access_token=' + live)).text();
-  return first + ' and ' + second;
+  return [first, second, form].join(' and ');
 }
 </script>"""
 
 
 @contextmanager
 def logins() -> Iterator[str]:
-    """A site with a password, a token that comes in an address, and a form."""
+    """A site with a password, a token in an address, a cookie, a picture and a form that redirects."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            page = {"/login": LOGIN, "/done": "<title>Thanks</title>"}
-            self.answer(page.get(self.path.partition("?")[0], "3 left"))
+            page = {"/login": LOGIN.encode(), "/done": b"<title>Thanks</title>", "/mug.png": PICTURE}
+            kind = "image/png" if self.path == "/mug.png" else "text/html"
+            self.answer(page.get(self.path.partition("?")[0], b"3 left"), kind)
 
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["content-length"]))
             if self.path == "/form":
-                self.answer("", location="/done?access_token=fragment-token-1")
+                self.answer(b"", location="/done?access_token=fragment-token-1")
+            elif self.path == "/form-stock":
+                self.answer(b"3 left")
             else:
-                self.answer(json.dumps({"token": TOKEN}), kind="application/json")
+                self.answer(json.dumps({"token": TOKEN}).encode(), kind="application/json")
 
-        def answer(self, text: str, kind: str = "text/html", location: str = "") -> None:
+        def answer(self, data: bytes, kind: str = "text/html", location: str = "") -> None:
             self.send_response(302 if location else 200)
             self.send_header("content-type", kind)
-            self.send_header("content-length", str(len(text.encode())))
+            self.send_header("content-length", str(len(data)))
+            self.send_header("set-cookie", "session=topsecret; Path=/")
             if location:
                 self.send_header("location", location)
             self.end_headers()
-            self.wfile.write(text.encode())
+            self.wfile.write(data)
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
             pass
@@ -182,7 +86,9 @@ async def visited(browser: PlaywrightBrowser, url: str, traffic: WindowTraffic, 
     window = await browser.open_window(WindowRequest("row", f"{url}/login", traffic=traffic))
     assert isinstance(window, PlaywrightWindow)
     page = window.page
+    await page.wait_for_function("document.querySelector('img').complete")
     seen = [await page.evaluate(f"enter('{live}', '{live}')")]
+    seen += await page.evaluate("[document.querySelector('img').naturalWidth, document.cookie]")
     await page.fill("[name=password]", live)
     await page.press("[name=password]", "Enter")
     await page.wait_for_url("**/done*")
@@ -191,27 +97,35 @@ async def visited(browser: PlaywrightBrowser, url: str, traffic: WindowTraffic, 
     return seen
 
 
+def recording(run: Run, browser: PlaywrightBrowser, folder: Path) -> tuple[str, list[Any], Path]:
+    """Record the site; return its address, what was seen, and the file of the recording."""
+    kept: list[dict[str, Any]] = []
+
+    async def record(url: str) -> list[Any]:
+        async with record_traffic(folder, Traffic(), str, keep_in(kept)) as har:
+            return await visited(browser, url, WindowTraffic(har), "then-mug-12345")
+
+    with logins() as url:
+        seen = run(record(url))
+    (folder / "answers.har").write_text(json.dumps(kept[0]))
+    return url, seen, folder / "answers.har"
+
+
 def test_logins_are_met_by_what_was_recorded_without_them(
     run: Run, browser: PlaywrightBrowser, tmp_path: Path
 ) -> None:
     """Passwords and tokens in addresses, JSON and forms, also other ones than those of the recording."""
-    kept: list[dict[str, Any]] = []
-    with logins() as url:
-
-        async def record() -> list[Any]:
-            async with record_traffic(tmp_path, Traffic(), str, keep_in(kept)) as har:
-                return await visited(browser, url, WindowTraffic(har), "then-mug-12345")
-
-        seen = run(record())
-    assert seen == ["3 left and 3 left", "Thanks", True]
-    text = json.dumps(kept[0])
-    for secret in (TOKEN, "then-mug-12345", "csrf-of-this-visit", "fragment-token-1"):
+    url, seen, har = recording(run, browser, tmp_path)
+    entered, width, cookie, *rest = seen
+    assert (entered, width, cookie) == ("3 left and 3 left and 3 left", 3, "session=topsecret")
+    assert rest == ["Thanks", True]
+    text = har.read_text()
+    for secret in (TOKEN, "then-mug-12345", "csrf-of-this-visit", "fragment-token-1", "topsecret"):
         assert secret not in text
-    har = tmp_path / "answers.har"
-    har.write_text(text)
     for live in ("then-mug-12345", "now-cup-987654"):
         answers = HarAnswers(har)
-        assert run(visited(browser, url, WindowTraffic(answers=answers), live)) == seen
+        again = run(visited(browser, url, WindowTraffic(answers=answers), live))
+        assert again == [entered, width, "", *rest]
         assert (answers.missed, answers.missed_parts) == ([], [])
 
 
@@ -219,16 +133,13 @@ def test_what_was_not_recorded_fails_and_is_told(
     run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path
 ) -> None:
     """Requests that a page needs apart from those that it can do without; sites of the config are asked."""
-    url, _, kept = recording(run, browser, tmp_path)
-    har = tmp_path / "answers.har"
-    har.write_text(json.dumps(kept))
+    url, _, har = recording(run, browser, tmp_path)
     answers = HarAnswers(har, live=(pages.url,))
     local = pages.page("/local", "<title>Local</title>")
 
     async def visit() -> None:
-        window = await browser.open_window(
-            WindowRequest("row", url + "/", traffic=WindowTraffic(answers=answers))
-        )
+        traffic = WindowTraffic(answers=answers)
+        window = await browser.open_window(WindowRequest("row", url + "/login", traffic=traffic))
         assert isinstance(window, PlaywrightWindow)
         page = window.page
         failed = await page.evaluate("fetch('/api/other', {method: 'DELETE'}).catch((error) => 'failed')")

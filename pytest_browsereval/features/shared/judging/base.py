@@ -41,46 +41,32 @@ class Opinion:
         return cls("passed" if passed else "failed", float(passed), reasoning, **more)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
-class Majority:
-    """The result of a vote."""
+def settle_votes(opinions: Sequence[Opinion | Fault]) -> Opinion | Fault:
+    """Return what more than half of all votes say; without such a majority it is undecided.
 
-    verdict: Verdict
-    score: float | None
-    reasoning: str
-    speaker: Opinion | None
-    """The first vote of the majority, or the first one that is undecided where there is none: its criteria
-    and evidence are what the grade shows."""
-    votes: list[JsonValue]
-    is_undecided: bool = False
-
-
-def count_votes(opinions: Sequence[Opinion | Fault]) -> Majority:
-    """Return the verdict of more than half of all votes; without such a majority the grade is errored.
-
-    A vote that failed counts for neither side. The score is the mean of the votes that were given.
+    A vote that failed counts for neither side. The score is the mean of the votes that were given; criteria
+    and evidence are those of the first vote of the majority, or of the first one that is undecided.
     """
     # Of all votes, not of those that were given: two of five is not a majority because three failed.
     needed = len(opinions) // 2 + 1
     given = [opinion for opinion in opinions if isinstance(opinion, Opinion)]
-    votes = [_describe_vote(opinion) for opinion in opinions]
-    for word, verdict in (("passed", Verdict.PASSED), ("failed", Verdict.FAILED)):
+    for word in ("passed", "failed"):
         side = [opinion for opinion in given if opinion.verdict == word]
         if len(side) >= needed:
             # Undecided votes have no score.
             score = fmean(o.score for o in given if o.verdict != "undecided")
             count = "" if len(opinions) == 1 else f"{len(side)} of {len(opinions)} votes: "
-            return Majority(verdict, score, count + side[0].reasoning, side[0], votes)
+            return replace(side[0], score=score, reasoning=count + side[0].reasoning)
     faults = [opinion for opinion in opinions if isinstance(opinion, Fault)]
-    if faults and len(opinions) == len(faults):
-        return Majority(Verdict.ERRORED, None, str(faults[0]), None, votes)
+    if faults and not given:
+        return faults[0]
     counts = {word: sum(o.verdict == word for o in given) for word in ("passed", "failed", "undecided")}
     told_counts = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-    unsure = next((o for o in given if o.verdict == "undecided"), None)
-    why = unsure.reasoning if unsure else str(faults[0]) if faults else ""
+    why = str(faults[0]) if faults else ""
+    unsure = next((o for o in given if o.verdict == "undecided"), Opinion("undecided", 0.0, why))
     broken = f", {len(faults)} errored" if faults else ""
-    reasoning = f"undecided: of {len(opinions)} votes {told_counts}{broken}. {why}".strip()
-    return Majority(Verdict.ERRORED, None, reasoning, unsure, votes, is_undecided=True)
+    reasoning = f"undecided: of {len(opinions)} votes {told_counts}{broken}. {unsure.reasoning}".strip()
+    return replace(unsure, reasoning=reasoning)
 
 
 def _describe_vote(opinion: Opinion | Fault) -> JsonValue:
@@ -155,7 +141,7 @@ class ModelGrader(GraderConfig):
             if isinstance(error, TimeoutError) and clock.expired():
                 why = f"the judge {judge.name} took more than {config.timeout_s:g} s. Raise judge.timeout_s"
             opinions = [GraderFault(why)]
-        outcome, ledger = count_votes(opinions), judge.ledger
+        outcome, ledger = settle_votes(opinions), judge.ledger
         details: dict[str, JsonValue] = {
             "judge": identity(judge.config),
             "calls": ledger.calls,
@@ -163,18 +149,18 @@ class ModelGrader(GraderConfig):
             "calls_from_record": ledger.from_record,
         }
         if len(opinions) > 1:
-            details["votes"] = outcome.votes
-        if outcome.verdict is Verdict.ERRORED:
-            details["is_undecided"] = outcome.is_undecided
-        speaker = outcome.speaker
+            details["votes"] = list(map(_describe_vote, opinions))
+        said = Opinion("undecided", 0.0, str(outcome)) if isinstance(outcome, Fault) else outcome
+        if said.verdict == "undecided":
+            details["is_undecided"] = said is outcome
         return GraderResult(
             grader=self.label,
-            verdict=outcome.verdict,
-            score=outcome.score,
-            reasoning=outcome.reasoning,
-            criteria=speaker.criteria if speaker else (),
-            evidence=speaker.evidence if speaker else (),
-            details={**details, **(speaker.details if speaker else {})},
+            verdict=Verdict.ERRORED if said.verdict == "undecided" else Verdict(said.verdict),
+            score=None if said.verdict == "undecided" else said.score,
+            reasoning=said.reasoning,
+            criteria=said.criteria,
+            evidence=said.evidence,
+            details={**details, **said.details},
             fingerprint=self.judge_fingerprint(judge.config, recorded.site_urls),
             usage=ledger.usage,
             cost_usd=ledger.usage.cost_usd if ledger.usage.requests else 0.0,
