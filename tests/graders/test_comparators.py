@@ -7,10 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.graders.base import GraderFault
-from pytest_browsereval.graders.comparators import (
-    read_comparator,
-    read_weight,
-)
+from pytest_browsereval.graders.comparators import read_comparator, read_weight
 from pytest_browsereval.graders.criteria import compute_share
 from pytest_browsereval.model.grades import Criterion, Verdict
 

@@ -13,12 +13,7 @@ from playwright.async_api import Error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders import observing
-from pytest_browsereval.graders.observing import (
-    LivePage,
-    fetch_json,
-    live_page,
-    wait_until_final,
-)
+from pytest_browsereval.graders.observing import LivePage, fetch_json, live_page, wait_until_final
 from pytest_browsereval.graders.page_values import NoValue
 from tests.graders.support import Live, Site
 

@@ -113,11 +113,7 @@ class CommandGrader(GraderConfig):
         async with private_folder("grade-") as folder:
             file = await asyncio.to_thread(_write, recorded, folder)
             ran = await run_verifier(
-                [*self._arguments(base_dir), str(file)],
-                base_dir,
-                folder,
-                timeout_s=self.timeout_s,
-                name=name,
+                [*self._arguments(base_dir), str(file)], base_dir, folder, timeout_s=self.timeout_s, name=name
             )
         if ran.code:
             raise GraderFault(f"{name} ended with code {ran.code}: {ran.complaint}")

@@ -11,12 +11,7 @@ from typing import Any
 
 from pytest_browsereval.errors import UsageError, nearest
 from pytest_browsereval.features.labelling.agreement import Agreement, Confusion, Disagreement, People
-from pytest_browsereval.features.labelling.labels import (
-    LabelLine,
-    Matched,
-    match,
-    settle_labels,
-)
+from pytest_browsereval.features.labelling.labels import LabelLine, Matched, match, settle_labels
 from pytest_browsereval.model.display import digits_apart, format_count, percent, plain
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult

@@ -9,13 +9,7 @@ from html import unescape
 from typing import Any
 from urllib.parse import unquote
 
-from pytest_browsereval.redaction.logins import (
-    JWT,
-    SHORTEST_TOKEN,
-    change_address,
-    change_body,
-    is_login,
-)
+from pytest_browsereval.redaction.logins import JWT, SHORTEST_TOKEN, change_address, change_body, is_login
 from pytest_browsereval.redaction.marks import TOKEN_MARK, mark_token
 from pytest_browsereval.redaction.names import is_secret_name
 from pytest_browsereval.redaction.spellings import list_spellings

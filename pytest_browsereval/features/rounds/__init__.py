@@ -4,7 +4,4 @@ from __future__ import annotations
 
 from pytest_browsereval.feature import Feature
 
-FEATURE = Feature(
-    keys=(("trials",),),
-    hooks="plugin",
-)
+FEATURE = Feature(keys=(("trials",),), hooks="plugin")

@@ -168,10 +168,7 @@ def test_evidence_is_each_parts_own() -> None:
     grader = combined(1.0, {"blind": True}, rule="any")
     window: Any = StillWindow()
     seen: Any = asyncio.run(grader.observe(window, make_task(), {}))
-    assert seen == {
-        "seen": {"g1": "g1 saw http://shop.test/"},
-        "unobserved": {"g2": "the page has gone"},
-    }
+    assert seen == {"seen": {"g1": "g1 saw http://shop.test/"}, "unobserved": {"g2": "the page has gone"}}
     result = grade(grader, evidence={"combined": json.loads(json.dumps(seen)), "other": "x"})
     assert result.verdict is PASSED
     parts: Any = result.details["parts"]

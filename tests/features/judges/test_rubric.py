@@ -94,10 +94,7 @@ def test_the_work_and_the_outcome_are_apart(tmp_path: Path, passes_by: str, expe
         assert result.score == pytest.approx(0.8 if good else 0.79)
         process: Any = result.details["process"]
         assert (process["passed"], process["earned_points"]) == (bool(good), sum(earned))
-        assert result.details["outcome"] == {
-            "accomplished": bool(done),
-            "reasoning": "as the pictures show",
-        }
+        assert result.details["outcome"] == {"accomplished": bool(done), "reasoning": "as the pictures show"}
         assert result.reasoning.startswith("the task is done" if done else "the task is not done")
 
 
@@ -162,13 +159,7 @@ def test_required_criteria_and_items(tmp_path: Path) -> None:
 
 def test_pictures_are_picked_for_criteria(tmp_path: Path) -> None:
     """The best of each criterion, by turns up to the limit; the last one is always among them."""
-    uses = {
-        1: {"C1": 5, "C2": 2},
-        2: {"C1": 4},
-        3: {"C1": 4, "C3": 3, "C7": 5},
-        4: {"C1": 3},
-        5: {"C2": 5},
-    }
+    uses = {1: {"C1": 5, "C2": 2}, 2: {"C1": 4}, 3: {"C1": 4, "C3": 3, "C7": 5}, 4: {"C1": 3}, 5: {"C2": 5}}
     bench = bench_of(tmp_path, uses=uses)
     recorded = bench.attempt(CLICK, pictures=7)
     result = bench.judged(RubricGrader, recorded)

@@ -12,10 +12,7 @@ from pydantic import ValidationError
 
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.features.judges.trajectory_score import (
-    TrajectoryScoreGrader,
-    score_by_rules,
-)
+from pytest_browsereval.features.judges.trajectory_score import TrajectoryScoreGrader, score_by_rules
 from pytest_browsereval.features.shared.judging.base import ModelGrader
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.grades import GraderResult, Verdict

@@ -10,13 +10,7 @@ import pytest
 
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.labelling.labels import (
-    Label,
-    as_line,
-    match,
-    read_labels,
-    settle_labels,
-)
+from pytest_browsereval.features.labelling.labels import Label, as_line, match, read_labels, settle_labels
 from pytest_browsereval.runs.run import StoredRun
 from tests.labelled import folder_of, grade, graded, says, write_labels, write_run
 from tests.recorded import ERRORED, FAILED

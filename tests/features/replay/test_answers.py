@@ -29,7 +29,8 @@ def keep_in(kept: list[dict[str, Any]]) -> Keep:
     return lambda content, folder: kept.append(make_recording(content, folder, ()))
 
 
-LOGIN = """<!doctype html><title>Login</title><meta name=csrf-token content="csrf-of-this-visit"><img src=/mug.png>
+LOGIN = """<!doctype html><title>Login</title><meta name=csrf-token content="csrf-of-this-visit">
+<img src=/mug.png>
 <form method=post action=/form><input name=user value=ann><input name=password><button>Go</button></form>
 <script>
 async function enter(password, live) {

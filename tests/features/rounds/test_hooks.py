@@ -214,10 +214,7 @@ def test_a_session_that_runs_nothing_ends_no_round(evals: Evals) -> None:
 @pytest.mark.slow
 def test_rows_that_depend_on_others_are_made_in_rounds(evals: Evals) -> None:
     """In each round the one that others wait for comes first."""
-    evals.write_rows(
-        *(row(f"r{number:02}", depends_on=["z"]) for number in range(19)),
-        row("z"),
-    )
+    evals.write_rows(*(row(f"r{number:02}", depends_on=["z"]) for number in range(19)), row("z"))
     evals.write_config(trials=ROUNDS, gate={"min_pass_rate": 0.8})
     result = evals.run("shop.eval.yaml", "-v")
     assert result.ret == pytest.ExitCode.OK
