@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.config.model import RoundsConfig
 from pytest_browsereval.features.plan.planning import RunPlan
 from pytest_browsereval.model.display import format_count
+from pytest_browsereval.run.store import home_of
+
+_OF_PARTS = ("min_pass_rate", "variants", "quarantine", "confidence")
+"""Keys of a gate by which a part of a run can tell whether it needs further rounds."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +82,26 @@ def figures(one: EvalPlan) -> dict[str, Any]:
         "estimate": estimate,
         "why_unknown": one.why_unknown,
         "limits": one.limits,
+        "results": str(home_of(one.config.output_dir, one.config.name)),
+        "is_gated": one.config.is_gated,
+        "part_gate": _make_part_gate(one.config),
         "text": list(plan_lines(one)),
     }
+
+
+def _make_part_gate(config: EvalConfig) -> dict[str, Any] | None:
+    """Return the gate that a part of the run gets: none, as the gate is of all rows.
+
+    Where trials are made until the gate is decided, its pass rates end the rounds of each part, and no more;
+    None if it has only pass rates of rows that a part may lack.
+    """
+    gate = config.gate
+    if not isinstance(config.trials, RoundsConfig):
+        return {}
+    shares = [gate.min_pass_rate, *gate.variants.values()]
+    if any(share and share < 1 for share in shares):
+        return {**gate.model_dump(mode="json", include={*_OF_PARTS}), "undecided": "pass"}
+    return None if config.trials.compare is None else {}
 
 
 def _used(plan: RunPlan) -> dict[str, float | None]:

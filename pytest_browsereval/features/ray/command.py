@@ -50,7 +50,7 @@ def _run(arguments: argparse.Namespace) -> int:
             copied = arguments.working_dir.absolute()
             request = replace(request, config=os.path.relpath(request.config, copied), folder=None)
         with (
-            tasks.connected(arguments.address, copied, checked.config.output_dir),
+            tasks.connected(arguments.address, copied, checked.results.parent),
             tasks.ending_signals(),  # Ray has set handlers of its own
         ):
             ended = tasks.run_parts(request, numbers, arguments.cpus, arguments.max_retries)

@@ -6,13 +6,12 @@ import argparse
 import itertools
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.analysis.parts import lacking
 from pytest_browsereval.commands.base import run_command
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.ray.request import Checked
+from pytest_browsereval.features.ray.request import Checked, find_done
 from pytest_browsereval.model.display import join_first, one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.runs.run import StoredRun
@@ -48,7 +47,8 @@ def finish(checked: Checked, ended: Ended, arguments: argparse.Namespace) -> int
 
 def _finish(checked: Checked, ended: Ended, arguments: argparse.Namespace, again: str) -> int:
     of = checked.request.of
-    done = sorted(checked.find_parts().done)  # a task may have died after its part was done
+    # Asked again: a task may have died after its part was done.
+    done = sorted(find_done(checked.door, checked.request, checked.results.name).done)
     empty = {number for number, result in ended.results.items() if result.code == 5}
     missing = [number for number in range(1, of + 1) if number not in done and number not in empty]
     if not (missing or arguments.again) and checked.done.issuperset(done):
@@ -59,35 +59,33 @@ def _finish(checked: Checked, ended: Ended, arguments: argparse.Namespace, again
             again,
         )
         return REFUSED
+    for number in missing:
+        _say(*_describe_problem(ended, number))
     if missing:
-        _say(*_describe_problems(ended, missing))
         named = f"{'part' if len(missing) == 1 else 'parts'} {join_first([*map(str, missing)], LISTED)}"
         _say(f"{named} of {of} missing, so the run is not complete. Go on with it:", again)
     if not done or (missing and len(done) == 1):  # nothing to merge it with
         return INCOMPLETE
-    target = checked.target
-    for number in itertools.count(2):
-        if not target.exists():
-            break
-        target = checked.target.with_name(f"{checked.target.name}-{number}")
+    name = checked.request.name
+    tries = (checked.results / one for one in (name, *(f"{name}-{n}" for n in itertools.count(2))))
+    target = next(one for one in tries if not one.exists())
     parts = [f"{checked.url}/parts/{number}-of-{of}" for number in done]
     run_command(checked.door, "merge", *parts, "-o", str(target), *(["--partial"] if missing else []))
     _say(f"page: {target / 'index.html'}")
-    more = [one.replace("--eval-", "--", 1) for one in checked.baseline]
-    more += [] if arguments.junit_xml is None else ["--junit-xml", str(arguments.junit_xml)]
-    config = str(checked.config.path)
-    gate = run_command(checked.door, "gate", str(target), "--config", config, *checked.gate, *more)
+    more = [] if arguments.junit_xml is None else ["--junit-xml", str(arguments.junit_xml)]
+    words = ("gate", str(target), "--config", str(arguments.config.absolute()), *checked.gate, *more)
+    gate = run_command(checked.door, *words)
     return INCOMPLETE if missing else _judge(checked, ended, StoredRun(target)) or gate
 
 
 def _judge(checked: Checked, ended: Ended, run: StoredRun) -> int:
     """Return the exit code of what no gate decides about."""
-    there = run.count_selected()
+    there, trials = run.count_selected(), checked.plan["trials"]
     if lacking(run) is not None or not run.trials:
         return INCOMPLETE
-    if there is None or not checked.trials["least"] <= there <= checked.trials["most"]:
+    if there is None or not trials["least"] <= there <= trials["most"]:
         _say(
-            f"the run has {there} trials and this command selects {checked.trials['most']}: parts were made "
+            f"the run has {there} trials and this command selects {trials['most']}: parts were made "
             "with other options (-k, --eval-limit) or other rows. Take another --name."
         )
         return INCOMPLETE
@@ -96,19 +94,16 @@ def _judge(checked: Checked, ended: Ended, run: StoredRun) -> int:
             _say(f"part {number} has failed although all of its rows passed: {''.join(result.tail[-1:])}")
             return FAILED
     has_passed = all(trial.verdict is Verdict.PASSED for trial in run.trials)
-    return PASSED if checked.config.is_gated or has_passed else FAILED
+    return PASSED if checked.plan["is_gated"] or has_passed else FAILED
 
 
-def _describe_problems(ended: Ended, missing: Sequence[int]) -> Iterator[str]:
-    """Yield why parts are missing, with the end of what pytest has said of each."""
-    for number in missing:
-        if (result := ended.results.get(number)) is None:
-            yield f"part {number}: no result: {ended.failures.get(number, 'it was not run')}"
-            continue
-        yield f"part {number}: exit code {result.code}. The last lines of pytest:"
-        yield from (f"  {line}" for line in result.tail[-10:])
-        if result.folder:
-            yield f"  its run folder is still on the node: {result.folder}"
+def _describe_problem(ended: Ended, number: int) -> list[str]:
+    """Return why a part is missing, with the end of what pytest has said of it."""
+    if (result := ended.results.get(number)) is None:
+        return [f"part {number}: no result: {ended.failures.get(number, 'it was not run')}"]
+    lines = [f"part {number}: exit code {result.code}. The last lines of pytest:"]
+    lines += [f"  {line}" for line in result.tail[-10:]]
+    return lines + [f"  its run folder is still on the node: {result.folder}"] * bool(result.folder)
 
 
 def _tell_again(checked: Checked, arguments: argparse.Namespace) -> str:
@@ -121,7 +116,6 @@ def _tell_again(checked: Checked, arguments: argparse.Namespace) -> str:
 
 
 def _say(*lines: str) -> None:
-    encoding = sys.stdout.encoding or "utf-8"
     for line in lines:
-        sys.stdout.write(one_line(line, 2_000).encode(encoding, "replace").decode(encoding) + "\n")
+        sys.stdout.write(f"{one_line(line, 2_000)}\n")
     sys.stdout.flush()

@@ -6,18 +6,12 @@ A summary is written before the gate is decided, and the baseline that some rule
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pytest_browsereval.config.model import RoundsConfig
-from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run_files import load_written, open_written, write_json
-
-if TYPE_CHECKING:
-    from pytest_browsereval.config import EvalConfig
 
 GATE_FILE = "gate.json"
 """In the run folder."""
@@ -75,30 +69,3 @@ def read_gate(run: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return found if is_of_it and isinstance(found.get("is_met"), bool) else None
-
-
-_OF_PARTS = ("min_pass_rate", "variants", "quarantine", "confidence")
-"""Keys of a gate by which a part of a run can tell whether it needs further rounds."""
-
-
-def write_part_gate(config: EvalConfig) -> str:
-    """Return the gate that parts of a run get: none, as the gate is of all rows.
-
-    Where trials are made until the gate is decided, its pass rates end the rounds of each part, and no more.
-
-    Raises:
-        UsageError: it has only pass rates of rows that a part may lack.
-    """
-    gate = config.gate
-    if not isinstance(config.trials, RoundsConfig):
-        return "{}"
-    shares = [gate.min_pass_rate, *gate.variants.values()]
-    if any(share and share < 1 for share in shares):
-        return json.dumps({**gate.model_dump(mode="json", include={*_OF_PARTS}), "undecided": "pass"})
-    if config.trials.compare is None:
-        raise UsageError(
-            f"{config.path}: trials are made until the gate is decided, and a part of a run cannot tell by "
-            "pass rates of tags or websites, of which it may have no row. Write `min_pass_rate` too, or "
-            "a number of trials: `trials: 3`."
-        )
-    return "{}"

@@ -15,9 +15,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.ray import ending, tasks
 from pytest_browsereval.features.ray import request as asked
-from pytest_browsereval.features.ray import tasks
-from pytest_browsereval.features.ray.request import Checked, Request
+from pytest_browsereval.features.ray.request import Request
 from pytest_browsereval.features.ray.tasks import Ended, run_part
 from pytest_browsereval.model.remote import PartsThere
 from pytest_browsereval.testing.evals import EvalRun
@@ -132,64 +132,53 @@ def test_without_ray_the_command_says_what_to_install(small: Evals, monkeypatch:
     assert not (small.path / "results").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--parts", "9"), "--parts 9: the eval has 8 rows."),
-        (("--address", "auto"), "needs an --output that all its nodes reach"),
-        (("--address", "ray://far:10001", "--output", "runs"), "Run this on a node of the cluster"),
-        (("--address", "127.0.0.1:9", "--output", "runs"), "--address 127.0.0.1:9: nothing answers there"),
-        (("--address", "head", "--output", "runs"), "write HOST:PORT, or auto"),
-        (("--junit-xml", "no/such/folder.xml"), "--junit-xml no/such/folder.xml"),
-        (("--", "--eval-baseline=gone"), "gone"),
-        (("--cpus", "9999"), "--cpus 9999: this machine has"),
-        (("--cpus", "0"), "--cpus has to be more than 0"),
-        (("--max-retries", "-1"), "--max-retries 0 or more"),
-        (("--env", "NOT_SET_ANYWHERE"), "--env NOT_SET_ANYWHERE: this variable is not set here."),
-        (("--working-dir", "below"), "is not in the --working-dir"),
-        (("--", "--eval-shard=1/2"), "--eval-shard cannot be given to parts of a run: it is --parts."),
-        (("--", "--eval-resume"), "write the --name of the run"),
-        (("--", "--junitxml=x.xml"), "write --junit-xml before the --"),
-        (("--", "--eval-set", "agent.nothing=1"), "nothing"),
-        (("--", "-k", "no_such_row"), "no row is selected"),
-        (("--", "--collect-only"), "--collect-only cannot be given to parts of a run: it runs nothing"),
-        (("--", "--version"), "pytest has made no plan of this run"),
-        (("--", "--eval-set"), "the options of pytest cannot be read: "),
-        (("--env", "KEY=s3cret"), "--env 'KEY': write only the name of a variable"),
-        (("--", "--no-such-option"), "unrecognized arguments: --no-such-option"),
-        (("--name", "../up"), "--name '../up': take up to 100 of"),
-        (("--output", "s3://bucket/evals"), "AWS_ACCESS_KEY_ID"),
-        (("--output", "rows.jsonl"), "rows.jsonl"),
-    ],
-)
+OUT = ("--output", "runs")
+REFUSED = {
+    ("--parts", "9"): "--parts 9: 8 trials to run. Use fewer parts",
+    ("--address", "auto"): "needs an --output that all its nodes reach",
+    ("--address", "ray://far:10001", *OUT): "ray:// is for Ray's client",
+    ("--address", "127.0.0.1:9", *OUT): "--address '127.0.0.1:9': nothing answers there",
+    ("--address", "head", *OUT): "Write HOST:PORT",
+    ("--junit-xml", "no/such/folder.xml"): "--junit-xml no/such/folder.xml",
+    ("--", "--eval-baseline=gone"): "gone",
+    ("--cpus", "9999"): "--cpus has to be more than 0 and up to",
+    ("--cpus", "0"): "--cpus has to be more than 0",
+    ("--max-retries", "-1"): "--max-retries 0 or more",
+    ("--env", "NOT_SET_ANYWHERE"): "--env 'NOT_SET_ANYWHERE': write only the name of a variable",
+    ("--env", "KEY=s3cret"): "--env 'KEY': write only the name of a variable",
+    ("--working-dir", "below"): "is not in the --working-dir",
+    ("--", "--eval-shard=1/2"): "--eval-shard cannot be given to parts of a run.",
+    ("--", "--junitxml=x.xml"): "--junitxml cannot be given to parts of a run.",
+    ("--", "--eval-set", "agent.nothing=1"): "nothing",
+    ("--", "--eval-set", "lanes=many"): "lanes",
+    ("--", "-k", "no_such_row"): "no row is selected",
+    ("--", "--version"): "pytest has made no plan of this run",
+    ("--", "--eval-set"): "the options of pytest cannot be read: ",
+    ("--", "--no-such-option"): "unrecognized arguments: --no-such-option",
+    ("--", "test_more.py"): "there are 1 eval and 1 test outside of evals",
+    ("--", "other.eval.yaml"): "there are 2 evals and 0 tests outside of evals",
+    ("--name", "../up"): "--name '../up': take up to 100 of",
+    ("--output", "s3://bucket/evals"): "AWS_ACCESS_KEY_ID",
+    ("--output", "rows.jsonl"): "rows.jsonl",
+}
+"""What is typed, and what is said of it."""
+
+
 def test_bad_input_is_refused_before_anything_is_started(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], message: str
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
-    """Exit code 4, with a sentence that says what to do."""
+    """Exit code 4, with a sentence that says what to do; what no gate knows of could fail unseen."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_WEB_IDENTITY_TOKEN_FILE"):
         monkeypatch.delenv(name, raising=False)
-    run = start(engine.evals, *words)
-    assert run.ret == 4
-    assert message in run.stderr.str()
-    assert engine.numbers == []
-
-
-@pytest.mark.parametrize("words", [("--parts", "0"), ("--parts", "x"), ("--cpus", "x")])
-def test_numbers_are_numbers(small: Evals, words: tuple[str, ...]) -> None:
-    """They are refused as argparse refuses them."""
-    run = start(small, *words)
-    assert run.ret == 2
-    assert "invalid" in run.stderr.str()
-
-
-def test_a_config_that_cannot_be_read_is_refused(small: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the sentence that pytest has for it."""
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
-    small.write_config(lanes="many")
-    run = start(small)
-    assert run.ret == 4
-    assert "shop.eval.yaml:" in run.stderr.str()
-    assert "lanes" in run.stderr.str()
+    (engine.evals.path / "test_more.py").write_text("def test_more(): assert False\n")
+    engine.evals.write_config("other.eval.yaml")
+    for words, message in REFUSED.items():
+        with subtests.test(words=words):
+            run = start(engine.evals, *words)
+            assert (run.ret, engine.numbers) == (4, [])
+            assert message in run.stderr.str()
+    for words in (("--parts", "0"), ("--parts", "x"), ("--cpus", "x")):  # as argparse refuses them
+        assert start(engine.evals, *words).ret == 2
 
 
 # -- what ends come to
@@ -220,7 +209,7 @@ GATED: dict[str, Any] = {"gate": {"min_pass_rate": 0.5}}
         (GATED, 5, (), 1),
         ({}, 1, ("--", "--eval-min-pass-rate=0.5"), 0),
         (GATED, 1, ("--", "--eval-set", "gate.min_pass_rate=0.9"), 1),
-        (GATED, 1, ("--", "-k", "r1 or r2"), 0),
+        (GATED, 1, ("--", "-k", "r1 or r2 or r3"), 0),
     ],
 )
 def test_the_gate_of_the_whole_run_decides(
@@ -303,15 +292,12 @@ def test_parts_that_were_made_of_more_rows_are_not_green(engine: Engine) -> None
 
 def test_what_cannot_be_decided_is_not_green(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows have been run, so it is not wrong usage; the same command decides once the reason is gone."""
-    looks = iter([Checked.find_parts])
 
-    def fail_later(checked: Checked) -> PartsThere:
-        if (look := next(looks, None)) is None:
-            raise UsageError("the bucket is gone.")
-        return look(checked)
+    def fail(*_: object) -> PartsThere:
+        raise UsageError("the bucket is gone.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Checked, "find_parts", fail_later)
+        patch.setattr(ending, "find_done", fail)
         run = start(engine.evals, "--name", "nightly")
     assert run.ret == 3
     run.stdout.fnmatch_lines(["the run cannot be decided: the bucket is gone.", "*--name nightly --again"])
@@ -386,7 +372,7 @@ def test_a_part_that_the_budget_stops_leaves_no_folder(
     left = small.path / "left"
     left.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(left))
-    request = Request("shop.eval.yaml", bucket, "nightly", 1, folder=str(small.path))
+    request = Request("shop.eval.yaml", "nightly", 1, bucket, folder=str(small.path))
     small.write_config(budget={"max_minutes": 0.0000001})
     result = run_part(request, 1)
     assert "the budget is used up" in " ".join(result.tail)
@@ -410,21 +396,3 @@ def test_a_budget_that_is_used_up_is_not_green(engine: Engine) -> None:
     assert run.ret == 3
     assert "part 1: exit code 1. The last lines of pytest:" in run.stdout.str()
     assert "budget" in run.stdout.str()
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ("test_more.py", "plus 1 test outside of evals: a run in parts has rows only."),
-        ("other.eval.yaml", "there is more than one eval."),
-    ],
-)
-def test_only_the_rows_of_one_eval_are_taken(engine: Engine, more: str, message: str) -> None:
-    """What no merged run and no gate knows of could fail unseen beside rows that may fail."""
-    (engine.evals.path / "test_more.py").write_text("def test_more(): assert False\n")
-    engine.evals.write_config("other.eval.yaml")
-    engine.evals.write_config(**GATED)
-    run = start(engine.evals, "--", more)
-    assert run.ret == 4
-    assert message in run.stderr.str()
-    assert engine.numbers == []
