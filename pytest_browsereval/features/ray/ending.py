@@ -67,7 +67,8 @@ def _finish(checked: Checked, ended: Ended, arguments: argparse.Namespace, again
     if not done or (missing and len(done) == 1):  # nothing to merge it with
         return INCOMPLETE
     name = checked.request.name
-    tries = (checked.results / one for one in (name, *(f"{name}-{n}" for n in itertools.count(2))))
+    suffixes = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
+    tries = (checked.results / f"{name}{suffix}" for suffix in suffixes)
     target = next(one for one in tries if not one.exists())
     parts = [f"{checked.url}/parts/{number}-of-{of}" for number in done]
     run_command(checked.door, "merge", *parts, "-o", str(target), *(["--partial"] if missing else []))

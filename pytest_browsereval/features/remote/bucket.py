@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
@@ -47,16 +46,11 @@ CONFLICTS = 20
 _NOT_ALLOWED = "the key may not do this. Check it, and what it is allowed to do."
 _NOT_ACCEPTED = "the key is not accepted. Check it."
 _NO_FOLDER = "there is a file where a folder has to be. Check the URL."
-_WHERE = "Check the URL, `AWS_ENDPOINT_URL` and the like, and the network."
-_NAMED = re.compile(r"ath \"(.*?)\"(?: contained|: )", re.DOTALL)
-"""An object's name in an error of obstore."""
-LONGEST_KEY = 200
-"""Characters of such a name that are shown."""
+_NO_SERVER = "its server cannot be reached. Check the URL, `AWS_ENDPOINT_URL` and the like, and the network."
 _SENTENCES = {
     "Unable to canonicalize": "there is no such folder. Check the URL.",
     "File exists (os error": _NO_FOLDER,
     "Not a directory (os error": _NO_FOLDER,
-    "Read-only file system (os error": "it can only be read. Take another URL.",
     "NoSuchBucket": "there is no such bucket. Check the URL.",
     "SlowDown": "the bucket asked for patience (503) until we gave up. Try again later.",
     "RequestTimeTooSkewed": "the clock of this machine is wrong. Set it.",
@@ -67,11 +61,8 @@ _SENTENCES = {
     "PermissionDeniedError": _NOT_ALLOWED,
     "401 Unauthorized": _NOT_ACCEPTED,
     "UnauthenticatedError": _NOT_ACCEPTED,
-    "dns error": f"no machine has the name of its server. {_WHERE}",
-    "ConnectionRefused": f"nothing answers at the address of its server. {_WHERE}",
-    "kind: Connect": f"no connection to its server could be made. {_WHERE}",
-    "kind: Timeout": "its server took too long to answer until we gave up. Try again later.",
-    "HttpError {": "the connection to its server broke off until we gave up. Try again later.",
+    "dns error": _NO_SERVER,
+    "HttpError {": _NO_SERVER,
 }
 """What codes of stores and classes of obstore mean, the most exact first."""
 
@@ -113,10 +104,8 @@ class Bucket:
             raise RemoteError(
                 f"{url}: runs at a URL need an extra. Run `pip install 'pytest-browsereval[remote]'`"
             ) from None
-        options: dict[str, Any] = {}
-        if parts.scheme == "file":
-            options = {"mkdir": is_written}
-        else:
+        options: dict[str, Any] = {"mkdir": is_written}
+        if parts.scheme != "file":
             options = {"retry_config": RETRIES, "client_options": _client_options(environment)}
         with _explain(url):
             return cls(url.rstrip("/"), from_url(url, **options))
@@ -177,9 +166,7 @@ class Bucket:
         Raises:
             RemoteError: they cannot be listed.
         """
-        with _explain(self.url):
-            found = run_apart(lambda: self._store.list_with_delimiter(path)["common_prefixes"])
-        return sorted(str(one).rstrip("/").rpartition("/")[2] for one in found)
+        return self._list(path, lambda found: found["common_prefixes"])
 
     def list_files(self, path: str) -> list[str]:
         """Return the names of the objects in a folder, without those of its folders.
@@ -187,9 +174,12 @@ class Bucket:
         Raises:
             RemoteError: they cannot be listed.
         """
+        return self._list(path, lambda found: [one["path"] for one in found["objects"]])
+
+    def _list(self, path: str, take: Callable[[Any], Sequence[str]]) -> list[str]:
         with _explain(self.url):
-            found = run_apart(lambda: self._store.list_with_delimiter(path)["objects"])
-        return sorted(str(one["path"]).rpartition("/")[2] for one in found)
+            found = run_apart(lambda: take(self._store.list_with_delimiter(path)))
+        return sorted(one.rstrip("/").rpartition("/")[2] for one in found)
 
     def list_all(self, path: str) -> list[str]:
         """Return the paths of all objects below a folder, as seen from it.
@@ -252,11 +242,10 @@ def _parse(url: str) -> SplitResult:
         raise RemoteError(
             f"{shown!a} is not the URL of a folder in which runs can lie. It begins with {begins}."
         )
-    if parts.scheme == "file":
-        example, has_place = "file:///shared/folder", bool(parts.path.strip("/")) and not parts.netloc
-    else:
-        example, has_place = f"{parts.scheme}://bucket/folder", bool(parts.netloc)
+    is_file = parts.scheme == "file"
+    has_place = bool(parts.path.strip("/")) and not parts.netloc if is_file else bool(parts.netloc)
     if not has_place or "?" in url or "#" in url:
+        example = "file:///shared/folder" if is_file else f"{parts.scheme}://bucket/folder"
         raise RemoteError(f"{shown!a} is not the URL of a folder. Write `{example}`.")
     return parts
 
@@ -269,12 +258,9 @@ def _check_key(parts: SplitResult, environment: Mapping[str, str]) -> None:
     if environment.get("AWS_EC2_METADATA_DISABLED", "").lower() == "false" and parts.scheme == "s3":
         return
     ways = "; or ".join(" and ".join(group) for group in groups)
-    role = (
-        " On a machine with a role of its own set `AWS_EC2_METADATA_DISABLED=false`."
-        if parts.scheme == "s3"
-        else ""
-    )
-    raise RemoteError(f"there is no key for {parts.geturl()}. Set {ways}.{role}")
+    if parts.scheme == "s3":
+        ways += ". On a machine with a role of its own set `AWS_EC2_METADATA_DISABLED=false`"
+    raise RemoteError(f"there is no key for {parts.geturl()}. Set {ways}.")
 
 
 def _client_options(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -310,12 +296,6 @@ def _explain(url: str) -> Iterator[None]:
 def _sentence(error: Exception) -> str:
     """Return what an error of obstore comes to: its own text has the server's XML and a trace of Rust."""
     name, text = type(error).__name__, str(error)
-    if name == "InvalidPathError" and (found := _NAMED.search(text)):
-        shown = redact_known(found[1])
-        return (
-            f"no run has an object with the name {shown[:LONGEST_KEY]!a}, and nothing next to it can be "
-            "listed. Remove it."
-        )
     for code, sentence in _SENTENCES.items():
         if code in text or code == name:
             return sentence

@@ -13,18 +13,15 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.files import check_path
 from pytest_browsereval.run.shards import Shard
-
-FORM = 3
-"""Of what is written at a URL; another number means something that this version does not know."""
 
 PARTS, DONE = "parts", "done"
 
@@ -36,12 +33,15 @@ class OvertakenError(RemoteError):
     """Another try has taken a part over."""
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(BaseModel):
     """Which try of a part counts."""
 
-    token: str
-    files: Mapping[str, str]
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+    form: Literal[3] = 3
+    """Of what is written at a URL; another number means something that this version does not know."""
+    token: str = Field(alias="try", pattern=r"^[0-9a-f]{32}$")
+    files: dict[str, str]
     """What the part consists of: size and SHA-256 of each file, by its path."""
 
 
@@ -74,21 +74,15 @@ class Part:
         if content is None:
             return None
         try:
-            found = dict(json.loads(content))
-            form = found["form"]
-        except (ValueError, TypeError, KeyError, RecursionError):
-            raise RemoteError(f"{place} is damaged.") from None
-        if form != FORM:
+            done = Done.model_validate_json(content)
+        except ValidationError:
             raise RemoteError(
-                f"{place}: another version of pytest-browsereval has written it (form {form!r}, here {FORM} "
-                "is known). Run `pip install --upgrade pytest-browsereval`"
-            )
-        token, files = found.get("try"), found.get("files")
-        if not (isinstance(token, str) and _TOKEN.fullmatch(token)):
-            raise RemoteError(f"{place} is damaged: it names no try.")
-        if not isinstance(files, dict):
-            raise RemoteError(f"{place} is damaged.")
-        return Done(token, {check_path(path, place): str(known) for path, known in files.items()})
+                f"{place} is damaged, or another version of pytest-browsereval has written it. Run `pip "
+                "install --upgrade pytest-browsereval`"
+            ) from None
+        for path in done.files:
+            check_path(path, place)
+        return done
 
     def finish(self, done: Done) -> Done:
         """Have a try count, unless another one does already; return the one that does.
@@ -96,7 +90,7 @@ class Part:
         Raises:
             RemoteError: the store cannot be used.
         """
-        content = _dump({"form": FORM, "try": done.token, "files": done.files})
+        content = done.model_dump_json(by_alias=True).encode()
         return done if self.bucket.put_new(f"{self.path}/{DONE}", content) else self.done() or done
 
     def list_tries(self) -> list[str]:
@@ -113,8 +107,10 @@ class Part:
         Raises:
             RemoteError: the store cannot be used.
         """
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        content = json.dumps({"try": token, "at": at}).encode()
         number = 1 + sum(name.startswith("claim-") for name in self.bucket.list_files(self.path))
-        while not self.bucket.put_new(self._claim(number), _dump({"try": token, "at": _now()})):
+        while not self.bucket.put_new(self._claim(number), content):
             number += 1
         return number
 
@@ -167,11 +163,3 @@ def check_division(part: Part) -> None:
 def new_token() -> str:
     """Return the name of a new try: 32 hex digits."""
     return secrets.token_hex(16)
-
-
-def _dump(record: Mapping[str, Any]) -> bytes:
-    return json.dumps(record).encode()
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -11,7 +11,6 @@ from pathlib import Path, PurePosixPath
 from pytest_browsereval.features.remote.bucket import RemoteError
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.run.locks import LOCKS
-from pytest_browsereval.runs.lines import ATTEMPTS
 
 _ODD = re.compile(r"[\\:\x00-\x1f\x7f\ud800-\udfff]")
 """Characters that no name of a file has: not on Windows, not in a bucket, or not in UTF-8."""
@@ -71,19 +70,3 @@ def list_paths(root: Path, folder: str = "") -> Iterator[str]:
 def describe_content(content: bytes) -> str:
     """Return the size and the SHA-256 of an object."""
     return f"{len(content)}-{hashlib.sha256(content).hexdigest()}"
-
-
-def take_known(path: str, content: bytes | None, known: str | None) -> bytes | None:
-    """Return an object if it is what it has to be; None if it is missing or something else.
-
-    Args:
-        path: of the file.
-        content: of the object.
-        known: its size and its SHA-256; None where nobody knows.
-    """
-    if content is None or known is None:
-        return content
-    size = known.partition("-")[0]
-    if path.startswith(f"{ATTEMPTS}/") and size.isdecimal():
-        content = content[: int(size)]  # lines were appended since
-    return content if describe_content(content) == known else None

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import PARTS, Done, Part, list_parts
-from pytest_browsereval.features.remote.files import check_path, is_of_run, take_known
+from pytest_browsereval.features.remote.files import check_path, describe_content, is_of_run
 from pytest_browsereval.features.shared.threads import map_apart
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import COPY, check_new
@@ -25,23 +25,19 @@ from pytest_browsereval.runs.run import PARTIAL
 _PART_OF_RUN = re.compile(rf"(.+)/{PARTS}/(\d+-of-\d+)")
 
 
-def split_url(url: str) -> tuple[str, str]:
-    """Return the URL of a run and the name of the part that a URL means, "" for all of it."""
-    match = _PART_OF_RUN.fullmatch(url.rstrip("/"))
-    return (match[1], match[2]) if match else (url.rstrip("/"), "")
-
-
-def find_parts(url: str) -> list[Part]:
-    """Return the parts that a URL means.
+def find_parts(url: str) -> tuple[list[Part], bool]:
+    """Return the parts that a URL means, and whether that is all of a run.
 
     Raises:
         RemoteError: there are none, or the store cannot be used.
     """
-    run, name = split_url(url)
-    parts = [part for part in list_parts(Bucket.open(run)) if name in ("", part.name)]
+    url = url.rstrip("/")
+    match = _PART_OF_RUN.fullmatch(url)
+    parts = list_parts(Bucket.open(match[1] if match else url))
+    parts = [part for part in parts if match is None or part.name == match[2]]
     if not parts:
         raise RemoteError(f"there is no run at {url}. Give the URL of a run: FOLDER/EVAL/ID.")
-    return parts
+    return parts, match is None
 
 
 # -- what is done
@@ -82,15 +78,15 @@ def pull_run(url: str, folder: Path) -> None:
 
 def _find(url: str) -> list[tuple[Part, Done]]:
     """Return the parts that a URL means, each with the try that counts."""
-    parts, (run, name) = find_parts(url), split_url(url)
+    parts, is_all = find_parts(url)
     done = [(part, part.done()) for part in parts]
     if open_ones := [part.path for part, one in done if one is None]:
         raise RemoteError(
-            f"{run}: {', '.join(open_ones)} is begun and not done, so nobody knows which try of it counts. "
-            "Run `browsereval push` where it was made, or the part again."
+            f"{parts[0].bucket.url}: {', '.join(open_ones)} is begun and not done, so nobody knows which try "
+            "of it counts. Run `browsereval push` where it was made, or the part again."
         )
     found = [(part, one) for part, one in done if one is not None]
-    if not name:
+    if is_all:
         _check_whole(found)
     return found
 
@@ -123,17 +119,13 @@ def _keep(part: Part, done: Done, cache: Path, *, with_files: bool) -> Path:
     """
     url, name = part.bucket.url, part.bucket.url.rpartition("/")[2]
     name += f"-{part.name}" if part.shard.of > 1 else ""
-    for is_whole in (with_files, True):
-        key = f"{url}/{part.prefix(done.token)}\0{is_whole}"
-        folder = cache / hashlib.sha256(key.encode()).hexdigest()[:16] / name
-        # Systems remove old files from caches one by one.
-        if all((folder / path).is_file() for path in done.files if is_whole or is_of_run(path)):
-            return folder
-        if is_whole == with_files:
-            wanted = folder
-    shutil.rmtree(wanted.parent, ignore_errors=True)
-    _bring_done(part, done, wanted, with_files=with_files)
-    return wanted
+    key = f"{url}/{part.prefix(done.token)}\0{with_files}"
+    folder = cache / hashlib.sha256(key.encode()).hexdigest()[:16] / name
+    # Systems remove old files from caches one by one.
+    if not all((folder / path).is_file() for path in done.files if with_files or is_of_run(path)):
+        shutil.rmtree(folder.parent, ignore_errors=True)
+        _bring_done(part, done, folder, with_files=with_files)
+    return folder
 
 
 def _bring_done(part: Part, done: Done, folder: Path, *, with_files: bool = True) -> None:
@@ -158,8 +150,8 @@ def _bring(part: Part, token: str, files: Mapping[str, str | None], folder: Path
     (folder / "tasks").mkdir()
 
     def bring(path: str) -> str:
-        content = take_known(path, part.bucket.get(f"{part.prefix(token)}/{path}"), files[path])
-        if content is None:
+        content = part.bucket.get(f"{part.prefix(token)}/{path}")
+        if content is None or files[path] not in (None, describe_content(content)):
             return path
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)

@@ -150,7 +150,7 @@ class Push:
             files = self.send()
             if self._claim:
                 self.hold()
-            done = self.part.finish(Done(self._token, files))
+            done = self.part.finish(Done(token=self._token, files=files))
         if done.files != files:
             raise RemoteError(
                 f"{self.part.url} is done by another try, which counts. Nothing of it was changed. Push "

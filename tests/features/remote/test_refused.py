@@ -68,30 +68,6 @@ def test_a_run_that_lacks_results_does_not_count(evals: Evals, bucket: str) -> N
     pushed(evals, run, bucket)
 
 
-def test_a_folder_may_be_called_parts(evals: Evals, bucket: str) -> None:
-    """Parts of a run are below the run only."""
-    url = pushed(evals, written(evals), f"{bucket}/parts/all")
-    assert evals.run_command("runs", url).ret == 0
-    assert evals.run_command("runs", f"{url}/parts/1-of-1").ret == 0
-
-
-def test_what_was_sent_counts(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program of an agent that writes on does not spoil the run."""
-    run = written(evals)
-    attempt = next(run.glob("tasks/*/*/*/attempt-1"))
-    log = attempt / "log.bin"
-    log.write_bytes(b"")
-
-    def written_on(path: Path) -> bytes:
-        with log.open("ab") as file:
-            file.write(b"x")
-        return path.read_bytes()
-
-    monkeypatch.setattr("pytest_browsereval.features.remote.push.read_written", written_on)
-    url = pushed(evals, run, bucket)
-    assert evals.run_command("view", url).ret == 0
-
-
 def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """One sentence says what to check; nothing of the library's is in it."""
     with socket.create_server(("127.0.0.1", 0)) as closed:
@@ -99,17 +75,14 @@ def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
         monkeypatch.setenv(name, "tests")
     monkeypatch.setattr("pytest_browsereval.features.remote.bucket.RETRIES", {"max_retries": 0})
-    messages = {
-        f"http://127.0.0.1:{port}": "nothing answers at the address of its server",
-        "http://none.invalid:9": "no machine has the name of its server",
-    }
-    for address, message in messages.items():
+    for address in (f"http://127.0.0.1:{port}", "http://none.invalid:9"):
         monkeypatch.setenv("AWS_ENDPOINT_URL", address)
         monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
         with pytest.raises(RemoteError) as error:
             Bucket.open("s3://bucket/evals").get("x")
         assert str(error.value) == (
-            f"s3://bucket/evals: {message}. Check the URL, `AWS_ENDPOINT_URL` and the like, and the network."
+            "s3://bucket/evals: its server cannot be reached. Check the URL, `AWS_ENDPOINT_URL` and the "
+            "like, and the network."
         )
 
 
@@ -134,22 +107,6 @@ def test_a_key_in_a_url_is_not_printed(evals: Evals, bucket: str, url: str) -> N
     run = evals.run("shop.eval.yaml", f"--eval-output={url}")
     assert run.ret == pytest.ExitCode.USAGE_ERROR
     assert "hunter22" not in run.stdout.str() + run.stderr.str()
-
-
-def test_a_name_that_is_done_is_refused_before_anything_is_spent(evals: Evals, bucket: str) -> None:
-    """An engine may start a part again that has ended; another part of the same name runs."""
-    args = [f"--eval-output={bucket}", "--eval-run-name=nightly", "--eval-set", "gate={}"]
-    written(evals, "--eval-shard=1/2", *args)
-    before = len(list((evals.path / "results" / "shop").iterdir()))
-    again = evals.run("shop.eval.yaml", "--eval-shard=1/2", *args)
-    assert again.ret == pytest.ExitCode.NO_TESTS_COLLECTED
-    assert "shop/nightly/parts/1-of-2 is done already" in again.stdout.str() + again.stderr.str()
-    assert "NOT SENT" not in again.stdout.str()
-    assert list((evals.path / "results" / "shop").glob("*/tasks/*/*/*/attempt-1")) != []
-    assert len(objects(evals, "done")) == 1
-    assert before == 1
-    assert evals.run("shop.eval.yaml", "--eval-shard=2/2", *args).ret in (0, 1)
-    assert len(objects(evals, "done")) == 2
 
 
 def test_a_copy_that_lost_files_is_brought_again(evals: Evals, bucket: str, cache: Path) -> None:
@@ -200,10 +157,6 @@ def test_a_name_in_the_bucket_says_nothing_to_the_terminal(evals: Evals, bucket:
     (Path(bucket.removeprefix("file://")) / "shop\x1b[2J" / "run").mkdir(parents=True)
     result = evals.run_command("runs", bucket)
     assert result.ret == 4
-    told = (
-        "no run has an object with the name '/shop\\x1b[2J', and nothing next to it can be listed. Remove it."
-    )
-    assert told in result.stderr.str()
     assert "\x1b" not in result.stderr.str()
 
 

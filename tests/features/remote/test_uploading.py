@@ -10,9 +10,7 @@ from urllib.request import url2pathname
 import pytest
 
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
-from pytest_browsereval.features.remote.claims import Part
 from pytest_browsereval.features.remote.files import list_paths
-from pytest_browsereval.run.shards import Shard
 from tests.features.remote.test_push_and_pull import bucket, cache, objects
 from tests.hooks.small_evals import Evals, row
 
@@ -104,31 +102,6 @@ def test_what_cannot_be_sent_makes_the_run_incomplete(
     assert evals.run_command("gate", f"{bucket}/shop/nightly", "--config", "shop.eval.yaml").ret == 0
 
 
-def test_a_session_that_was_taken_over_does_not_take_it_back(
-    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its engine took it for dead and started the part again: that try is to count, and this one says so."""
-    monkeypatch.setattr("pytest_browsereval.features.remote.hooks.INTERVAL_S", 0.02)
-    put, other = Bucket.put, "f" * 32
-
-    def overtaken(self: Bucket, path: str, content: bytes) -> None:
-        put(self, path, content)
-        if "/attempts/" in path and not any(other in one.read_text() for one in objects(evals, "claim-*")):
-            Part(self, Shard(1, 1)).claim(other)
-
-    monkeypatch.setattr(Bucket, "put", overtaken)
-    (evals.path / "waiting.py").write_text(
-        WAITING.format(folder=url2pathname(bucket.removeprefix("file://")))
-    )
-    evals.write_rows(row("first"), row("last"))
-    evals.write_config(agent={"type": "function", "function": "waiting:solve"})
-    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", "--eval-run-name=nightly")
-    assert run.ret == 3
-    run.stdout.fnmatch_lines(["NOT SENT: *parts/1-of-1: another try has taken this part over*"])
-    assert objects(evals, "done") == []
-    assert len(objects(evals, "claim-*")) == 2
-
-
 def test_a_run_that_is_not_complete_does_not_count(evals: Evals, bucket: str) -> None:
     """What it has is there; resumed and sent, it counts."""
     write(evals, gate={})
@@ -182,13 +155,6 @@ def test_nothing_runs_where_it_cannot_be_sent(
     assert not (evals.path / "results").exists()
     assert not (evals.path / "s3:").exists()
     (run.stderr if run.stderr.lines else run.stdout).fnmatch_lines([message])
-
-
-def test_collecting_sends_nothing(evals: Evals, bucket: str) -> None:
-    """Nor does a run of other tests."""
-    write(evals)
-    evals.run("shop.eval.yaml", f"--eval-output={bucket}", "--collect-only")
-    assert objects(evals, "*") == []
 
 
 def test_a_run_that_is_graded_again_is_not_sent(evals: Evals, bucket: str) -> None:
@@ -342,14 +308,6 @@ import pytest
 async def test_rows(eval_task, run_eval):
     await run_eval(eval_task)
 """
-
-
-@pytest.mark.parametrize("option", ["--eval-plan", "--collect-only", "--setup-plan"])
-def test_what_runs_nothing_sends_nothing(evals: Evals, bucket: str, option: str) -> None:
-    """A plan does not take a part over from a machine that works on it."""
-    write(evals)
-    assert evals.run("shop.eval.yaml", f"--eval-output={bucket}", "--eval-run-name=nightly", option).ret == 0
-    assert objects(evals, "*") == []
 
 
 @pytest.mark.slow
