@@ -9,6 +9,7 @@ import platform
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -98,48 +99,31 @@ async def driver_trouble(node: str | None = None) -> str | None:
     Args:
         node: the Node to try; Playwright's own by default.
     """
-    node = node or driver_node()
-    try:
-        process = await asyncio.create_subprocess_exec(
-            node,
-            "--version",
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
+    node, machine = node or driver_node(), this_machine()
+
+    def ask() -> subprocess.CompletedProcess[bytes]:
+        command, limit_s = [node, "--version"], _NODE_PATIENCE_S
+        return subprocess.run(  # noqa: S603 Playwright's
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit_s, check=False
         )
-    except OSError as error:
-        return _driver_message(node, f"cannot be run ({error.strerror})", _reinstall())
+
     try:
-        _, said = await asyncio.wait_for(process.communicate(), _NODE_PATIENCE_S)
-    except TimeoutError:
-        process.kill()
-        await process.wait()
-        return _driver_message(node, f"said nothing for {_NODE_PATIENCE_S:g} s", _reinstall())
-    if process.returncode == 0:
+        done = await asyncio.to_thread(ask)
+        said = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
+        why = said[-1] if done.returncode else ""
+    except (OSError, subprocess.TimeoutExpired) as error:
+        why = str(error)
+    if not why:
         return None
-    return _explain(node, said.decode(errors="replace"), this_machine())
-
-
-def _explain(node: str, said: str, machine: Machine) -> str:
-    missing = _MISSING_LIBRARY.search(said)
-    if missing is None:
-        lines = said.strip().splitlines()
-        return _driver_message(node, f"ends with {lines[-1] if lines else 'an error'!r}", _reinstall())
-    library = missing.group(1)
-    if machine.is_debian and library == _USUAL_LIBRARY:
+    remedy = shlex.join([sys.executable, "-m", "pip", "install", "--force-reinstall", "playwright"])
+    if missing := _MISSING_LIBRARY.search(why):
+        library = missing.group(1)
+        why = f"misses the shared library {library!r}"
         # A bare machine lacks more than this: the command installs all of it, or names it in one go.
-        remedy = "browsereval install-browser"
-    else:
         remedy = f"the command that installs the package of your system with {library} in it"
-    return _driver_message(node, f"misses the shared library {library!r}", remedy)
-
-
-def _driver_message(node: str, what: str, remedy: str) -> str:
+        if machine.is_debian and library == _USUAL_LIBRARY:
+            remedy = "browsereval install-browser"
     return (
-        f"Playwright's driver cannot start: its Node {node!r} {what}. "
+        f"Playwright's driver cannot start: its Node {node!r} {why}. "
         f"No browser can be driven without it. Type:\n  {remedy}"
     )
-
-
-def _reinstall() -> str:
-    return shlex.join([sys.executable, "-m", "pip", "install", "--force-reinstall", "playwright"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 from zoneinfo import available_timezones
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -44,21 +44,10 @@ class PageOptions(BrowserConfig):
     """Patterns such as ``https://shop.example``, ``*.example.com``, ``http://127.0.0.1:*``. Nothing gets to
     other origins, by redirects and workers either. The start page's own origin is always allowed; empty
     allows all."""
-    har: None = None
-    """Stands under ``capture``: ``capture: {har: true}`` records the network traffic."""
     navigation_timeout_ms: float = Field(default=30_000, gt=0)
     """How long a navigation may take."""
     action_timeout_ms: float = Field(default=5_000, gt=0)
     """How long an action waits until its element can be used."""
-
-    @field_validator("har", mode="before", json_schema_input_type=Literal[False] | None)
-    @classmethod
-    def _no_har(cls, value: object) -> None:
-        if value not in (None, False):
-            raise ValueError(
-                f"har is {value!r}. Network traffic is recorded by `capture: {{har: true}}`. Write that, and "
-                "leave har out of the browser."
-            )
 
     @field_validator("allowed_origins")
     @classmethod

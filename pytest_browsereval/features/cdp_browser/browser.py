@@ -66,10 +66,9 @@ class CdpBrowserConfig(PageOptions):
     def _is_not_launched(cls, block: Any) -> Any:
         options = ("headless", "binary", "args")
         if given := [name for name in options if isinstance(block, Mapping) and name in block]:
-            means = " (--eval-headed sets headless)" if "headless" in given else ""
             raise ValueError(
-                f"{', '.join(given)}{means} need{'s' if len(given) == 1 else ''} a browser that this run "
-                f"launches, and this one runs already. Leave {'it' if len(given) == 1 else 'them'} out."
+                f"{', '.join(given)}: only a browser that this run launches has these options, and this one "
+                "runs already. Leave them out; --eval-headed sets headless."
             )
         return block
 
@@ -98,10 +97,7 @@ class CdpBrowserConfig(PageOptions):
         given = [name for name in _OWN_ONLY if getattr(self, name) != type(self).model_fields[name].default]
         if not given:
             return None
-        return (
-            f"{', '.join(given)} cannot be set in a context that was there before. Leave "
-            f"{'it' if len(given) == 1 else 'them'} out."
-        )
+        return f"{', '.join(given)} cannot be set in a context that was there before. Leave them out."
 
     async def survey(self) -> Survey:
         """Attach to the browser and find out whether it gives contexts of their own to attempts.

@@ -45,12 +45,9 @@ class DevToolsUrl:
         except ValueError:  # half an IPv6 address, a port that is none
             is_address = False
         if not is_address:
-            # `localhost:9222` and `9222` are what people write: the message completes them.
-            bare = text if text and "/" not in text and not text.isdigit() else ""
-            port = text if text.isdigit() else "9222"
             raise ValueError(
-                f"{text!r} is not the address of a browser. Write "
-                f"{'http://' + (bare or f'127.0.0.1:{port}')}, or the ws:// address that the browser prints."
+                f"{text!r} is not the address of a browser. Write one such as http://127.0.0.1:9222, or the "
+                "ws:// address that the browser prints."
             )
         return cls(text)
 

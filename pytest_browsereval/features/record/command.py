@@ -78,10 +78,8 @@ def record_row(arguments: argparse.Namespace) -> int:
         print(format_row(row))
     else:
         with _printing_if_lost(row):
-            query_id = append_row(arguments.out, row)
-        if query_id != heading.query_id:
-            _say(f"Another recording has taken the id {heading.query_id!r} meanwhile.")
-        _say(f"Added {query_id!r} to {arguments.out}.")
+            append_row(arguments.out, row)
+        _say(f"Added {heading.query_id!r} to {arguments.out}.")
     _say_what_is_missing(config, tuple(values))
     return 0
 

@@ -137,12 +137,7 @@ def make_id(query: str, taken: Iterable[str]) -> str:
     words = re.findall(r"[a-z0-9]+", plain)
     while len(words) > 1 and len("-".join(words)) > LONGEST_ID:
         words.pop()
-    return _choose_free("-".join(words)[:LONGEST_ID] or "row", taken)
-
-
-def _choose_free(stem: str, taken: Iterable[str]) -> str:
-    """Return an id that is not taken: the given one, or one with a number behind it."""
-    known = set(taken)
+    stem, known = "-".join(words)[:LONGEST_ID] or "row", set(taken)
     tries = (stem, *(f"{stem}-{number}" for number in range(2, len(known) + 3)))
     return next(one for one in tries if one not in known)
 
@@ -170,32 +165,25 @@ def read_ids(path: Path) -> dict[str, int]:
     return {ref.query_id: ref.line for ref in JsonLinesConfig(path=path.absolute()).index(path.parent)}
 
 
-def append_row(path: Path, row: Mapping[str, Any]) -> str:
+def append_row(path: Path, row: Mapping[str, Any]) -> None:
     """Add a row to a file as its last line, whole or not at all.
-
-    Returns:
-        Its id: another one if the file has got a row with this one meanwhile.
 
     Raises:
         UsageError: it cannot be written.
-        DatasetError: it is no dataset any more.
     """
-    with refuse_unwritable(path):
-        query_id = _choose_free(str(row["query_id"]), read_ids(path))
-        text = format_row({**row, "query_id": query_id}) + "\n"
-        # Without a buffer, which would write the rest when it is closed.
-        with path.open("ab+", buffering=0) as file:
-            size = file.seek(0, os.SEEK_END)
-            if size:
-                file.seek(-1, os.SEEK_END)
-                text = ("\n" if file.read(1) != b"\n" else "") + text
-            try:
-                _write_all(file, text.encode())
-            except BaseException:
-                with contextlib.suppress(OSError):
-                    file.truncate(size)
-                raise
-    return query_id
+    # Without a buffer, which would write the rest when it is closed.
+    with refuse_unwritable(path), path.open("ab+", buffering=0) as file:
+        text = format_row(row) + "\n"
+        size = file.seek(0, os.SEEK_END)
+        if size:
+            file.seek(-1, os.SEEK_END)
+            text = ("\n" if file.read(1) != b"\n" else "") + text
+        try:
+            _write_all(file, text.encode())
+        except BaseException:
+            with contextlib.suppress(OSError):
+                file.truncate(size)
+            raise
 
 
 def _check_file(path: Path) -> None:

@@ -22,8 +22,6 @@ class Engine:
     """What it says in the first one."""
     total: str
     """The variable that says how many there are; empty where none does."""
-    several: str
-    """What to write so that there are several."""
     ids: tuple[str, ...] = ()
     """Variables with the first and the last id of a job and the step between them, where these may be any."""
 
@@ -73,15 +71,15 @@ class Engine:
 _SLURM = "SLURM_ARRAY_TASK_"
 ENGINES: tuple[Engine, ...] = (
     Engine(
-        *("Slurm", f"{_SLURM}ID", 1, f"{_SLURM}COUNT", "`sbatch --array=1-4`"),
+        *("Slurm", f"{_SLURM}ID", 1, f"{_SLURM}COUNT"),
         ids=(f"{_SLURM}MIN", f"{_SLURM}MAX", f"{_SLURM}STEP"),
     ),
-    Engine("Kubernetes", "JOB_COMPLETION_INDEX", 0, "", "`completions: 4`"),
-    Engine("GitLab", "CI_NODE_INDEX", 1, "CI_NODE_TOTAL", "`parallel: 4`"),
-    Engine("CircleCI", "CIRCLE_NODE_INDEX", 0, "CIRCLE_NODE_TOTAL", "`parallelism: 4`"),
-    Engine("Buildkite", "BUILDKITE_PARALLEL_JOB", 0, "BUILDKITE_PARALLEL_JOB_COUNT", "`parallelism: 4`"),
-    Engine("Azure", "SYSTEM_JOBPOSITIONINPHASE", 1, "SYSTEM_TOTALJOBSINPHASE", "`parallel: 4`"),
-    Engine("GitHub", "EVAL_JOB_INDEX", 0, "EVAL_JOB_TOTAL", "`part: [1, 2, 3, 4]` under `matrix`"),
+    Engine("Kubernetes", "JOB_COMPLETION_INDEX", 0, ""),
+    Engine("GitLab", "CI_NODE_INDEX", 1, "CI_NODE_TOTAL"),
+    Engine("CircleCI", "CIRCLE_NODE_INDEX", 0, "CIRCLE_NODE_TOTAL"),
+    Engine("Buildkite", "BUILDKITE_PARALLEL_JOB", 0, "BUILDKITE_PARALLEL_JOB_COUNT"),
+    Engine("Azure", "SYSTEM_JOBPOSITIONINPHASE", 1, "SYSTEM_TOTALJOBSINPHASE"),
+    Engine("GitHub", "EVAL_JOB_INDEX", 0, "EVAL_JOB_TOTAL"),
 )
 """GitHub sets none: the workflow passes ``strategy.job-index`` and ``strategy.job-total`` in these."""
 
@@ -101,27 +99,33 @@ def find_shard(given: str, environment: Mapping[str, str]) -> tuple[Shard, str]:
     here = [engine for engine in ENGINES if engine.describe(environment)]
     # Some say in every job that there is one only.
     here = [engine for engine in here if environment.get(engine.total) != "1"] or here
+    told = "; ".join(f"{engine.name}: {engine.describe(environment)}" for engine in here)
     if not here:
-        names = ", ".join(f"{engine.index} ({engine.name})" for engine in ENGINES)
-        raise UsageError(
-            f"--eval-shard={given}: no variable says which part this is. There could be {names}. "
-            "Give the part yourself: `--eval-shard=1/4`."
-        )
+        told = "There could be " + ", ".join(f"{engine.index} ({engine.name})" for engine in ENGINES)
+        raise _refuse(given, "no variable says which part this is", told)
     if len(here) > 1:
-        told = "; ".join(f"{engine.name}: {engine.describe(environment)}" for engine in here)
-        raise UsageError(
-            f"--eval-shard={given}: {len(here)} engines say which part this is ({told}). Unset the variables "
-            "of those that do not divide this run, or give the part yourself: `--eval-shard=1/4`."
+        raise _refuse(
+            given, f"{len(here)} engines say which part this is, and one of them divides this run", told
         )
     engine = here[0]
-    of = _count(engine, environment, wanted)
+    if not engine.total and wanted is None:
+        why = (
+            f"{engine.name} does not say how many parts there are. Write their number: `--eval-shard=auto/4`"
+        )
+        raise _refuse(given, why, told)
+    of = engine.count(engine.total, environment) if engine.total else wanted or 0
+    if of == 1 and wanted is None:
+        raise _refuse(given, "one job only was started, which would run all rows. Start several", told)
+    if wanted not in (None, of):
+        raise _refuse(given, f"another number of jobs was started, so this is none of {wanted} parts", told)
     number = engine.number(environment)
     if not 1 <= number <= of:
-        told = engine.describe(environment)
-        raise UsageError(
-            f"--eval-shard={given}: there is no part {number} of {of}: {engine.name} says {told}."
-        )
+        raise _refuse(given, f"there is no part {number} of {of}", told)
     return Shard(number, of), f"{engine.name} ({engine.describe(environment)})"
+
+
+def _refuse(given: str, why: str, told: str) -> UsageError:
+    return UsageError(f"--eval-shard={given}: {why} ({told}). Or give the part yourself: `--eval-shard=1/4`.")
 
 
 def _read_count(given: str) -> int | None:
@@ -134,28 +138,3 @@ def _read_count(given: str) -> int | None:
             "many parts there are, or `1/4`."
         )
     return int(count) if slash else None
-
-
-def _count(engine: Engine, environment: Mapping[str, str], wanted: int | None) -> int:
-    """Return how many parts there are."""
-    if not engine.total:
-        if wanted is None:
-            raise UsageError(
-                f"--eval-shard=auto: {engine.name} does not say how many parts there are. Write the number "
-                "of them: `--eval-shard=auto/4`."
-            )
-        return wanted
-    count = engine.count(engine.total, environment)
-    told = engine.describe(environment)
-    if count == 1 and wanted is None:
-        raise UsageError(
-            f"--eval-shard=auto: {engine.name} has started one job only ({told}), which would run all rows. "
-            f"Start several, by {engine.several}, or leave `--eval-shard` out."
-        )
-    if wanted is not None and wanted != count:
-        raise UsageError(
-            f"--eval-shard=auto/{wanted}: {engine.name} has started another number of jobs "
-            f"({told}), so it does not say which of {wanted} parts this is. Give the "
-            f"part yourself: `--eval-shard=1/{wanted}`."
-        )
-    return count

@@ -176,7 +176,7 @@ def _without_driver(work: _Installation, trouble: str) -> str:
     No browser can be tried without the driver: what one would need is named with it.
     """
     machine = work.machine
-    if not machine.is_debian or "shared library" not in trouble:
+    if not machine.is_debian or "shared librar" not in trouble:
         return "\n".join([trouble, *work.failures])
     whose = "" if machine.is_root or machine.has_sudo else " as root, as there is no sudo here"
     return "\n".join(

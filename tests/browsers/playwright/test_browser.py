@@ -65,26 +65,19 @@ def test_a_config_needs_nothing_but_its_type() -> None:
 
 
 def test_a_wrong_config_is_refused(subtests: pytest.Subtests) -> None:
-    """Unknown keys, impossible sizes, patterns that are none and recording of traffic are errors."""
+    """Unknown keys, impossible sizes, time zones and patterns that are none: else no window would open."""
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"har": "all.har"}, "leave har out of the browser"),
-        ({"har": {"path": "x"}}, "recorded by `capture: {har: true}`"),
         ({"allowed_origins": ["https://shop.example/cart"]}, "is not a pattern of origins"),
         ({"viewport": {"width": 0}}, "greater than or equal to 1"),
         ({"viewport": {"width": 10, "depth": 1}}, "Extra inputs"),
         ({"device_scale_factor": 0}, "greater than 0"),
         ({"action_timeout_ms": 0}, "greater than 0"),
         ({"headles": True}, "Extra inputs"),
+        ({"timezone": "Europe/Berln"}, r"not a time zone\. Did you mean 'Europe/Berlin'\?"),
     ]
     for options, message in cases:
         with subtests.test(options=options, message=message), pytest.raises(ValidationError, match=message):
             PlaywrightBrowserConfig.model_validate({"type": "playwright", **options})
-
-
-def test_an_unknown_time_zone_is_refused_with_the_nearest_one() -> None:
-    """Otherwise every window would fail to open."""
-    with pytest.raises(ValidationError, match=r"not a time zone\. Did you mean 'Europe/Berlin'\?"):
-        PlaywrightBrowserConfig(timezone="Europe/Berln")
 
 
 def test_paths_are_those_of_the_configs_folder(tmp_path: Path) -> None:
@@ -126,13 +119,6 @@ def test_a_browser_runs_from_start_to_close(run: Run) -> None:
     run(live())
     assert not browser.is_alive
     run(until(lambda: chromiums() <= before))
-
-
-def test_a_browser_that_does_not_exist_is_told_by_name(run: Run) -> None:
-    """A wrong path stops before anything is launched."""
-    browser = PlaywrightBrowserConfig(binary="/no/such/browser").build()
-    with pytest.raises(ConfigError, match="'/no/such/browser'"):
-        run(browser.start())
 
 
 def test_a_program_that_is_no_browser_is_told_with_its_reason(run: Run, tmp_path: Path) -> None:
@@ -188,38 +174,26 @@ def test_a_window_that_cannot_be_made_is_a_fault_of_its_own(
         assert len(connection.browser.contexts) == contexts
 
 
-@pytest.mark.parametrize(
-    ("status", "source"), [(404, ErrorSource.NAVIGATION), (500, ErrorSource.SITE), (503, ErrorSource.SITE)]
-)
-def test_a_start_page_that_is_not_there_is_no_fault_of_the_agent(
-    run: Run, browser: PlaywrightBrowser, pages: PageServer, status: int, source: ErrorSource
+def test_a_start_page_that_cannot_be_opened_is_no_fault_of_the_agent(
+    run: Run, browser: PlaywrightBrowser, pages: PageServer, subtests: pytest.Subtests
 ) -> None:
-    """Every status from 400 on is a fault, the site's from 500 on; the message has the address."""
-    url = pages.page(f"/{status}", "sorry", status=status)
-    with pytest.raises(Fault, match=f"HTTP {status}") as caught:
-        run(browser.open_window(WindowRequest("start", url)))
-    assert caught.value.source is source
-    assert url in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("url", "message"),
-    [
-        ("http://127.0.0.1:9/", "ERR_"),
-        ("http://no-such-host.invalid/", "ERR_"),
-        ("file:///etc/hostname", "Serve files by a site"),
-        ("javascript:alert(1)", "Allowed: http, https, about, data"),
-        ("shop/index.html", "'shop/index.html'"),
-    ],
-)
-def test_a_start_page_that_cannot_be_opened_is_a_fault(
-    run: Run, browser: PlaywrightBrowser, url: str, message: str
-) -> None:
-    """Refused connections, unknown hosts and addresses that are none of the web."""
-    with pytest.raises(Fault, match=message) as caught:
-        run(browser.open_window(WindowRequest("start", url)))
-    assert caught.value.source is ErrorSource.NAVIGATION
-    assert url in str(caught.value)
+    """Refused connections, unknown hosts, other addresses, each status from 400 on, the site's from 500."""
+    site, cases = ErrorSource.SITE, dict[str, str]()
+    for status in (404, 500, 503):
+        cases[pages.page(f"/{status}", "sorry", status=status)] = f"HTTP {status}"
+    cases |= {
+        "http://127.0.0.1:9/": "ERR_",
+        "http://no-such-host.invalid/": "ERR_",
+        "file:///etc/hostname": "Serve files by a site",
+        "javascript:alert(1)": "Allowed: http, https, about, data",
+        "shop/index.html": "'shop/index.html'",
+    }
+    for url, message in cases.items():
+        with subtests.test(url=url):
+            with pytest.raises(Fault, match=message) as caught:
+                run(browser.open_window(WindowRequest("start", url)))
+            assert caught.value.source is (site if "HTTP 50" in message else ErrorSource.NAVIGATION)
+            assert url in str(caught.value)
 
 
 def test_a_start_page_that_does_not_answer_is_a_fault(
@@ -268,13 +242,6 @@ def test_a_setup_script_has_run_when_the_window_is_open(
     assert run(open_window()) == "stored"
 
 
-def test_a_setup_script_that_fails_is_told(run: Run, browser: PlaywrightBrowser, pages: PageServer) -> None:
-    """The fault has the page and the script's own error."""
-    url = pages.page("/setup", "<title>Setup</title>")
-    with pytest.raises(Fault, match=r"setup_script of .*/setup failed: .*nothing is not defined"):
-        run(browser.open_window(WindowRequest("setup", url, "nothing.at.all()")))
-
-
 class HurriedConfig(PlaywrightBrowserConfig):
     """Windows that wait for half a second, in which an empty page is there."""
 
@@ -282,10 +249,12 @@ class HurriedConfig(PlaywrightBrowserConfig):
         return replace(super().rules(start_url), navigation_s=0.2, load_s=0.3)
 
 
-def test_a_setup_script_that_never_ends_is_named(
+def test_a_setup_script_that_fails_or_never_ends_is_named(
     run: Run, browser: PlaywrightBrowser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A promise that nobody keeps, a loop: the script is why, and not the page."""
+    """A promise that nobody keeps, a loop, an error: the script is why, and not the page."""
+    with pytest.raises(Fault, match=r"setup_script of about:blank failed: .*nothing is not defined"):
+        run(browser.open_window(WindowRequest("setup", None, "nothing.at.all()")))
     monkeypatch.setattr(browser, "config", HurriedConfig(**browser.config.model_dump()))
     for script in ("new Promise(() => {})", "for (;;);"):
         with pytest.raises(

@@ -49,30 +49,13 @@ def test_what_is_no_origin_is_refused_with_examples(pattern: str) -> None:
         AllowedOrigins.parse([pattern])
 
 
-def test_without_patterns_everything_is_allowed() -> None:
-    """No list means no limit, and the list stays empty when a start page is added."""
+def test_what_else_is_allowed_and_shown() -> None:
+    """The start page, what is not on the network, and all without a list; no user, no control character."""
     assert AllowedOrigins().allow("https://anywhere.test")
     assert not AllowedOrigins().also("https://shop.example")
-
-
-def test_the_start_page_is_allowed_beside_the_list() -> None:
-    """A start page's origin is allowed, its user name and path are no part of it."""
     origins = AllowedOrigins.parse(["https://shop.example"]).also("http://me@127.0.0.1:8000/start")
     assert origins.allow("http://127.0.0.1:8000/other")
     assert not origins.allow("http://127.0.0.1:8001/")
-
-
-def test_what_is_not_on_the_network_is_always_allowed() -> None:
-    """Empty pages and inline data need no origin."""
-    origins = AllowedOrigins.parse(["https://shop.example"])
     assert all(origins.allow(url) for url in ("about:blank", "data:text/html,x", "blob:https://evil.test/1"))
-
-
-def test_an_origin_hides_the_user_of_a_url() -> None:
-    """Passwords in URLs do not reach a message."""
     assert origin_of("https://me:secret@shop.example:8443/a") == "https://shop.example:8443"
-
-
-def test_characters_that_steer_a_terminal_are_replaced() -> None:
-    """A page's title cannot colour, clear or reverse what a terminal shows."""
     assert shorten("a\x1b[31mred \u202e b\u200b 🫖é") == "a?[31mred ? b? 🫖é"

@@ -23,52 +23,27 @@ FLOOD = "<button onclick='for (let i = 0; i < 50; i++) window.open(\"/popup\")'>
 # -- tabs
 
 
-def test_a_window_starts_with_tab_1_at_its_page(visit: Visits) -> None:
-    """The first tab has number 1 and shows the start page."""
-    opened = visit("<p>Hello")
-    (tab,) = opened.run(opened.window.tabs())
-    assert (tab.tab_id, tab.title, tab.url, tab.is_current) == (1, "Page", opened.window.url, True)
-    assert opened.window.viewport == (1280, 720)
-
-
-def test_windows_share_no_cookies(visit: Visits) -> None:
-    """Each window is a context of its own."""
-    first, second = visit(path="/one"), visit(path="/two")
-    first.js("document.cookie = 'who=first'")
-    assert second.js("document.cookie") == ""
-    assert first.window.window_id != second.window.window_id
-
-
 def test_tabs_keep_their_numbers(visit: Visits) -> None:
-    """Numbers follow the order of opening and are never used again."""
-    window = visit().window
-    run = visit().run
-    assert [run(window.open_tab()), run(window.open_tab())] == [2, 3]
-    run(window.close_tab(2))
-    assert run(window.open_tab()) == 4
-    assert [tab.tab_id for tab in run(window.tabs())] == [1, 3, 4]
-
-
-def test_closing_the_current_tab_makes_the_last_one_current(visit: Visits) -> None:
-    """Another tab's closing leaves the current one as it is; the only tab stays open."""
-    opened = visit()
+    """They follow the order of opening; of those left the last one is current, the only one stays open."""
+    opened, other = visit("<p>Hello"), visit(path="/two")
     window, run = opened.window, opened.run
-    for _ in range(2):
-        run(window.open_tab())
+    (tab,) = run(window.tabs())
+    assert (tab.tab_id, tab.title, tab.url, tab.is_current) == (1, "Page", window.url, True)
+    opened.js("document.cookie = 'who=first'")
+    assert other.js("document.cookie") == ""  # each window is a context of its own
+    with pytest.raises(NoTab, match=r"There is no tab 7\. Open tabs: 1\."):
+        run(window.select_tab(7))
+    assert [run(window.open_tab()), run(window.open_tab())] == [2, 3]
     run(window.select_tab(2))
     run(window.close_tab(1))
     assert window.tab_id == 2
-    run(window.close_tab(2))
+    assert run(window.open_tab()) == 4
+    assert [tab.tab_id for tab in run(window.tabs())] == [2, 3, 4]
+    run(window.close_tab(4))
     assert window.tab_id == 3
+    run(window.close_tab(2))
     with pytest.raises(NoTab, match="Tab 3 is the only open tab"):
         run(window.close_tab(3))
-
-
-def test_an_unknown_tab_is_refused_with_those_that_are_open(visit: Visits) -> None:
-    """The message lists the numbers there are."""
-    opened = visit()
-    with pytest.raises(NoTab, match=r"There is no tab 7\. Open tabs: 1\."):
-        opened.run(opened.window.select_tab(7))
 
 
 def test_a_page_that_closes_itself_leaves_a_window_without_tabs(visit: Visits) -> None:

@@ -51,26 +51,14 @@ def test_a_wrong_config_is_refused(subtests: pytest.Subtests) -> None:
     """Addresses that are none, options of a launch, and what a shared context cannot have are errors."""
     cases: list[tuple[dict[str, Any], str]] = [
         ({}, "Field required"),
-        (
-            {"url": "9333"},
-            r"'9333' is not the address of a browser\. Write http://127\.0\.0\.1:9333, or the ws://",
-        ),
-        ({"url": "localhost:9222"}, r"Write http://localhost:9222,"),
+        ({"url": "9333"}, r"'9333' is not the address of a browser\. Write one such as http://127"),
+        ({"url": "localhost:9222"}, r"'localhost:9222' is not the address of a browser"),
         ({"url": "ftp://host:1"}, "is not the address of a browser"),
         ({"url": "http://host:99999"}, "is not the address of a browser"),
         ({"url": "http://[::1"}, "is not the address of a browser"),
-        (
-            {"url": "http://h:1", "headless": False},
-            r"headless \(--eval-headed sets headless\) needs a browser",
-        ),
-        (
-            {"url": "http://h:1", "binary": "x", "args": []},
-            "binary, args need a browser that this run launches",
-        ),
-        (
-            {"url": "http://h:1", "context": "shared", "locale": "de"},
-            "locale cannot be set in a context that",
-        ),
+        ({"url": "http://h:1", "headless": False}, "headless: only a browser that this run launches"),
+        ({"url": "http://h:1", "binary": "x", "args": []}, "binary, args: only a browser that this run"),
+        ({"url": "http://h:1", "context": "shared", "locale": "de"}, "locale cannot be set in a context"),
         ({"url": "http://h:1", "context": "none"}, "'own' or 'shared'"),
         ({"url": "http://h:1", "timezone": "Nowhere"}, "is not a time zone"),
     ]
@@ -85,9 +73,7 @@ def test_a_headed_run_needs_a_browser_of_its_own(tmp_path: Path) -> None:
     file.write_text(
         "agent: scripted\ndataset: rows.jsonl\nbrowser: {type: cdp, url: 'http://127.0.0.1:9222'}\n"
     )
-    with pytest.raises(
-        ConfigError, match=r"headless \(--eval-headed sets headless\) needs a browser that this"
-    ):
+    with pytest.raises(ConfigError, match=r"headless: only a browser .*; --eval-headed sets headless"):
         load_config(file, registry=builtin_registry(), overrides=("browser.headless=false",), environ={})
 
 

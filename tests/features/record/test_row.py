@@ -136,9 +136,6 @@ def test_an_id_is_made_of_the_query(subtests: pytest.Subtests) -> None:
             assert make_id(query, ["taken", "taken-2"]) == made
 
 
-# -- joining
-
-
 # -- the file
 
 

@@ -56,31 +56,23 @@ def test_whatever_is_unclear_is_refused(subtests: pytest.Subtests) -> None:
         (
             "auto",
             {},
-            r"no variable says which part this is. There could be SLURM_ARRAY_TASK_ID \(Slurm\), JOB_",
+            r"no variable says which part this is \(There could be SLURM_ARRAY_TASK_ID \(Slurm\), JOB_",
         ),
         ("auto", {"JOB_COMPLETION_INDEX": "0"}, r"how many parts there are.*`--eval-shard=auto/4`"),
-        ("auto/4", {"JOB_COMPLETION_INDEX": "4"}, r"there is no part 5 of 4: Kubernetes says JOB_C\S+='4'"),
+        ("auto/4", {"JOB_COMPLETION_INDEX": "4"}, r"there is no part 5 of 4 \(Kubernetes: JOB_C\S+='4'"),
         ("auto", {"CI_NODE_TOTAL": "1"}, r"one job only"),
         ("auto", {"CI_NODE_TOTAL": "3"}, r"GitLab has set CI_NODE_TOTAL='3', and has not set CI_NODE_INDEX"),
         ("auto", {"CI_NODE_INDEX": "1"}, r"has not set CI_NODE_TOTAL"),
-        ("auto", {"CIRCLE_NODE_INDEX": "0", "CIRCLE_NODE_TOTAL": "1"}, r"one job only.*`parallelism: 4`"),
-        (
-            "auto",
-            azure(1, 1),
-            r"one job only \(SYSTEM_JOB\S+='1', SYSTEM_TOTAL\S+='1'\), which would run all",
-        ),
-        ("auto", slurm(3, 1, least=3, most=3), r"one job only .*`sbatch --array=1-4`"),
-        ("auto/4", slurm(3, 1, least=3, most=3), r"another number of jobs .*which of 4 parts"),
+        ("auto", {"CIRCLE_NODE_INDEX": "0", "CIRCLE_NODE_TOTAL": "1"}, r"one job only.*Start several"),
+        ("auto", azure(1, 1), r"one job only was started, which would run all.*SYSTEM_TOTAL\S+='1'"),
+        ("auto", slurm(3, 1, least=3, most=3), r"one job only .*`--eval-shard=1/4`"),
+        ("auto/4", slurm(3, 1, least=3, most=3), r"another number of jobs .*none of 4 parts"),
         ("auto", slurm(4, 3), r"ids of Slurm's array have gaps"),
         ("auto", slurm("two"), r"SLURM_ARRAY_TASK_ID of Slurm is not a number: 'two'"),
         ("auto", slurm("²"), r"is not a number"),
         ("auto", slurm(9), r"gaps"),
-        (
-            "auto",
-            {"EVAL_JOB_INDEX": "", "EVAL_JOB_TOTAL": ""},
-            r"EVAL_JOB_TOTAL of GitHub is not a number: ''",
-        ),
-        ("auto", slurm(2) | azure(2, 4), r"2 engines say which part this is \(Slurm: SLURM.*; Azure: SYSTEM"),
+        ("auto", {"EVAL_JOB_INDEX": "", "EVAL_JOB_TOTAL": ""}, r"EVAL_JOB_TOTAL of GitHub is not a number"),
+        ("auto", slurm(2) | azure(2, 4), r"2 engines say which part this is.* \(Slurm: SLURM.*; Azure: SYS"),
         ("auto", azure(1, 1) | {"CI_NODE_TOTAL": "1"}, r"2 engines"),
         ("auto/1", slurm(1), r"`auto`, `auto/4` where"),
         ("auto/0", slurm(1), r"is not a part of a run"),
@@ -143,4 +135,4 @@ def test_nothing_runs_where_no_engine_says_it(evals: Evals, monkeypatch: pytest.
     evals.write_config()
     run = evals.run("shop.eval.yaml", "--eval-shard=auto")
     assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
-    run.stderr.fnmatch_lines(["ERROR: --eval-shard=auto: no variable says which part this is.*"])
+    run.stderr.fnmatch_lines(["ERROR: --eval-shard=auto: no variable says which part this is *"])
