@@ -13,9 +13,10 @@ from typing import Any
 from pytest_browsereval.door import Door
 from pytest_browsereval.features.dashboard.flights import Flights
 from pytest_browsereval.features.dashboard.queue import Queue
-from pytest_browsereval.features.shared.viewer.attempts import ShownAttempt, iter_attempts, read_attempt
+from pytest_browsereval.features.shared.viewer.attempts import ShownAttempt, read_attempt
 from pytest_browsereval.features.shared.viewer.rows import Table, about_run
 from pytest_browsereval.features.shared.viewer.standing import quarantine_of, repeats_of, resumes_of
+from pytest_browsereval.model.display import natural
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.attempt import find_place
@@ -51,7 +52,6 @@ class Feed:
         self._table = Table()
         self._changed: list[list[Any]] = []
         """Rows of the table, in the order in which they have changed."""
-        self._has_scanned = False
         self._revisions: dict[str, int] = {}
         """The line of each attempt that was read, by keys."""
         self._flights = Flights(watched.store.root)
@@ -63,9 +63,6 @@ class Feed:
     def catch_up(self) -> None:
         """Read what is new in the folder."""
         begun, ended = self._flights.look()
-        if not self._has_scanned:
-            self._has_scanned = True
-            self._scan({flight.key for flight in self._flights})
         for flight in begun:
             if flight.key not in self._revisions:  # else it is graded again: its row stays until then
                 trial = self._queue.trials.get(flight.node_id)
@@ -77,23 +74,13 @@ class Feed:
             key = find_place(data).partition("/")[2]
             if self._revisions.get(key) != data.revision:
                 self._revisions[key] = data.revision
-                self._queue.made.add(data.key)
+                if max(data.regraded_at or "", data.completed_at) >= (self._queue.began_at or "~"):
+                    self._queue.made.add(data.key)
                 self._take(key)
         for flight in ended:
             if flight.key not in self._revisions:  # given up
                 self._take(flight.key)
         self._stand()
-
-    def _scan(self, in_flight: set[str]) -> None:
-        """Read the attempts from before the first page: a new page has them from the start."""
-        for attempt in iter_attempts(self.run):
-            data = attempt.metadata
-            if data is not None or attempt.key not in in_flight:
-                self._table.add(attempt)
-            if data is not None:
-                self._revisions[attempt.key] = data.revision
-                if data.started_at >= (self._queue.began_at or "~"):
-                    self._queue.made.add(data.key)
 
     def _take(self, key: str) -> None:
         self._table.drop_unfinished(key)
@@ -116,12 +103,10 @@ class Feed:
     def _lanes(self) -> dict[str, Any]:
         flights = [flight.as_json() for flight in self._flights]
         processes = self._queue.processes
-        expected = (f"gw{number}" for number in range(processes))
-        busy = {flight.worker for flight in self._flights}
-        known = dict.fromkeys((*reversed(self._flights.workers), *expected))
-        idle = [name for name in known if name not in busy]
-        names = [*busy, *idle[: max(processes - len(busy), 0)]] or ["main"]
-        return {"workers": sorted(names, key=_by_number), "lanes": self._queue.lanes, "flights": flights}
+        busy = dict.fromkeys(flight.worker for flight in self._flights)
+        expected = dict.fromkeys(f"gw{number}" for number in range(processes))
+        names = list(busy | expected)[: max(processes, len(busy))] or ["main"]  # a dead one is replaced
+        return {"workers": sorted(names, key=natural), "lanes": self._queue.lanes, "flights": flights}
 
     def about(self) -> dict[str, Any]:
         """Return what a page says of the run itself."""
@@ -173,8 +158,3 @@ class Feed:
         rows = [self._table.plain(row) for row in self._changed[last:]]
         newest = {row["key"]: row for row in rows}
         return {"last": len(self._changed), "rows": list(newest.values()), "states": self.states}
-
-
-def _by_number(worker: str) -> tuple[str, int]:
-    name = worker.rstrip("0123456789")
-    return name, int(worker[len(name) :] or 0)

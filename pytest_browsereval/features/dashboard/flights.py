@@ -87,8 +87,6 @@ class Flights:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._by_marker: dict[str, Flight] = {}
-        self.workers: dict[str, None] = {}
-        """All workers that an attempt was seen of, in that order."""
 
     def __iter__(self) -> Iterator[Flight]:
         """Yield the attempts in flight at the last look."""
@@ -128,7 +126,6 @@ class Flights:
         if key is None or match is None:
             return None
         worker = match[1]
-        self.workers[worker] = None
         taken = {one.place for one in self._by_marker.values() if one.worker == worker}
         place = next(place for place in range(len(taken) + 1) if place not in taken)
         folder = f"{self._root}{os.sep}tasks{os.sep}{key[1]}"

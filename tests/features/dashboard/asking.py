@@ -7,7 +7,6 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -49,20 +48,13 @@ class Asker:
     ) -> tuple[int, bytes, dict[str, str]]:
         """Send a request as it stands; nothing is tidied on the way."""
         connection = Plain(self.host, timeout=LIMIT_S)
-        given = {
-            "Host": self.host,
-            **{name.replace("_", "-"): value for name, value in headers.items() if value},
-        }
+        own = {name.replace("_", "-"): value for name, value in headers.items() if value}
         target = f"/{self.token if token is None else token}/{path}"
-        connection.request("GET" if body is None else "POST", target, body, given)
+        connection.request("GET" if body is None else "POST", target, body, {"Host": self.host, **own})
         response = connection.getresponse()
-        found = (
-            response.status,
-            response.read(),
-            {name.lower(): value for name, value in response.getheaders()},
-        )
+        content = response.read()
         connection.close()
-        return found
+        return response.status, content, {name.lower(): value for name, value in response.getheaders()}
 
     def want(self, what: str, *, run: int = 0, **more: Any) -> int:
         """Want something of a run, as the page does; returns the status."""
@@ -78,12 +70,8 @@ class Asker:
         loaded: dict[str, Any] = json.loads(match[1])
         return loaded
 
-    @contextmanager
-    def listening(self, last: int | str, run: int = 0) -> Iterator[Iterator[News]]:
+    def listen(self, last: int | str, run: int = 0) -> Iterator[News]:
         """Ask for the news after a change until the run has ended, as a page does."""
-        yield self._news(last, run)
-
-    def _news(self, last: int | str, run: int) -> Iterator[News]:
         states: dict[str, Any] = {}
         asked = last
         while True:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
-import pytest
-
-from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.model.trials import TrialKey
 from tests.features.dashboard.asking import Asker
@@ -36,13 +33,8 @@ def test_only_the_page_itself_is_answered(asker: Asker, session: Session) -> Non
     assert asker.ask("0/control", pause, Content_Type="application/json")[0] == 415
     assert asker.ask("0/control", pause, **{**own, "Content_Type": "text/plain"})[0] == 415
     assert asker.ask("0/control")[0] == 404
-    for wrong in (
-        "",
-        "[]",
-        '{"want": "kill"}',
-        '{"want": "pause", "more": 1}',
-        '{"want": "skip", "trial": "1"}',
-    ):
+    others = ('{"want": "kill"}', '{"want": "pause", "more": 1}', '{"want": "skip", "trial": "1"}')
+    for wrong in ("", "[]", *others):
         assert asker.ask("0/control", wrong, **own)[0] == 400
     assert asker.ask("0/control", " " * 100_000, **own)[0] == 413
     assert not session.state.paused
@@ -114,16 +106,6 @@ def test_skipping_and_stopping(asker: Asker, session: Session) -> None:
     assert session.state.stopped
     assert session.state.skipped == {TrialKey("find", trial=2)}
     assert asker.want("pause", run=1) == 404
-
-
-def test_a_port_that_is_taken(session: Session) -> None:
-    """It is told with what to do."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(
-            UsageError, match=f"--eval-dashboard={port}: the port cannot be used: .* Name another"
-        ):
-            DashboardServer(list, port)
 
 
 def test_a_dashboard_that_nobody_asks_ends_at_once() -> None:
