@@ -172,47 +172,22 @@ class CheckFollower:
             if not followed.moments:
                 return None
             write_whole(self._capture.config.folder / PROGRESS_FILE, followed.as_lines())
-            asked = [check for check in followed.checks if not check.left_out]
-            others = [one for one in followed.checks if one.left_out and one.left_out != NOT_OF_A_PAGE]
-            return sum_up(asked, followed.moments, sum(not one.is_milestone for one in others))
+            asked = followed.checks[: len(self._questions)]
+            others = [one for one in self._left_out if one.left_out != NOT_OF_A_PAGE]
+            return sum_up(asked, followed.moments, len(others))
         except Exception as error:  # noqa: BLE001 a full disk, say
             self._tell(error)
             return None
 
     def _gather(self) -> Followed:
-        """Return the curve, without the checks that turned out not to be askable."""
-        refused = {
-            place: self._reader.refused[question.check.subject]
-            for place, question in enumerate(self._questions)
+        """Return the curve; a check that turned out not to be askable has no answer, and says why."""
+        asked = [FollowedCheck(name=one.name, is_milestone=one.is_milestone) for one in self._questions]
+        moments = sorted(self._moments, key=lambda one: (one.is_end, one.step))  # parallel calls
+        refused = [
+            check.model_copy(update={"left_out": self._reader.refused[question.check.subject]})
+            for place, (check, question) in enumerate(zip(asked, self._questions, strict=True))
             if question.check.kind == "js" and question.check.subject in self._reader.refused
-        }
-        for moment in self._moments:  # what was answered before it was refused stays
-            refused = {
-                place: why for place, why in refused.items() if not moment.held or moment.held[place] is None
-            }
-        # A milestone keeps its place: without it, the next one would be as far.
-        kept = [
-            place
-            for place, question in enumerate(self._questions)
-            if question.is_milestone or place not in refused
+            # What was answered before it was refused stays.
+            if all(not one.held or one.held[place] is None for one in moments)
         ]
-        asked = [
-            FollowedCheck(name=self._questions[place].name, is_milestone=self._questions[place].is_milestone)
-            for place in kept
-        ]
-        also = [
-            asked[kept.index(place)].model_copy(update={"left_out": why})
-            if place in kept
-            else FollowedCheck(name=self._questions[place].name, left_out=why)
-            for place, why in refused.items()
-        ]
-        moments = (
-            moment.model_copy(
-                update={
-                    "held": tuple(moment.held[place] for place in kept) if moment.held else (),
-                    "found": {kept.index(place): v for place, v in moment.found.items() if place in kept},
-                }
-            )
-            for moment in sorted(self._moments, key=lambda one: (one.is_end, one.step))  # parallel calls
-        )
-        return Followed(checks=(*asked, *also, *self._left_out), moments=tuple(moments))
+        return Followed(checks=(*asked, *refused, *self._left_out), moments=tuple(moments))
