@@ -23,8 +23,8 @@ class FollowedCheck(_Frozen):
     """As reports call it; of a protected row its kind alone."""
     is_milestone: bool = False
     left_out: str = ""
-    """Why it is not asked; such checks come last, and have no place in ``Moment.held``. One that turns out not
-    to be askable stands among the others too, without an answer."""
+    """Why it is not asked; such checks come last, and have no place in ``Moment.held``. One that could not
+    be asked after all stands among the others too, without an answer."""
 
 
 class Moment(_Frozen):
