@@ -50,11 +50,6 @@ class _Block:
 
     key: str
     value: list[Any]
-    more: int | None = None
-    """Bytes that its message log and its records would add, which are left out; None if there are none."""
-    records: int = 0
-    """Outputs, consoles, HAR files and curves of progress that are left out."""
-    logs: int = 0
     pictures: dict[str, str] = field(default_factory=dict)
     """Data addresses by the files' names."""
 
@@ -90,17 +85,11 @@ class _Page:
 
     def add(self, number: int, attempt: ShownAttempt) -> None:
         """Add an attempt without its message log and records: what it came to is never left out."""
-        whole = _Block(attempt.key, details_of(attempt))
-        text, log, files, pictures, left_out, problem, records = whole.value
+        text, log, files, pictures, left_out, problem, records = details_of(attempt)
         bytes_out = len(log.encode()) + left_out
-        less = [text, "", files, pictures, bytes_out, problem, without_texts(records)]
-        short = _Block(attempt.key, less)
-        size = short.size(number)
-        self.blocks[number] = short
-        self.room -= size
-        if short.value != whole.value:
-            short.more = whole.size(number) - size
-            short.logs, short.records = int(bool(log)), sum(name in records for name in TEXTS)
+        short = [text, "", files, pictures, bytes_out, problem, without_texts(records)]
+        block = self.blocks[number] = _Block(attempt.key, short)
+        self.room -= block.size(number)
 
     def add_texts(self, number: int, key: str) -> None:
         """Add the message log and the records of an attempt that is there, if they fit.
@@ -109,17 +98,14 @@ class _Page:
             number: of the attempt.
             key: its path below ``tasks``.
         """
-        short = self.blocks[number]
-        if short.more is not None and short.more <= self.room:
-            attempt = read_attempt(self._run, key)
-            whole = _Block(attempt.key, details_of(attempt))
-            more = whole.size(number) - short.size(number)  # of an attempt that goes on it has grown
-            if more <= self.room:
-                self.room -= more
-                self.blocks[number] = whole
-                return
-        self.logs += short.logs
-        self.records += short.records
+        whole = _Block(key, details_of(read_attempt(self._run, key)))
+        more = whole.size(number) - self.blocks[number].size(number)
+        if more <= self.room:
+            self.room -= more
+            self.blocks[number] = whole
+        else:
+            self.logs += bool(whole.value[1])
+            self.records += sum(name in whole.value[6] for name in TEXTS)
 
     def add_picture(self, number: int, file: Path) -> None:
         """Add a picture, if it fits."""
