@@ -5,13 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
-from _pytest.junitxml import LogXML
 
 from pytest_browsereval.features.html.hooks import HtmlReport
-from pytest_browsereval.features.junit.hooks import JUnit
 from pytest_browsereval.hooks.items import properties
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.usage import Usage
@@ -47,44 +44,6 @@ def trial(tmp_path: Path) -> tuple[Path, tuple[tuple[str, object], ...]]:
     return folder, told
 
 
-class Owner:
-    """Stands for an evaluation."""
-
-    def __init__(self, name: str) -> None:
-        self.config = SimpleNamespace(name=name)
-
-
-class Xml:
-    """pytest's JUnit file with what the plug-in adds to it."""
-
-    def __init__(self, tmp_path: Path, summaries: Any = None) -> None:
-        self.file = tmp_path / "junit.xml"
-        self.log = LogXML(str(self.file), None, logging="all", family="xunit2")
-        controller: Any = SimpleNamespace(
-            has_looped=False,
-            summaries=summaries or {},
-            selected=lambda _: 1,
-            label=lambda owner: owner.config.name,
-            gating=SimpleNamespace(results=[]),
-        )
-        plugins = SimpleNamespace(get_plugins=lambda: [self.log])
-        config: Any = SimpleNamespace(pluginmanager=plugins)
-        self.ours = JUnit(config, controller)
-        self.log.pytest_sessionstart()
-
-    def report(self, *told: tuple[str, object], node: object = None, **more: Any) -> None:
-        report = report_of(*told, **more)
-        if node is not None:
-            report.node = node
-        self.ours.pytest_runtest_logreport(report)
-        self.log.pytest_runtest_logreport(report)
-
-    def end(self) -> ET.Element:
-        self.ours.pytest_sessionfinish()
-        self.log.pytest_sessionfinish()
-        return ET.parse(self.file).getroot()  # noqa: S314 it was written here
-
-
 def test_only_plain_files_are_pictures(tmp_path: Path) -> None:
     """A link that leads outside is not taken in; broken ones, folders and odd names do not end the run."""
     folder, told = trial(tmp_path)
@@ -103,17 +62,17 @@ def test_only_plain_files_are_pictures(tmp_path: Path) -> None:
     assert html._picture(pictures / "997.jpeg") == ""
 
 
-@pytest.mark.parametrize("name", ["score.x", "cost_usd", "verdict", "folder"])
-def test_properties_of_other_tests_are_left_alone(tmp_path: Path, name: str) -> None:
+def test_properties_of_other_tests_are_left_alone(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """What they are called or hold, a plain test has empty cells, and nothing is added to it."""
-    cells: list[str] = []
-    report = report_of(("verdict", "passed"), (name, "high"))
-    html = html_of(tmp_path)
-    html.pytest_html_results_table_row(report, cells)
-    assert cells == ['<td class="browsereval"></td>'] * 4
-    data: list[str] = []
-    html.pytest_html_results_table_html(report, data)
-    assert data == []
+    for name in ("score.x", "cost_usd", "verdict", "folder"):
+        with subtests.test(name):
+            cells: list[str] = []
+            data: list[str] = []
+            report = report_of(("verdict", "passed"), (name, "high"))
+            html = html_of(tmp_path)
+            html.pytest_html_results_table_row(report, cells)
+            html.pytest_html_results_table_html(report, data)
+            assert (cells, data) == (['<td class="browsereval"></td>'] * 4, [])
 
 
 def test_fixtures_may_record_scores_as_text(tmp_path: Path) -> None:
@@ -124,38 +83,14 @@ def test_fixtures_may_record_scores_as_text(tmp_path: Path) -> None:
     assert ">x &lt;high&gt;<" in cells[1]
 
 
-def test_output_stands_before_errors(tmp_path: Path) -> None:
-    """In the order of pytest's schema, also with the line that is added."""
-    folder, told = trial(tmp_path)
-    (folder / "screenshots/001.jpeg").touch()
-    xml = Xml(tmp_path)
-    output = [("Captured stdout call", "hello"), ("Captured stderr call", "oh")]
-    for when in ("setup", "call"):
-        xml.report(when=when)
-    xml.report(*told, when="teardown", outcome="failed", longrepr="late", sections=output)
-    (case,) = xml.end().iter("testcase")
-    assert [child.tag for child in case] == ["properties", "error", "system-out", "system-err"]
-    assert "001.jpeg]]" in (case.findtext("system-out") or "")
-    import xmlschema
-
-    xmlschema.XMLSchema(str(Path(__file__).parent / "junit/xunit2.xsd")).validate(str(xml.file))
-
-
-def test_names_of_properties_are_printable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It escapes values only: what evals, graders and roles are called must leave the XML well-formed."""
+def test_names_of_properties_are_printable(tmp_path: Path) -> None:
+    """Pytest escapes values only: what graders and roles are called must leave the XML well-formed."""
     grade = GraderResult(grader="g", verdict=Verdict.PASSED, score=0.49750000000000005)
-    metadata = attempt(
-        grader_results={HOSTILE: grade}, usage_by_role={HOSTILE: Usage(input_tokens=1, cost_usd=0.0)}
-    )
-    folder, _ = trial(tmp_path)
-    xml = Xml(tmp_path, {Owner(HOSTILE): None, Owner("other"): None})
-    monkeypatch.setattr(xml.ours, "_properties", lambda *_: [("eval", HOSTILE)])
-    for when in ("setup", "call", "teardown"):
-        xml.report(*properties(metadata, folder), when=when)
-    found = {one.get("name"): one.get("value") for one in xml.end().iter("property")}
-    names = set(found)
-    assert found["score.a b   "] == "0.4975"
-    assert {"score.a b   ", "tokens_in.a b   ", "cost_usd.a b   ", "a b   .eval", "other.eval"} <= names
+    used = {HOSTILE: Usage(input_tokens=1, cost_usd=0.0)}
+    metadata = attempt(grader_results={HOSTILE: grade}, usage_by_role=used)
+    found = dict(properties(metadata, trial(tmp_path)[0]))
+    assert found["score.a b   "] == 0.4975
+    assert {"tokens_in.a b   ", "cost_usd.a b   "} <= found.keys()
 
 
 def test_picture_1000_is_the_last(tmp_path: Path) -> None:
@@ -164,10 +99,6 @@ def test_picture_1000_is_the_last(tmp_path: Path) -> None:
     for name in ("1000.jpeg", "1001.jpeg", "998.jpeg", "999.jpeg"):
         (folder / "screenshots" / name).touch()
     assert [one.stem for one in find_pictures(folder)] == ["998", "999", "1000", "1001"]
-    xml = Xml(tmp_path)
-    for when in ("setup", "call", "teardown"):
-        xml.report(*told, when=when)
-    assert "/1001.jpeg]]" in "".join(xml.end().itertext())
     data: list[str] = []
     html_of(tmp_path).pytest_html_results_table_html(report_of(*told), data)
     assert "998.jpeg" not in data[0]
