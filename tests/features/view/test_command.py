@@ -24,27 +24,22 @@ def test_the_page_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert sorted(file.name for file in (store.root / "index.files").iterdir()) == ["0001.js", "mine.js"]
 
 
-@pytest.mark.parametrize(
-    ("place", "told"),
-    [
-        ("page.txt", "name a file that ends in .html"),
-        ("nowhere/page.html", "does not exist. Make it first"),
-        ("folder.html", "is a folder: name a file in it"),
-    ],
-)
 def test_places_that_cannot_be(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str, told: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], subtests: pytest.Subtests
 ) -> None:
-    """Nothing is written for them."""
+    """Nothing is written for them, nor for a folder that is no run."""
     store = write_run(tmp_path / "run", graded("a", grade("x")))
     (tmp_path / "folder.html").mkdir()
     before = sorted(tmp_path.rglob("*"))
-    assert main(["view", str(store.root), "-o", str(tmp_path / place)]) == 4
-    assert told in capsys.readouterr().err
+    cases = {
+        "page.txt": "name a file that ends in .html",
+        "nowhere/page.html": "does not exist. Make it first",
+        "folder.html": "is a folder: name a file in it",
+    }
+    for place, told in cases.items():
+        with subtests.test(place):
+            assert main(["view", str(store.root), "-o", str(tmp_path / place)]) == 4
+            assert told in capsys.readouterr().err
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder without attempts is no run."""
     assert main(["view", str(tmp_path)]) == 4
     assert "is not a run folder: it has no folder 'tasks'" in capsys.readouterr().err

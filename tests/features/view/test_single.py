@@ -134,16 +134,6 @@ def test_logs_take_no_room_that_later_attempts_need(tmp_path: Path) -> None:
     assert "9 message logs" in told
 
 
-def test_a_console_is_no_message_log(tmp_path: Path) -> None:
-    """An attempt that has no log lacks none; what else is left out of it is told as what it is."""
-    store = write_run(tmp_path / "run", graded("a"))
-    folder = folder_of(store, "a")
-    (folder / "messages.jsonl").write_bytes(b"")
-    (folder / "console.jsonl").write_text(LINE * 10_000)
-    _, told = alone(store.root, tmp_path / "page.html", 250_000)
-    assert told == "Left out, to stay below 0.25 MB: 1 output, console, HAR or progress file."
-
-
 @pytest.mark.parametrize("known", [True, None])
 def test_of_a_protected_row_only_figures_are_sent(tmp_path: Path, look: Look, *, known: bool | None) -> None:
     """Verdict and score are there, no text and no picture, and why not; also where no record says it."""

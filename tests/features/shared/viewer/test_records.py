@@ -16,7 +16,7 @@ from pytest_browsereval.features.shared.viewer.records import records_of
 from pytest_browsereval.features.shared.viewer.writing import write_viewer
 from pytest_browsereval.features.view.single import write_single
 from pytest_browsereval.run.store import RunStore
-from tests.features.shared.viewer.conftest import CANARY, HOSTILE, Look, Reader, asked, at, write_records
+from tests.features.shared.viewer.conftest import CANARY, HOSTILE, Look, Reader, asked, write_records
 from tests.labelled import folder_of
 
 FIND = "#/find/default/1/attempt-1"
@@ -79,23 +79,6 @@ def test_all_of_an_attempt_is_below_its_timeline(recorded: RunStore, look: Look)
         assert told.endswith("type playwright show-trace tasks/find/default/1/attempt-1/trace.zip")
         await reader.open("#/buy/default/1/attempt-1")
         assert await reader.page.locator("#records").is_hidden()
-
-    look(write_viewer(open_door(), recorded.root).file, work)
-
-
-def test_an_unreadable_time_moves_no_other_record(recorded: RunStore, look: Look) -> None:
-    """A line without one comes last; the others stand at their steps, in whatever order they were written."""
-    text = "".join(
-        json.dumps({"timestamp": moment, "kind": "log", "text": text}) + "\n"
-        for moment, text in ((at(25), "late"), ("some day", "ever"), (at(11), "early"))
-    )
-    (folder_of(recorded, "find") / "console.jsonl").write_text(text)
-
-    async def work(reader: Reader) -> None:
-        for step, said in ((1, ["log early"]), (2, ["log late", "log ever"])):
-            await reader.open(f"{FIND}/step-{step}")
-            await reader.unfold("#detail .record:first-of-type summary")
-            assert await reader.texts("#detail .said li") == said
 
     look(write_viewer(open_door(), recorded.root).file, work)
 

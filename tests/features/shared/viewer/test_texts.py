@@ -10,7 +10,7 @@ from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.shared.viewer.writing import write_viewer
 from pytest_browsereval.features.view.gate import put_gate
 from pytest_browsereval.features.view.single import write_single
-from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage
+from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage, UserMessage
 from pytest_browsereval.run.store import RunStore
 from tests.features.shared.viewer.conftest import HOSTILE, Look, Reader, write_log
 from tests.labelled import folder_of, grade, graded, paint, write_run
@@ -99,46 +99,6 @@ def test_a_log_that_is_left_out_is_said(tmp_path: Path, look: Look) -> None:
     look(file, work)
 
 
-def test_a_search_that_goes_on_says_so(store: RunStore, look: Look) -> None:
-    """Nothing is called missing before all is read; a single sign is looked for in the table only."""
-    watch = """() => {
-      window.said = [];
-      const found = document.querySelector("#found");
-      const note = () => found.textContent !== window.said.at(-1) && window.said.push(found.textContent);
-      new MutationObserver(note).observe(found, { childList: true, characterData: true, subtree: true });
-    }"""
-
-    async def work(reader: Reader) -> None:
-        await reader.open()
-        await reader.page.evaluate(watch)
-        await reader.page.locator("#search").fill("timestamp")
-        await reader.sees("#found", "No trial fits.")
-        assert await reader.page.evaluate("window.said") == ["Searching …", "No trial fits."]
-        await reader.page.locator("#search").fill("ß")
-        await reader.sees("#searched", "searched for words of two signs or more")
-        await reader.sees("#found", "No trial fits.")
-
-    look(write_viewer(open_door(), store.root).file, work)
-
-
-def test_escape_leaves_a_field_for_what_it_searches(store: RunStore, look: Look) -> None:
-    """The focus goes to the step or the row that one is at, not to the start of the page."""
-
-    async def work(reader: Reader) -> None:
-        await reader.open(STEP)
-        await reader.press("/")
-        await reader.page.keyboard.type("mugs")
-        await reader.press("Escape")
-        focused = "document.activeElement.getAttribute('aria-current')"
-        assert await reader.page.evaluate(focused) == "step"
-        await reader.press("Escape")
-        await reader.sees("#found", "7 of 7")
-        await reader.press("/", "Escape")
-        assert await reader.page.evaluate("document.activeElement.closest('tbody')?.id") == "rows"
-
-    look(write_viewer(open_door(), store.root).file, work)
-
-
 def test_an_attempt_is_searched(store: RunStore, look: Look) -> None:
     """Lines that have all words are marked; Enter, n and N go from one to the next, and round."""
 
@@ -165,19 +125,13 @@ def test_the_strip_shows_what_was_seen(tmp_path: Path, look: Look) -> None:
     (folder / "screenshots").mkdir()
     for number in range(5):
         paint(folder / "screenshots" / f"{number:03}.png", f"page {number}")
-    steps = [
-        (
-            ToolCallMessage(
-                tool="click", tool_call_id=str(place), params={}, timestamp=f"2025-01-01T12:00:{at:02}Z"
-            ),
-            ToolResultMessage(
-                tool_call_id=str(place), result="ok", is_error=False, screenshot=picture, timestamp=""
-            ),
-        )
-        for place, (at, picture) in enumerate([(2, 2), (8, None), (10, 3)], 1)
-    ]
-    said = UserMessage(content="Buy it.", timestamp="2025-01-01T12:00:00Z")
-    write_log(folder, said, *(one for step in steps for one in step))
+    messages: list[Message] = [UserMessage(content="Buy it.", timestamp="2025-01-01T12:00:00Z")]
+    for at, picture in ((2, 2), (8, None), (10, 3)):
+        when, step = f"2025-01-01T12:00:{at:02}Z", str(at)
+        messages.append(ToolCallMessage(tool="click", tool_call_id=step, params={}, timestamp=when))
+        shown = {"is_error": False, "screenshot": picture, "timestamp": ""}
+        messages.append(ToolResultMessage(tool_call_id=step, result="ok", **shown))
+    write_log(folder, *messages)
 
     async def work(reader: Reader) -> None:
         page = reader.page
