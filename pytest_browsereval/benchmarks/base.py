@@ -69,7 +69,8 @@ class BenchmarkConfig(DatasetConfig):
     def convert(self, original: Any) -> dict[str, Any]:
         """Return an original row with the keys of a task; the base adds the rest.
 
-        ``metadata.source`` is the original unless the row has another one.
+        ``metadata.source`` is the original and ``metadata.original_task_id`` the id, unless the row has
+        others. What is None or an empty text is left out, and so are tags that are.
 
         Raises:
             RowProblem: it does not have the benchmark's shape.
@@ -164,10 +165,7 @@ def _import_file(key: _Key, state: State) -> Imported:
     problems: list[str] = []
     for line, original in config.originals(path):
         try:
-            row = config.convert(original)
-            metadata = {"source": original, **row.pop("metadata", {})}
-            row = {"dataset": config.title.lower(), **row, "metadata": metadata}
-            rows.append((line, {**row, "graders": list(config.graders)} if config.graders else row))
+            rows.append((line, _complete(config, config.convert(original), original)))
         except RowProblem as error:
             problems.append(f"{format_path(path)}:{line}: {error}")
         except RecursionError:
@@ -182,6 +180,22 @@ def _import_file(key: _Key, state: State) -> Imported:
     for place, (line, row) in enumerate(rows):
         listed.add_row(row, line, place)
     return Imported(tuple(rows), tuple(dropped), tuple(listed.finish()))
+
+
+def _complete(config: BenchmarkConfig, row: dict[str, Any], original: Any) -> dict[str, Any]:
+    """Return a converted row with what is alike in all, and without what it does not know."""
+    given: dict[str, Any] = {"original_task_id": row["query_id"], "source": original, **row["metadata"]}
+    additional = _known(given.get("additional", {}))
+    tags = list(dict.fromkeys(filter(None, row.get("tags", ()))))
+    graders = list(config.graders) or row.get("graders", [])
+    metadata = {**_known(given), "additional": additional}
+    return _known(
+        {"dataset": config.title.lower(), **row, "tags": tags, "graders": graders, "metadata": metadata}
+    )
+
+
+def _known(block: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in block.items() if value is not None and value != ""}
 
 
 # -- what members use

@@ -12,8 +12,7 @@ from pytest_browsereval.benchmarks.base import BenchmarkConfig, Imported
 from pytest_browsereval.config_text import Document, parse, read_text
 from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.datasets.rows import refuse_unreadable
-from pytest_browsereval.features.shared.row_source import State, state_of
-from pytest_browsereval.session_caches import cache_for_session
+from pytest_browsereval.features.shared.row_source import Row
 
 
 class TwoFilesConfig(BenchmarkConfig):
@@ -23,7 +22,7 @@ class TwoFilesConfig(BenchmarkConfig):
     """The name of the option."""
 
     _base_dir: Path | None = PrivateAttr(default=None)
-    _found: dict[int, tuple[list[Any], dict[str, list[int]]]] = PrivateAttr(default_factory=dict)
+    _document: Document | None = PrivateAttr(default=None)
 
     def import_rows(self, base_dir: Path) -> Imported:
         """Return all rows of the file.
@@ -41,31 +40,20 @@ class TwoFilesConfig(BenchmarkConfig):
         self._base_dir = base_dir
         return super().index(base_dir, ids)
 
-    def places(self, blocks: list[Any], block_id: str) -> Sequence[int]:
-        """Return the places of the blocks with that ``id`` in a list of the second file."""
-        if id(blocks) not in self._found:
-            by_id: dict[str, list[int]] = {}
-            for place, block in enumerate(blocks):
-                if isinstance(block, Mapping):
-                    by_id.setdefault(str(block.get("id")), []).append(place)
-            # Keeps the list alive as well: another list could get the same `id`.
-            self._found[id(blocks)] = blocks, by_id
-        return self._found[id(blocks)][1].get(block_id, ())
-
-    def document(self) -> Document | None:
-        """Return the second file, whose path is absolute here; None if the block names none.
+    def originals(self, path: Path) -> Sequence[Row]:
+        """Return the rows of the first file, once the second one is read.
 
         Raises:
-            DatasetError: it cannot be read.
+            DatasetError: the second file cannot be read.
+            DocumentError: the first one cannot be read.
         """
-        path: Path | None = getattr(self, self.second)
-        if path is None:
-            return None
-        with refuse_unreadable(path):
-            return _parse_file(path, state_of(path))
+        second: Path | None = getattr(self, self.second)
+        if second is not None:
+            with refuse_unreadable(second):
+                self._document = parse(read_text(second), second.suffix)
+        return super().originals(path)
 
-
-@cache_for_session(maxsize=4)
-def _parse_file(path: Path, state: State) -> Document:
-    del state
-    return parse(read_text(path), path.suffix)
+    def places(self, blocks: list[Any], block_id: str) -> list[int]:
+        """Return the places of the blocks with that ``id`` in a list of the second file."""
+        found = (place for place, one in enumerate(blocks) if isinstance(one, Mapping))
+        return [place for place in found if str(blocks[place].get("id")) == block_id]

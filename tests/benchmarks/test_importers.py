@@ -92,28 +92,21 @@ def test_webvoyager_is_joined_with_its_reference_answers(imported: Import) -> No
     assert dataset.notes(Path()) == (told,)
 
 
-def test_webvoyager_needs_no_reference(imported: Import) -> None:
-    """Without a reference file rows have no answer; graders of the block replace the judge."""
+def test_wrong_reference_answers(imported: Import, subtests: pytest.Subtests) -> None:
+    """A wrong entry of the reference file is reported with its file and line; without one no row has any."""
     (row,) = tasks(imported("webvoyager", [VOYAGE], graders=["answer"]))
     assert (row.answer, row.graders) == (None, ("answer",))
-
-
-@pytest.mark.parametrize(
-    ("answers", "told"),
-    [
-        (
-            [{"id": 3, "type": "sure", "ans": "x"}],
-            "ref.json:4: Allrecipes: expected a text 'ans' and a 'type'",
-        ),
-        ([{"id": 3, "type": "golden", "ans": "x"}] * 2, "ref.json:4: Allrecipes: 2 answers have the id 3"),
+    entry = {"id": 3, "type": "golden", "ans": "x"}
+    cases: list[tuple[Any, str]] = [
+        ([{**entry, "type": "sure"}], "ref.json:4: Allrecipes: expected a text 'ans' and a 'type'"),
+        ([entry] * 2, "ref.json:4: Allrecipes: 2 answers have the id 3"),
         ("none", "ref.json:2: Allrecipes: expected a block with the list 'answers'"),
-    ],
-)
-def test_wrong_reference_answers(imported: Import, answers: Any, told: str) -> None:
-    """A wrong entry of the reference file is reported with its file and line."""
-    dataset = imported("webvoyager", [VOYAGE], reference="ref.json")
-    Path("ref.json").write_text(json.dumps({"Allrecipes": {"answers": answers}}, indent=1))
-    assert problem(dataset).startswith(told)
+    ]
+    for place, (answers, told) in enumerate(cases):
+        with subtests.test(answers=answers):
+            dataset = imported("webvoyager", [VOYAGE], name=f"{place}/rows.jsonl", reference="ref.json")
+            Path("ref.json").write_text(json.dumps({"Allrecipes": {"answers": answers}}, indent=1))
+            assert problem(dataset).startswith(told)
 
 
 def test_online_mind2web_keeps_its_dates(imported: Import) -> None:
@@ -168,13 +161,9 @@ def test_mind2web_is_marked_as_not_live(imported: Import) -> None:
     assert "another benchmark" in dataset.notes(Path())[0]
     named = dataset.model_copy(update={"start_urls": {"united": "united.com"}})
     assert tasks(named)[0].start_url == "https://united.com"
-
-
-def test_an_empty_folder_is_refused(imported: Import) -> None:
-    """A folder without a JSON file is not Mind2Web."""
-    Path("data").mkdir()
-    dataset = imported("mind2web", [SAVED]).model_copy(update={"path": Path("data")})
-    assert problem(dataset) == "data: the folder has no *.json files."
+    Path("empty").mkdir()
+    empty = dataset.model_copy(update={"path": Path("empty")})
+    assert problem(empty) == "empty: the folder has no *.json files."
 
 
 def test_webtailbench_as_a_table(imported: Import) -> None:
@@ -215,28 +204,23 @@ def test_odysseys_in_both_forms(imported: Import) -> None:
     assert (published.rubric, published.start_url) == (ITEMS, "https://www.visitoslo.com")
 
 
-@pytest.mark.parametrize(
-    ("kind", "original", "options"),
-    [
-        ("webvoyager", VOYAGE, {}),
-        ("online-mind2web", ONLINE, {}),
-        ("mind2web", SAVED, {}),
-        ("webtailbench", {"id": "f1", "ques": "q", "precomputed_rubric": ITEMS}, {"start_url": "bing.com"}),
-        ("odysseys", {**LONG, "rubrics": {"R1": {"requirement": "Names a museum."}}}, {}),
-    ],
-)
-def test_graders_take_what_importers_make(
-    imported: Import, kind: str, original: dict[str, Any], options: dict[str, Any]
-) -> None:
+def test_graders_take_what_importers_make(imported: Import, subtests: pytest.Subtests) -> None:
     """The graders of the benchmark's own rules can judge its rows."""
     registry = builtin_registry()
-    name = "rows.json" if kind == "mind2web" else "rows.jsonl"
-    (task,) = tasks(imported(kind, [original], name=name, **options))
-    (given,) = task.graders
-    block = {"type": given} if isinstance(given, str) else given
-    grader = registry.get("grader", str(block["type"])).model_validate(block, context={"registry": registry})
-    assert isinstance(grader, GraderConfig)
-    grader.check(task, Path())
+    tail = {"id": "f1", "ques": "q", "web": "bing.com", "precomputed_rubric": ITEMS}
+    cases: list[tuple[str, dict[str, Any]]] = [
+        *(("webvoyager", VOYAGE), ("online-mind2web", ONLINE), ("mind2web", SAVED), ("webtailbench", tail)),
+        ("odysseys", {**LONG, "rubrics": {"R1": {"requirement": "Names a museum."}}}),
+    ]
+    for kind, original in cases:
+        with subtests.test(kind=kind):
+            (task,) = tasks(imported(kind, json.dumps([original]), name=f"{kind}.json"))
+            (given,) = task.graders
+            block = {"type": given} if isinstance(given, str) else given
+            member = registry.get("grader", str(block["type"]))
+            grader = member.model_validate(block, context={"registry": registry})
+            assert isinstance(grader, GraderConfig)
+            grader.check(task, Path())
 
 
 def test_webbench(imported: Import) -> None:
@@ -267,36 +251,13 @@ def test_rows_can_be_selected_by_their_groups(imported: Import) -> None:
     assert [ref.query_id for ref in dataset.index(Path())] == ["0", "2"]
 
 
-def test_rows_of_browseros(imported: Import) -> None:
-    """Rows of BrowserOS load with all their keys; the answer is where graders look for it."""
-    row = {
-        "query_id": "Wolfram Alpha--45",
-        "dataset": "webvoyager",
-        "query": "Compute the derivative.",
-        "graders": ["answer"],
-        "start_url": "https://www.wolframalpha.com/",
-        "setup_script": "1",
-        "metadata": {
-            "original_task_id": "45",
-            "website": "Wolfram Alpha",
-            "category": "maths",
-            "additional": {"ground_truth": "2x", "answer_type": "golden", "app_base_port": 8000},
-        },
-    }
-    given = {**row, "query_id": "b", "answer": "3x"}
-    first, second = tasks(imported("browseros", [row, given]))
-    assert (first.answer, second.answer) == ("2x", "3x")
-    assert first.metadata.model_dump(exclude={"source"}) == row["metadata"]
-
-
 OLD_GRADERS = (
     "webvoyager_grader fara_alignment fara_rubric fara_multimodal fara_combined fara_grader mind2web_judge "
     "mind2web_grader performance_grader agisdk_state_diff infinity_state"
 )
 
 
-def test_graders_of_browseros_have_their_names(subtests: pytest.Subtests) -> None:
+def test_graders_of_browseros_have_their_names() -> None:
     """Each grader in rows of BrowserOS is one of ours, under the same name."""
     for name in OLD_GRADERS.split():
-        with subtests.test(name=name):
-            assert issubclass(builtin_registry().get("grader", name), GraderConfig)
+        assert issubclass(builtin_registry().get("grader", name), GraderConfig)

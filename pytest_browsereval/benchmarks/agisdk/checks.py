@@ -15,7 +15,8 @@ from pytest_browsereval.graders.values import compile_path, fold, has_token, loo
 from pytest_browsereval.model.grades import Criterion
 from pytest_browsereval.redaction.known import beginning
 
-KINDS = ("jmespath", "llm_boolean", "script")
+KINDS = {"jmespath": "query", "llm_boolean": "rubric", "script": "script"}
+"""Kinds of checks, and the key that says what to look at."""
 
 Strings = Literal["strict", "lenient"]
 """Whether an expected text may be a part of the actual one, in whole words and in any case."""
@@ -56,11 +57,11 @@ def read_checks(evals: Sequence[Mapping[str, Any]]) -> list[Check]:
 def _read_check(entry: dict[str, Any]) -> Check:
     kind = str(entry.get("type") or ("script" if entry.get("script") else ""))
     if kind not in KINDS:
+        known = ", ".join(KINDS)
         raise ValueError(
-            f"the eval {show(entry)} is of the type {kind!r}.{nearest(kind, KINDS)} "
-            f"Types: {', '.join(KINDS)}."
+            f"the eval {show(entry)} is of the type {kind!r}.{nearest(kind, KINDS)} Types: {known}."
         )
-    key = {"jmespath": "query", "llm_boolean": "rubric", "script": "script"}[kind]
+    key, expected = KINDS[kind], entry.get("expected_value", True)
     subject = entry.get(key)
     if not isinstance(subject, str) or not subject.strip():
         raise ValueError(f"the eval {show(entry)} has no {key!r}; write it as a text.")
@@ -68,14 +69,14 @@ def _read_check(entry: dict[str, Any]) -> Check:
         compile_path(subject)
         if "expected_value" not in entry:
             raise ValueError(f"the eval {show(entry)} has no 'expected_value'; write what the query gives.")
-    elif entry.get("expected_value", True) is not True:
+    elif expected is not True:
         # A script and a question say yes or no, so another expectation is a mistake of the row.
         raise ValueError(
             f"the eval {show(entry)} expects something other than true, which {kind} never gives."
         )
     if kind == "script" and not _SCRIPT.fullmatch(subject):
         raise ValueError(f"the script {show(subject)} is not a plain file name such as eval_omnizon_1.py.")
-    return Check(kind, subject, entry.get("expected_value", True), str(entry.get("description") or ""))
+    return Check(kind, subject, expected, str(entry.get("description") or ""))
 
 
 def reads_state(checks: Sequence[Check]) -> bool:
@@ -88,16 +89,19 @@ def asks_model(checks: Sequence[Check]) -> bool:
     return any(check.kind == "llm_boolean" for check in checks)
 
 
-def compare_check(check: Check, state: JsonValue, strings: Strings) -> Criterion:
-    """Return what a ``jmespath`` check says of a state: equal as Python's ``==`` says, as REAL has it."""
+def compare_check(check: Check, state: JsonValue) -> tuple[Criterion, Criterion]:
+    """Return what a ``jmespath`` check says of a state, strict and lenient."""
     actual, problem = look_up(check.subject, state)
     # With Python's ==, under which 1 is true and 2.0 is 2: so the published scores were made.
     is_met = actual == check.expected
-    if strings == "lenient" and isinstance(actual, str) and isinstance(check.expected, str) and not is_met:
-        is_met = has_token(fold(check.expected), fold(actual))
-    if not problem and not is_met:
-        problem = f"it is {show(actual, 80)}, not {show(check.expected, 80)}"
-    return make_criterion(check.title, problem, expected=check.expected, actual=actual)
+    are_texts = isinstance(actual, str) and isinstance(check.expected, str)
+    holds = is_met or (are_texts and has_token(fold(str(check.expected)), fold(str(actual))))
+    told = f"it is {show(actual, 80)}, not {show(check.expected, 80)}"
+    strict, lenient = (
+        make_criterion(check.title, problem or ("" if one else told), expected=check.expected, actual=actual)
+        for one in (is_met, holds)
+    )
+    return strict, lenient
 
 
 def read_verdict(lines: Sequence[str]) -> bool | None:

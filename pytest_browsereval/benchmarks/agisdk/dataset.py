@@ -97,13 +97,13 @@ class AgisdkConfig(BenchmarkConfig):
             "start_url": self.urls.get(website) or text_of(site, "url"),
             "graders": ["agisdk"],
             "evals": evals,
-            "level": level or None,
-            "revision": text_of(original, "version", default="") or None,
-            "tags": [tag for tag in (website, kind, "llm_boolean" if has_model else "") if tag],
+            "level": level,
+            "revision": text_of(original, "version", default=""),
+            "tags": [website, kind, "llm_boolean" if has_model else ""],
             "metadata": {
                 "original_task_id": name,
                 "website": website,
-                "category": kind or None,
+                "category": kind,
                 "additional": {
                     "agisdk_task_id": name,
                     "challenge_type": kind,

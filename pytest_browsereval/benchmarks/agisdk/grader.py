@@ -107,26 +107,20 @@ class AgisdkGrader(ModelGrader):
         """
         folder = self.package_dir
         own = () if folder is None else (f"runs scripts of the folder {str(folder)!r} (`package_dir`)",)
-        seconds = self.timeout_s + MARGIN_S
         try:
             # Without checks of its own nobody has said yet where the package is that has them.
-            is_unknown = not task.evals and self._base_dir is None
-            asks = is_unknown or asks_model(self._checks(task, self._base_dir or Path()))
+            is_known = task.evals or self._base_dir is not None
+            checks = self._checks(task, self._base_dir or Path()) if is_known else []
         except ValueError:  # `check` says what is wrong with them
-            asks = True
+            checks = []
+        asks = not checks or asks_model(checks)
         return Needs(
-            page=self._reads_state(task),
+            page=not task.evals or not checks or reads_state(checks),
             models=super().needs(task).models if asks else (),
             trust=own,
             observes=None,
-            seconds=seconds + (GRACE_S if asks else TIMEOUT_S),
+            seconds=self.timeout_s + MARGIN_S + (GRACE_S if asks else TIMEOUT_S),
         )
-
-    def _reads_state(self, task: Task) -> bool:
-        try:
-            return not task.evals or reads_state(read_checks(task.evals))
-        except ValueError:  # `check` says what is wrong with them
-            return True
 
     def _package(self, base_dir: Path) -> Path:
         package = files.package_folder(self.package_dir, base_dir)
@@ -150,21 +144,22 @@ class AgisdkGrader(ModelGrader):
         """
         package = self._package(base_dir)
         name = str(task.metadata.additional.get("agisdk_task_id") or task.query_id.removeprefix("agisdk-"))
-        wanted = (self.task_version,) if self.task_version else files.VERSIONS
-        known = {v: found for v in wanted if (found := files.read_task(package, v, name)) is not None}
-        if not self.task_version:
-            start = (task.start_url or "").rstrip("/")
+        start = (task.start_url or "").rstrip("/")
+        known = []
+        for version in (self.task_version,) if self.task_version else files.VERSIONS:
+            published = files.read_task(package, version, name) or {}
+            site = published.get("website")
+            url = str(site.get("url", "")) if isinstance(site, Mapping) else ""
             # Both versions may have a task of that name.
-            sites = {v: found.get("website") for v, found in known.items()}
-            urls = {v: site.get("url", "") if isinstance(site, Mapping) else "" for v, site in sites.items()}
-            known = {v: found for v, found in known.items() if str(urls[v]).rstrip("/") == start}
+            if published and (self.task_version or url.rstrip("/") == start):
+                known.append(published)
         if len(known) != 1:
             raise ValueError(
                 f'the row has no "evals", and the package agisdk has {len(known)} tasks {name!r} with its '
                 "start page. Write `task_version: v1` or `v2` in the grader, or import the row from the "
                 "package: `dataset: {type: agisdk}`."
             )
-        return next(iter(known.values()))
+        return known[0]
 
     def check(self, task: Task, base_dir: Path) -> None:
         """Check that the row's ``evals`` are checks of REAL, and that their scripts are in the package.
@@ -201,7 +196,7 @@ class AgisdkGrader(ModelGrader):
         Raises:
             Fault: it shows none.
         """
-        if not self._reads_state(task):
+        if not self.needs(task).page:
             return None
         return {"state": await read_finish(window, f"{origin_of(task.start_url or '')}/finish")}
 
@@ -256,11 +251,9 @@ class AgisdkGrader(ModelGrader):
                 raise GraderFault("the final state was not read; run the task again")
         judged: list[Judged] = []
         for check in checks:
-            both = None
+            both = compare_check(check, state) if check.kind == "jmespath" else None
             if check.kind == "script":
                 both = (await self._run(check, state, recorded),) * 2
-            elif check.kind == "jmespath":
-                both = compare_check(check, state, "strict"), compare_check(check, state, "lenient")
             judged.append((check, both))
         return judged
 

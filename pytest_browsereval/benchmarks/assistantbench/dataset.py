@@ -31,9 +31,9 @@ class AssistantBenchConfig(BenchmarkConfig):
             "query": text_of(original, "task"),
             "start_url": self.start_url,
             "graders": ["assistantbench"],
-            "answer": answer if answer != "" else None,
-            "level": level or None,
-            "tags": [level] if level else [],
+            "answer": answer,
+            "level": level,
+            "tags": [level],
             "protected": True,
-            "metadata": {"original_task_id": query_id, "category": level or None},
+            "metadata": {"category": level},
         }

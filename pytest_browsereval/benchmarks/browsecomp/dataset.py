@@ -31,20 +31,15 @@ class BrowseCompConfig(BenchmarkConfig):
         canary, topic = text_of(original, "canary"), text_of(original, "problem_topic", default="")
         problem, answer = (decrypt(text_of(original, key), canary, key) for key in ("problem", "answer"))
         # A place in the file would change with every selection that is published.
-        query_id = f"browsecomp-{hashlib.sha256(problem.encode()).hexdigest()[:12]}"
         return {
-            "query_id": query_id,
+            "query_id": f"browsecomp-{hashlib.sha256(problem.encode()).hexdigest()[:12]}",
             "query": problem,
             "start_url": self.start_url,
             "graders": ["browsecomp"],
             "answer": answer,
-            "tags": [topic] if topic else [],
+            "tags": [topic],
             "protected": True,
-            "metadata": {
-                "original_task_id": query_id,
-                "category": topic or None,
-                "additional": {"topic": topic} if topic else {},
-            },
+            "metadata": {"category": topic, "additional": {"topic": topic}},
         }
 
 

@@ -42,8 +42,8 @@ class InfinityConfig(BenchmarkConfig):
             "query": text_of(original, "instruction"),
             "start_url": f"{{{site}}}/",
             "graders": ["infinity"],
-            "level": level or None,
-            "tags": [tag for tag in (app, level) if tag],
+            "level": level,
+            "tags": [app, level],
             "sites": [site],
             "requires_reset": True,
             "metadata": {

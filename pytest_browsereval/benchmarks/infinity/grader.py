@@ -16,7 +16,6 @@ from pytest_browsereval.benchmarks.infinity import driver
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.config_text import file_inside
-from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.shared.verifiers import run_verifier
 from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded, hash_bytes
 from pytest_browsereval.graders.observing import fetch_json, has_page, live_page
@@ -58,9 +57,9 @@ class InfinityGrader(GraderConfig):
 
     def needs(self, task: Task) -> Needs:
         """Trust, as it runs the verifiers of a folder by some Python. It always observes the whole state."""
-        runs = () if self.root is None else (f"runs verifiers of the folder {str(self.root)!r} (`root`)",)
-        starts = () if self.python == PYTHON else (f"starts the program {self.python!r} (`python`)",)
-        return Needs(trust=(*runs, *starts), observes=None)
+        trust = [f"runs verifiers of the folder {str(self.root)!r} (`root`)"] if self.root else []
+        trust += [] if self.python == PYTHON else [f"starts the program {self.python!r} (`python`)"]
+        return Needs(trust=tuple(trust), observes=None)
 
     def check(self, task: Task, base_dir: Path) -> None:
         """Check that the row names an app and a verifier that is there, and whose Python has what it imports.
@@ -100,19 +99,6 @@ class InfinityGrader(GraderConfig):
             "it is the folder of the apps of WebArena-Infinity."
         )
 
-    def preflight(self, base_dir: Path) -> None:
-        """Check that the folder of the apps is there.
-
-        Raises:
-            ConfigError: with what to type.
-        """
-        root = base_dir / (self.root or "")
-        if self.root is not None and not root.is_dir():
-            raise ConfigError(
-                f"the grader {self.label!r} has root {str(self.root)!r}, and there is no folder "
-                f"{str(root)!r}. Write the folder of the apps of WebArena-Infinity, relative to the config."
-            )
-
     def _python(self) -> str:
         return self.python.replace(PYTHON, sys.executable)
 
@@ -150,16 +136,13 @@ class InfinityGrader(GraderConfig):
         files = [await asyncio.to_thread(file.read_bytes) for file in (verifier, _DRIVER)]
         # Without what differs from machine to machine and changes no grade.
         rules = self.model_copy(update={"root": None, "python": PYTHON})
+        verdict = Verdict.PASSED if passed else Verdict.FAILED
         criterion = Criterion(
-            name=f"verifier {verifier.name}",
-            verdict=Verdict.PASSED if passed else Verdict.FAILED,
-            expected=True,
-            actual=passed,
-            reason=message,
+            name=f"verifier {verifier.name}", verdict=verdict, expected=True, actual=passed, reason=message
         )
         return GraderResult(
             grader=self.label,
-            verdict=criterion.verdict,
+            verdict=verdict,
             score=float(passed),
             reasoning=message or "the verifier gave no message",
             criteria=(criterion,),

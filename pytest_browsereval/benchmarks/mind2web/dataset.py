@@ -68,7 +68,7 @@ class Mind2WebConfig(BenchmarkConfig):
         return (*super().notes(base_dir), message)
 
     def _convert(self, row: Any) -> dict[str, Any]:
-        query_id, website = text_of(row, "annotation_id"), text_of(row, "website")
+        website = text_of(row, "website")
         actions = row.get("actions") or []
         if not isinstance(actions, list) or not all(isinstance(action, Mapping) for action in actions):
             raise RowProblem("actions: expected a list of blocks.")
@@ -77,19 +77,16 @@ class Mind2WebConfig(BenchmarkConfig):
         # Rows hold bare names such as "united", which could be any address.
         named = (text for text in (website, groups["domain"]) if "." in text and " " not in text)
         page = self.start_urls.get(website, next(named, None))
-        additional: dict[str, Any] = {key: value for key, value in groups.items() if value}
-        additional["action_reprs"] = row.get("action_reprs") or []
         return {
-            "query_id": query_id,
+            "query_id": text_of(row, "annotation_id"),
             "query": text_of(row, "confirmed_task"),
             "start_url": None if page is None else address(page),
             "graders": ["mind2web"],
-            "tags": [TAG, *groups.values()] if all(groups.values()) else [TAG],
+            "tags": [TAG, *groups.values()],
             "metadata": {
-                "original_task_id": query_id,
                 "website": website,
-                "category": groups["domain"] or None,
-                "additional": additional,
+                "category": groups["domain"],
+                "additional": {**groups, "action_reprs": row.get("action_reprs") or []},
                 "source": {**row, "actions": kept},
             },
         }

@@ -30,8 +30,6 @@ class OnlineMind2WebConfig(BenchmarkConfig):
         """
         query_id, level = text_of(original, "task_id"), text_of(original, "level")
         url = address(text_of(original, "website"))
-        length = number_of(original, "reference_length")
-        revision = _find_replacement(query_id) or self.revision
         return {
             "query_id": query_id,
             "query": text_of(original, "confirmed_task"),
@@ -39,12 +37,11 @@ class OnlineMind2WebConfig(BenchmarkConfig):
             "graders": ["mind2web"],
             "level": level,
             "tags": [level],
-            **({} if revision is None else {"revision": revision}),
+            "revision": _find_replacement(query_id) or self.revision,
             "metadata": {
-                "original_task_id": query_id,
                 "website": host_of(url),
                 "category": level,
-                "additional": {} if length is None else {"reference_length": length},
+                "additional": {"reference_length": number_of(original, "reference_length")},
             },
         }
 

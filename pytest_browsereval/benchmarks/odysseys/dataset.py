@@ -26,7 +26,7 @@ class OdysseysConfig(BenchmarkConfig):
         Raises:
             RowProblem: a key is missing or wrong.
         """
-        query_id, level = text_of(original, "task_id"), text_of(original, "level", default="")
+        level = text_of(original, "level", default="")
         url = address(text_of(original, "website"))
         # The published file and its source name it differently.
         rubric = original.get("precomputed_rubric") or original.get("rubrics")
@@ -35,21 +35,18 @@ class OdysseysConfig(BenchmarkConfig):
         categories = original.get("categories") or []
         if not isinstance(categories, list) or not all(isinstance(name, str) for name in categories):
             raise RowProblem(f"categories: expected a list of texts, not {str(categories)[:60]!r}.")
-        length = number_of(original, "reference_length")
-        additional: dict[str, Any] = {} if length is None else {"reference_length": length}
-        row: dict[str, Any] = {
-            "query_id": query_id,
+        return {
+            "query_id": text_of(original, "task_id"),
             "query": text_of(original, "confirmed_task"),
             "start_url": url,
             "graders": [PERFECT],
             "rubric": rubric_of(rubric),
-            "tags": list(dict.fromkeys(name for name in (level, *categories) if name)),
+            "level": level,
+            "revision": self.revision,
+            "tags": [level, *categories],
             "metadata": {
-                "original_task_id": query_id,
                 "website": host_of(url),
-                "category": categories[0] if categories else None,
-                "additional": additional,
+                "category": next(iter(categories), None),
+                "additional": {"reference_length": number_of(original, "reference_length")},
             },
         }
-        record = {"level": level or None, "revision": self.revision}
-        return {**row, **{key: value for key, value in record.items() if value is not None}}

@@ -63,7 +63,7 @@ class STWebAgentBenchConfig(OwnSitesConfig):
             "query_id": f"st-webagentbench-{number}",
             "query": query,
             "start_url": self.fill_addresses(first),
-            **({"setup_script": f"(async () => {{ {script} }})()"} if script else {}),
+            "setup_script": f"(async () => {{ {script} }})()" if script else None,
             "graders": ["webarena"],
             "evals": [self.fill_addresses(dict(block))],
             "sites": list(filter(None, map(self.name_in_config, named))),
@@ -74,7 +74,7 @@ class STWebAgentBenchConfig(OwnSitesConfig):
                 "original_task_id": number,
                 "website": "-".join(named),
                 "additional": {
-                    **{key: original[key] for key in _KEPT if original.get(key) not in (None, "")},
+                    **{key: original.get(key) for key in _KEPT},
                     "policies": self.fill_addresses(policies),
                 },
             },

@@ -46,7 +46,7 @@ class WaspConfig(OwnSitesConfig):
             "start_url": start,
             "graders": ["webarena"],
             "evals": [fill(dict(block), values)],
-            "sites": list(filter(None, [self.name_in_config(site)])),
+            "sites": [name] if (name := self.name_in_config(site)) else [],
             "tags": [site],
             "metadata": {
                 "original_task_id": number,

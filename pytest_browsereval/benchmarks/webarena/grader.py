@@ -24,7 +24,7 @@ from pytest_browsereval.benchmarks.webarena.rules import (
 )
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.features.shared.judging.base import ModelGrader, Opinion, give_task
-from pytest_browsereval.features.shared.judging.judge import Given, Judge
+from pytest_browsereval.features.shared.judging.judge import Given, Judge, Part
 from pytest_browsereval.features.shared.judging.pictures import Shown
 from pytest_browsereval.features.shared.judging.replies import JudgeReply
 from pytest_browsereval.graders.base import Golden, GraderFault, Recorded
@@ -85,6 +85,14 @@ class PictureReply(JudgeReply):
 
     reasoning: str = Field(description="What the pictures show of what is asked; written first.")
     is_right: bool = Field(description="Whether the expected answer is right for one of the pictures.")
+
+
+_FORMS: dict[str, tuple[type[SameReply | ReasonReply | PictureReply], str, str]] = {
+    "same": (SameReply, SAME, "says_the_same"),
+    "reason": (ReasonReply, REASON, "gives_the_reason"),
+    "picture": (PictureReply, PICTURE, "is_right"),
+}
+"""By the kind of a question: how the judge replies, its rules, and the field of the reply that decides."""
 
 
 class WebArenaGrader(ModelGrader):
@@ -267,25 +275,18 @@ class WebArenaGrader(ModelGrader):
     async def _ask(
         self, item: Question, call: str, recorded: Recorded, judge: Judge, shown: Sequence[Shown]
     ) -> Criterion:
-        task = give_task(recorded)
+        form, rules, field = _FORMS[item.kind]
+        parts: list[Part]
         if item.kind == "picture":
-            asked = [Given("question", item.about), Given("expected answer", item.expected)]
-            seen = await judge.ask(PictureReply, PICTURE, [*asked, *shown], call=call)
-            holds, why = seen.is_right, seen.reasoning
+            parts = [Given("question", item.about), Given("expected answer", item.expected), *shown]
         elif item.kind == "reason":
-            given = [
-                task,
-                Given("known reason", item.expected or "(not known)"),
-                Given("answer", item.actual),
-            ]
-            found = await judge.ask(ReasonReply, REASON, given, call=call)
-            holds, why = found.gives_the_reason, found.reasoning
+            reason = Given("known reason", item.expected or "(not known)")
+            parts = [give_task(recorded), reason, Given("answer", item.actual)]
         else:
-            texts = [task, Given("reference", item.expected), Given("text", item.actual)]
-            same = await judge.ask(SameReply, SAME, texts, call=call)
-            holds, why = same.says_the_same, same.reasoning
+            parts = [give_task(recorded), Given("reference", item.expected), Given("text", item.actual)]
+        reply = await judge.ask(form, rules, parts, call=call)
         # A criterion passes where there is no problem, and a judge may say no without a reason.
-        problem = "" if holds else why or "the judge gave no reason"
+        problem = "" if getattr(reply, field) else reply.reasoning or "the judge gave no reason"
         return criterion(item.name, item.expected, item.about or item.actual, problem)
 
 

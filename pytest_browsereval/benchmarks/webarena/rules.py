@@ -26,10 +26,12 @@ _OPERATORS = {"<=": operator.le, ">=": operator.ge, "==": operator.eq, "<": oper
 _COMPARED = re.compile(r"\s*(<=|>=|==|<|>)\s*(-?\d+(?:\.\d+)?)\s*")
 
 
-class Target(BaseModel):
-    """One entry of ``program_html``: where to look, and what has to be there."""
-
+class _Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Target(_Entry):
+    """One entry of ``program_html``: where to look, and what has to be there."""
 
     url: str = Field(min_length=1)
     locator: str = ""
@@ -37,19 +39,15 @@ class Target(BaseModel):
     prep_actions: tuple[str, ...] = ()
 
 
-class PictureQuestion(BaseModel):
+class PictureQuestion(_Entry):
     """A question about a picture, with its answer."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     question: str
     answer: str
 
 
-class PictureTarget(BaseModel):
+class PictureTarget(_Entry):
     """One entry of ``page_image_query``: which pictures, and what is asked about them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     eval_image_url: str = Field(min_length=1)
     eval_image_class: str = ""

@@ -35,7 +35,6 @@ class WebBenchConfig(BenchmarkConfig):
         """
         query_id, category = text_of(original, "ID"), text_of(original, "Category")
         url, query = address(text_of(original, "Starting URL")), text_of(original, "Task").strip()
-        level = text_of(original, "Difficulty", default="").strip()
         if self.strip_site_suffix:
             query = _ONLY_THE_SITE.split(query, maxsplit=1)[0].rstrip() or query
         return {
@@ -43,9 +42,8 @@ class WebBenchConfig(BenchmarkConfig):
             "query": query,
             "start_url": url,
             "tags": [category],
-            **({"level": level} if level else {}),
+            "level": text_of(original, "Difficulty", default="").strip(),
             "metadata": {
-                "original_task_id": query_id,
                 "website": host_of(url),
                 "category": category,
                 "additional": {"webbench_id": query_id},

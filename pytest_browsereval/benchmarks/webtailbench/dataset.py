@@ -9,8 +9,6 @@ from typing import Any, Literal
 from pytest_browsereval.benchmarks.base import RowProblem, text_of
 from pytest_browsereval.benchmarks.originals import address, rubric_of
 from pytest_browsereval.benchmarks.second_file import TwoFilesConfig
-from pytest_browsereval.config_text import format_path
-from pytest_browsereval.errors import DatasetError
 
 _RUBRIC_KEYS = ("precomputed_rubric", "rubric")
 
@@ -35,7 +33,6 @@ class WebTailBenchConfig(TwoFilesConfig):
 
         Raises:
             RowProblem: a key is missing or wrong, or there is no start page.
-            DatasetError: the file of rubrics is not of its shape.
         """
         query_id = text_of(original, "id")
         query = text_of(original, "task_summary" if "task_summary" in original else "ques")
@@ -51,29 +48,25 @@ class WebTailBenchConfig(TwoFilesConfig):
         if rubric is None:
             how = "has none for it" if self.rubrics else "is missing; write `rubrics: FILE`"
             raise RowProblem(f"row {query_id!r} has no rubric, and the file of rubrics {how}.")
-        row: dict[str, Any] = {
+        return {
             "query_id": query_id,
             "query": query,
             "start_url": address(web),
             "graders": ["rubric"],
             "rubric": rubric_of(rubric),
-            "tags": [category] if category else [],
-            "metadata": {"original_task_id": query_id, "category": category or None},
+            "tags": [category],
+            "revision": self.split,
+            "metadata": {"category": category},
         }
-        return row if self.split is None else {**row, "revision": self.split}
 
     def _in_file(self, query_id: str) -> Any:
-        document = self.document()
-        if document is None:
-            return None
-        if isinstance(document.value, Mapping):
-            entry = document.value.get(query_id)
-        elif isinstance(document.value, list):
-            places = self.places(document.value, query_id)
-            entry = document.value[places[0]] if places else None
-        else:
-            assert self.rubrics is not None  # noqa: S101 it was read
-            raise DatasetError(f"{format_path(self.rubrics)}:1: expected rubrics by id, or a list of blocks.")
+        value = self._document.value if self._document is not None else {}
+        if isinstance(value, list):
+            places = self.places(value, query_id)
+            value = {query_id: value[places[0]]} if places else {}
+        if not isinstance(value, Mapping):
+            raise RowProblem("the file of rubrics holds neither rubrics by id nor a list of blocks.")
+        entry = value.get(query_id)
         if isinstance(entry, Mapping):
             return next((entry[key] for key in _RUBRIC_KEYS if entry.get(key)), entry)
         return entry

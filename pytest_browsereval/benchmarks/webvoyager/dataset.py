@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pytest_browsereval.benchmarks.base import RowProblem, text_of
 from pytest_browsereval.benchmarks.originals import address
@@ -35,18 +35,20 @@ class WebVoyagerConfig(TwoFilesConfig):
             DatasetError: the file of reference answers is not of its shape.
         """
         query_id, site = text_of(original, "id"), text_of(original, "web_name")
-        row: dict[str, Any] = {
+        found = self._reference(site, query_id)
+        return {
             "query_id": query_id,
             "query": text_of(original, "ques"),
             "start_url": address(text_of(original, "web")),
             "graders": ["webvoyager"],
             "tags": [site],
+            "answer": found.get("ans"),
+            "metadata": {
+                "website": site,
+                "category": site,
+                "additional": {"answer_type": found.get("type")},
+            },
         }
-        metadata: dict[str, Any] = {"original_task_id": query_id, "website": site, "category": site}
-        if (found := self._reference(site, query_id)) is not None:
-            row["answer"] = found["ans"]
-            metadata["additional"] = {"answer_type": found["type"]}
-        return {**row, "metadata": metadata}
 
     def notes(self, base_dir: Path) -> tuple[str, ...]:
         """Return which rows have no reference answer, where there is a file of them."""
@@ -57,31 +59,31 @@ class WebVoyagerConfig(TwoFilesConfig):
         message = f"WebVoyager: {count} no reference answer: {', '.join(bare[:3])}{more}"
         return (*super().notes(base_dir), *([message] if bare else []))
 
-    def _reference(self, site: str, query_id: str) -> Mapping[str, Any] | None:
-        document = self.document()
-        if document is None:
-            return None
+    def _reference(self, site: str, query_id: str) -> Mapping[str, Any]:
+        """Return the entry of a row in the file of reference answers; an empty block if it has none."""
+        if (document := self._document) is None:
+            return {}
         answers = document.value.get(site) if isinstance(document.value, Mapping) else None
         if answers is None and isinstance(document.value, Mapping):
-            return None
+            return {}
+
+        def wrong(keys: tuple[str | int, ...], message: str) -> DatasetError:
+            file = format_path(self.reference or self.path)
+            return DatasetError(f"{file}:{document.line_of(keys) or 1}: {site}: {message}.")
+
         listed = answers.get("answers") if isinstance(answers, Mapping) else None
         if not isinstance(listed, list):
-            raise self._wrong(document.line_of((site,)), f"{site}: expected a block with the list 'answers'")
+            raise wrong((site,), "expected a block with the list 'answers'")
         number = query_id.rpartition("--")[2]
         if not number.isdigit():
             raise RowProblem(f"id: {query_id!r} does not end in --NUMBER, which reference answers need.")
         found = self.places(listed, number)
         if not found:
-            return None
-        line = document.line_of((site, "answers", found[0]))
-        entry: Mapping[str, Any] = listed[found[0]]
+            return {}
+        entry, keys = listed[found[0]], (site, "answers", found[0])
         # Which of two would be compared depends on the order of a file.
         if len(found) > 1:
-            raise self._wrong(line, f"{site}: {len(found)} answers have the id {number}")
+            raise wrong(keys, f"{len(found)} answers have the id {number}")
         if entry.get("type") not in TYPES or not isinstance(entry.get("ans"), str):
-            raise self._wrong(line, f"{site}: expected a text 'ans' and a 'type' of {' or '.join(TYPES)}")
-        return entry
-
-    def _wrong(self, line: int | None, message: str) -> DatasetError:
-        assert self.reference is not None  # noqa: S101 asked for where it was read
-        return DatasetError(f"{format_path(self.reference)}:{line or 1}: {message}.")
+            raise wrong(keys, f"expected a text 'ans' and a 'type' of {' or '.join(TYPES)}")
+        return cast("Mapping[str, Any]", entry)

@@ -127,53 +127,41 @@ def test_a_script_of_the_package_decides(package: Path) -> None:
     assert grade(row({"script": "eval_shop_6.py"}), **options).verdict is Verdict.FAILED
 
 
-@pytest.mark.parametrize(
-    ("number", "why"),
-    [
+def test_a_script_without_a_clear_verdict_is_a_fault(package: Path, subtests: pytest.Subtests) -> None:
+    """It is never a score of 0."""
+    cases: list[tuple[int, str]] = [
         (1, r"ended with code 1: .*KeyError"),
         (2, r"printed \"UNSUCCESSFUL\" and ended with code 0"),
         (3, r"printed \"SUCCESS\" and ended with code 1: broken"),
         (5, r"did not end within 0.5 s and was killed"),
-    ],
-)
-def test_a_script_without_a_clear_verdict_is_a_fault(package: Path, number: int, why: str) -> None:
-    """It is never a score of 0."""
-    task = row({"type": "script", "script": f"eval_shop_{number}.py"})
-    with pytest.raises(Fault, match=why) as fault:
-        grade(
-            task,
-            {"differences": {}},
-            package_dir="agisdk",
-            base_dir=package,
-            timeout_s=0.5 if number == 5 else 90,
+    ]
+    for number, why in cases:
+        task, limit_s = (
+            row({"type": "script", "script": f"eval_shop_{number}.py"}),
+            0.5 if number == 5 else 90,
         )
-    assert fault.value.source is ErrorSource.GRADER
+        with subtests.test(why=why), pytest.raises(Fault, match=why) as fault:
+            grade(task, {"differences": {}}, package_dir="agisdk", base_dir=package, timeout_s=limit_s)
+        assert fault.value.source is ErrorSource.GRADER
 
 
-@pytest.mark.parametrize(
-    ("script", "why"),
-    [
+def test_scripts_come_from_the_package_alone(package: Path, subtests: pytest.Subtests) -> None:
+    """What is not there is refused before the agent begins, and a row names no path."""
+    cases: list[tuple[str, str]] = [
         ("eval_shop_9.py", "'eval_shop_9.py' of the package agisdk is not there"),
         ("eval_shop_4.py", "is empty there, so the task can never be scored"),
+        ("s" * 300 + ".py", "is not there"),
         ("../../../../../outside.py", "not a plain file name"),
-        ("/etc/passwd.py", "not a plain file name"),
-    ],
-)
-def test_scripts_come_from_the_package_alone(package: Path, script: str, why: str) -> None:
-    """What is not there is refused before the agent begins, and a row names no path."""
-    with pytest.raises(ValueError, match=why):
-        grade(row({"script": script}), package_dir="agisdk", base_dir=package)
-
-
-def test_without_the_package_a_script_is_refused(package: Path) -> None:
-    """The message has what to type; while a run is on, it would be a fault."""
-    grader, task = AgisdkGrader(package_dir="elsewhere"), row({"script": "eval_shop_1.py"})
+    ]
+    for script, why in cases:
+        with subtests.test(script=script), pytest.raises(ValueError, match=why):
+            grade(row({"script": script}), package_dir="agisdk", base_dir=package)
+    task = row({"script": "eval_shop_1.py"})
     with pytest.raises(ValueError, match=r"is not in elsewhere\. Run `pip install --no-deps agisdk`"):
-        grader.check(task, package)
+        grade(task, package_dir="elsewhere", base_dir=package)
+    recorded = make_recorded(task, evidence={"agisdk": {"state": STATE}}, base_dir=package)
     with pytest.raises(Fault, match="pip install"):
-        asyncio.run(
-            grader.grade(make_recorded(task, evidence={"agisdk": {"state": STATE}}, base_dir=package))
-        )
+        asyncio.run(AgisdkGrader(package_dir="elsewhere").grade(recorded))
 
 
 def test_rows_without_checks_are_looked_up(package: Path) -> None:
@@ -185,17 +173,10 @@ def test_rows_without_checks_are_looked_up(package: Path) -> None:
     with pytest.raises(ValueError, match="has 0 tasks 'shop-1' with its start page"):
         grade(elsewhere, package_dir="agisdk", base_dir=package)
     assert grade(elsewhere, package_dir="agisdk", base_dir=package, task_version="v2").score == 1.0
-
-
-@pytest.mark.parametrize(
-    "name", ["s" * 300, "shop\0", "../../v2/tasks/nothing", "../../../../../../etc/passwd"]
-)
-def test_names_of_no_task_of_the_package_are_not_there(package: Path, name: str) -> None:
-    task = make_task(start_url="http://shop.test/", metadata={"additional": {"agisdk_task_id": name}})
-    with pytest.raises(ValueError, match="has 0 tasks"):
-        grade(task, package_dir="agisdk", base_dir=package)
-    with pytest.raises(ValueError, match="is not there"):
-        grade(row({"script": "s" * 300 + ".py"}), package_dir="agisdk", base_dir=package)
+    for name in ("s" * 300, "shop\0", "../../v2/tasks/nothing", "../../../../../../etc/passwd"):
+        hostile = make_task(start_url="http://shop.test/", metadata={"additional": {"agisdk_task_id": name}})
+        with pytest.raises(ValueError, match="has 0 tasks"):
+            grade(hostile, package_dir="agisdk", base_dir=package)
 
 
 def test_what_a_script_says() -> None:
@@ -230,39 +211,28 @@ def test_a_judge_is_asked_where_the_row_has_a_question(tmp_path: Path) -> None:
 def test_a_judge_that_breaks_is_a_fault(tmp_path: Path) -> None:
     """The grade is errored, whatever the queries say."""
     task = row(query(COUNT, 2), QUESTION)
+    evidence = {"agisdk": {"state": STATE}}
     with ScriptedModel([says("certainly!"), says("yes")]) as model:
-        grader = AgisdkGrader(judge=judge_at(model))
-        result = graded(
-            grader,
-            make_recorded(task, final_answer="25", evidence={"agisdk": {"state": STATE}}, folder=tmp_path),
-        )
+        recorded = make_recorded(task, final_answer="25", evidence=evidence, folder=tmp_path)
+        result = graded(AgisdkGrader(judge=judge_at(model)), recorded)
     assert (result.verdict, result.score) == (Verdict.ERRORED, None)
 
 
 # -- rows that are refused
 
 
-@pytest.mark.parametrize(
-    ("entry", "why"),
-    [
+def test_rows_that_cannot_be_judged_are_refused(subtests: pytest.Subtests) -> None:
+    """Before anything is spent, with what to write."""
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"type": "jmespth", "query": "a", "expected_value": 1}, r"Did you mean 'jmespath'\?"),
-        ({"type": "jmespath", "query": "a[", "expected_value": 1}, "is not a JMESPath expression"),
+        (query("a[", 1), "is not a JMESPath expression"),
         ({"type": "jmespath", "query": "a"}, "no 'expected_value'"),
         ({"type": "jmespath", "expected_value": 1}, "no 'query'"),
-        (
-            {"type": "llm_boolean", "rubric": "?", "expected_value": False},
-            "expects something other than true",
-        ),
-    ],
-)
-def test_checks_of_another_form_are_refused(entry: dict[str, Any], why: str) -> None:
-    """Before anything is spent, with what to write."""
-    with pytest.raises(ValueError, match=why):
-        AgisdkGrader().check(row(entry), Path())
-
-
-def test_a_row_without_a_site_is_refused() -> None:
-    """There would be no /finish to read."""
+        ({**QUESTION, "expected_value": False}, "expects something other than true"),
+    ]
+    for entry, why in cases:
+        with subtests.test(entry=entry), pytest.raises(ValueError, match=why):
+            AgisdkGrader().check(row(entry), Path())
     with pytest.raises(ValueError, match="the row has no start_url"):
         AgisdkGrader().check(make_task(evals=[query("a", 1)]), Path())
     AgisdkGrader().check(make_task(evals=[QUESTION]), Path())
@@ -307,26 +277,23 @@ def test_the_state_is_read_beside_the_agents_page(live: Live, site: Site) -> Non
     assert live.runner.run(PageStateGrader().grade(recorded)).verdict is Verdict.PASSED
 
 
-@pytest.mark.parametrize(
-    ("page", "why"),
-    [
-        ("<p>still working", "shows no state: .*no <pre> element"),
-        ("<pre>{not json</pre>", "shows no state: .*is not JSON"),
-        (None, "/finish cannot be opened"),
-    ],
-)
 def test_a_clone_without_a_state_is_a_fault(
-    live: Live, site: Site, monkeypatch: pytest.MonkeyPatch, page: str | None, why: str
+    live: Live, site: Site, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
     """Not the agent's fault, and not a score of 0."""
     monkeypatch.setattr(grader, "TRIES", 2)
     site.pages["/"] = "shop"
-    if page is not None:
+    cases: list[tuple[str, str, str]] = [
+        (site.url, "<p>still working", "shows no state: .*no <pre> element"),
+        (site.url, "<pre>{not json</pre>", "shows no state: .*is not JSON"),
+        ("http://127.0.0.1:1/", "", "/finish cannot be opened"),
+    ]
+    for start, page, why in cases:
         site.pages["/finish"] = page
-    task = make_task(start_url=site.url if page else "http://127.0.0.1:1/", evals=[query("a", 1)])
-    with pytest.raises(Fault, match=why) as fault:
-        live.run(site.url, lambda window: AgisdkGrader().observe(window, task, {}))
-    assert fault.value.source is ErrorSource.GRADER
+        task = make_task(start_url=start, evals=[query("a", 1)])
+        with subtests.test(why=why), pytest.raises(Fault, match=why) as fault:
+            live.run(site.url, lambda window: AgisdkGrader().observe(window, task, {}))  # noqa: B023 at once
+        assert fault.value.source is ErrorSource.GRADER
 
 
 def test_where_no_tab_can_be_opened(live: Live, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.benchmarks.browsecomp.grader import RULES, BrowseCompGrader
+from pytest_browsereval.benchmarks.browsecomp.grader import BrowseCompGrader
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.testing import ModelRequest, ScriptedModel, says
@@ -56,21 +56,11 @@ def test_no_answer_fails_without_a_question(tmp_path: Path, answer: str | None) 
     assert grade.details["is_answered"] is False
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        {**said(), "is_same": "yes"},
-        {**said(), "is_same": 1},
-        {**said(), "is_same": "true"},
-        said(stated=" "),
-        {"is_same": True},
-    ],
-)
+@pytest.mark.parametrize("value", [{**said(), "is_same": "yes"}, said(stated=" "), {"is_same": True}])
 def test_what_is_not_exactly_the_form_is_no_verdict(tmp_path: Path, value: dict[str, Any]) -> None:
     """A yes in another type is none, nor is one to an answer that was not stated."""
     grade, requests = judged(lambda _: says(json.dumps(value)), recorded_in(tmp_path, row=ROW))
-    assert (grade.verdict, grade.score) == (Verdict.ERRORED, None)
-    assert len(requests) == 2
+    assert (grade.verdict, grade.score, len(requests)) == (Verdict.ERRORED, None, 2)
 
 
 @pytest.mark.parametrize("answer", [None, "", []])
@@ -81,12 +71,3 @@ def test_a_row_without_a_reference_is_refused(tmp_path: Path, answer: Any) -> No
         BrowseCompGrader().check(task, Path())
     grade, requests = judged(lambda _: says(""), recorded_in(tmp_path, row={"answer": answer}))
     assert (grade.verdict, requests) == (Verdict.ERRORED, [])
-
-
-def test_the_fingerprint_is_that_of_the_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another word, another judge."""
-    with ScriptedModel([]) as model:
-        judge = judge_at(model)
-    before = BrowseCompGrader().judge_fingerprint(judge)
-    monkeypatch.setattr(BrowseCompGrader, "prompts", (RULES + "!",))
-    assert BrowseCompGrader().judge_fingerprint(judge) != before

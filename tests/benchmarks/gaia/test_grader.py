@@ -68,8 +68,8 @@ def test_other_answers(subtests: pytest.Subtests) -> None:
             assert result.details["is_answered"] is bool(answer)
 
 
-@pytest.mark.parametrize("reference", [None, "", "?", True, ["a"]])
-def test_rows_without_a_reference_are_refused(reference: Any) -> None:
+def test_rows_without_a_reference_are_refused() -> None:
     """Answers of the test set are not published."""
-    with pytest.raises(ValueError, match="take the validation rows"):
-        grade(reference, "17")
+    for reference in (None, "", "?", True, ["a"]):
+        with pytest.raises(ValueError, match="take the validation rows"):
+            grade(reference, "17")

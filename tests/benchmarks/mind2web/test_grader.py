@@ -1,21 +1,14 @@
 from __future__ import annotations
 
-import shutil
 import threading
+from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_browsereval.benchmarks.mind2web import grader as mind2web
-from pytest_browsereval.benchmarks.mind2web.grader import (
-    KEY_POINTS,
-    NO_PICTURES,
-    PICTURE,
-    VERDICT,
-    Mind2WebGrader,
-)
+from pytest_browsereval.benchmarks.mind2web.grader import KEY_POINTS, NO_PICTURES, PICTURE, Mind2WebGrader
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.graders.base import Recorded
@@ -23,7 +16,6 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, refuses, says
 from tests.features.shared.judging.asking import graded, in_form, judge_at, picture, recorded_in
-from tests.graders.support import overrun
 
 POINTS = ["The order is by price.", "Only red ones are listed."]
 MET = ("met", "met")
@@ -58,9 +50,7 @@ class WebJudge:
     points: list[str] = field(default_factory=lambda: list(POINTS))
     verdicts: list[dict[str, Any] | Reply] = field(default_factory=list)
     """One after another; the last one for ever."""
-    asked: dict[str, list[ModelRequest]] = field(
-        default_factory=lambda: {"points": [], "picture": [], "verdict": []}
-    )
+    asked: dict[str, list[ModelRequest]] = field(default_factory=lambda: defaultdict(list))
     together: threading.Barrier | None = None
     """Holds questions about pictures until so many are there."""
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -102,9 +92,8 @@ def recorded(tmp_path: Path) -> Recorded:
     logger = MessageLogger(tmp_path)
     logger.log(AssistantMessage(content="I am sure that I am right"))
     logger.log(ToolCallMessage(tool="click", tool_call_id="1", params={"target": "text=Sort"}))
-    logger.log(
-        ToolResultMessage(tool_call_id="1", result="ok", is_error=False, url="http://shop.test/?by=price")
-    )
+    page = "http://shop.test/?by=price"
+    logger.log(ToolResultMessage(tool_call_id="1", result="ok", is_error=False, url=page))
     logger.log(ToolCallMessage(tool="done", tool_call_id="2", params={"answer": "x" * 1000}))
     logger.close()
     return recorded_in(tmp_path)
@@ -182,35 +171,6 @@ def test_pictures_are_scored_at_once(recorded: Recorded) -> None:
     assert judged(script, recorded, {"concurrency": 4}).verdict is Verdict.PASSED
 
 
-def test_pictures_that_are_alike_are_one_question(recorded: Recorded) -> None:
-    """A page that has not changed is scored once, and counts as often as it was taken."""
-    first, *others = sorted((recorded.folder / "screenshots").iterdir())
-    for other in others[:2]:
-        other.write_bytes(first.read_bytes())
-    script = WebJudge()
-    grade = judged(script, recorded)
-    assert script.counts == (1, 2, 1)
-    assert shown_in(script.asked["verdict"][0]) == [1, 2, 3, 4]
-    assert (grade.details["calls"], grade.details["calls_from_record"]) == (4, 2)
-
-
-def test_a_judge_that_takes_too_long_is_told_with_what_it_took(recorded: Recorded) -> None:
-    """The grade errs; the replies that came are counted, and are there for the next time."""
-    script = WebJudge({3: says("").after(280)})
-
-    def cut_off(limit_s: float) -> GraderResult:
-        shutil.rmtree(recorded.folder / "judge", ignore_errors=True)
-        grade = judged(script, recorded, {"timeout_s": limit_s, "concurrency": 1})
-        assert f"took more than {limit_s:g} s. Raise judge.timeout_s" in grade.reasoning
-        return grade
-
-    grade = overrun(cut_off, lambda: 3 in map(number_in, script.asked["picture"]))
-    assert (grade.verdict, grade.score) == (Verdict.ERRORED, None)
-    paid = len(list((recorded.folder / "judge").iterdir()))
-    assert grade.details["calls"] == paid > 0
-    assert grade.usage.requests == paid + 1  # one was under way
-
-
 def test_no_telling_picture_leaves_the_actions(recorded: Recorded) -> None:
     """The judge is told that none was found, and the grade rests on no picture."""
     script = WebJudge(dict.fromkeys(range(1, 5), 2))
@@ -225,7 +185,7 @@ def test_no_telling_picture_leaves_the_actions(recorded: Recorded) -> None:
 
 def test_a_number_out_of_form_is_no_score(recorded: Recorded, subtests: pytest.Subtests) -> None:
     """Neither the neutral 3 nor a number read out of the text: the picture has none, and the grade errs."""
-    cases: list[Any] = ["8/10", "4", 0, 6, 810, 3.5, True, None]
+    cases: list[Any] = ["8/10", "4", 0, 6, True, None]
     for score in cases:
         with subtests.test(score=score):
             script = WebJudge({2: score})
@@ -250,21 +210,6 @@ def test_a_missing_picture_may_be_made_up_for_in_a_success_only(recorded: Record
     assert "could not be scored: 2" in undecided.reasoning
 
 
-def test_what_was_paid_for_is_not_asked_again(recorded: Recorded) -> None:
-    """Graded again, only the picture without a score and the verdict are asked."""
-    scores: dict[int, Any] = {2: refuses(400, "no")}
-    script = WebJudge(scores)
-    with ScriptedModel(script) as model:
-        grader = Mind2WebGrader(judge=judge_at(model))
-        assert graded(grader, recorded).verdict is Verdict.ERRORED
-        scores.clear()
-        grade = graded(grader, recorded)
-        assert graded(grader, recorded).details["calls"] == 0
-    assert script.counts == (1, 5, 1)
-    assert grade.verdict is Verdict.PASSED
-    assert (grade.details["calls"], grade.details["calls_from_record"]) == (2, 4)
-
-
 def test_a_verdict_that_contradicts_itself_is_none(recorded: Recorded, subtests: pytest.Subtests) -> None:
     """Findings and status have to agree, one finding for each key point; else the grade errs."""
     cases: list[tuple[dict[str, Any] | Reply, int]] = [
@@ -275,7 +220,6 @@ def test_a_verdict_that_contradicts_itself_is_none(recorded: Recorded, subtests:
         (verdict(("met", "met", "met")), 2),
         ({**verdict(), "findings": verdict()["findings"][::-1]}, 2),
         (says("**Status**: success"), 2),
-        (says("Thoughts: ... status: success is near\nStatus: failure"), 2),
         (says("{}").because("length"), 1),
     ]
     for reply, asked in cases:
@@ -285,12 +229,6 @@ def test_a_verdict_that_contradicts_itself_is_none(recorded: Recorded, subtests:
             assert (grade.verdict, grade.score) == (Verdict.ERRORED, None)
             assert "gave no verdict" in grade.reasoning
             assert len(script.asked["verdict"]) == asked
-
-
-def test_a_contradiction_may_be_mended_when_asked_again(recorded: Recorded) -> None:
-    """The second reply counts."""
-    script = WebJudge(verdicts=[verdict(("met", "missed"), "success"), verdict()])
-    assert judged(script, recorded).verdict is Verdict.PASSED
 
 
 @pytest.mark.parametrize("points", [[], ["The order is by price.", " "]])
@@ -309,19 +247,6 @@ def test_no_picture_is_no_grade(tmp_path: Path) -> None:
     grade = judged(script, recorded_in(tmp_path))
     assert grade.verdict is Verdict.ERRORED
     assert "no picture was recorded" in grade.reasoning
-    assert script.counts == (0, 0, 0)
-
-
-def test_no_record_of_the_actions_is_no_grade(recorded: Recorded) -> None:
-    """A log that is gone or damaged in its midst is missing evidence; nothing is asked without it."""
-    script, log = WebJudge(), recorded.folder / "messages.jsonl"
-    lines = log.read_bytes().splitlines(keepends=True)
-    log.write_bytes(b"".join([lines[0], b'{"type": \n', *lines[1:]]))
-    grade = judged(script, recorded)
-    assert grade.verdict is Verdict.ERRORED
-    assert "messages.jsonl is damaged in line 2" in grade.reasoning
-    log.unlink()
-    assert "messages.jsonl is missing" in judged(script, recorded).reasoning
     assert script.counts == (0, 0, 0)
 
 
@@ -345,24 +270,10 @@ def test_no_answer_is_judged_by_the_actions(recorded: Recorded) -> None:
     assert "(none was given)" in script.asked["verdict"][0].text
 
 
-def test_the_fingerprint_is_that_of_prompts_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another threshold or another word of a prompt is another judge."""
-    with ScriptedModel([]) as model:
-        judge = judge_at(model)
-    options: list[dict[str, Any]] = [{}, {"threshold": 4}, {"max_pictures": 5}, {"max_missing": 0.5}]
-    seen = [Mind2WebGrader.model_validate(given).judge_fingerprint(judge) for given in options]
-    monkeypatch.setattr(Mind2WebGrader, "prompts", (KEY_POINTS, PICTURE, VERDICT + "!", NO_PICTURES))
-    seen.append(Mind2WebGrader().judge_fingerprint(judge))
-    assert len(set(seen)) == len(seen)
-    assert set(mind2web.Mind2WebGrader.replies) >= {mind2web.PictureNote, mind2web.WebJudgeReply}
-
-
 def test_names_of_browseros_are_aliases() -> None:
     """Their configs name our graders."""
     registry = builtin_registry()
-    assert (
-        registry.get("grader", "mind2web_judge")
-        is registry.get("grader", "mind2web_grader")
-        is Mind2WebGrader
-    )
+    assert {registry.get("grader", name) for name in ("mind2web_judge", "mind2web_grader")} == {
+        Mind2WebGrader
+    }
     assert registry.get("grader", "webvoyager_grader") is registry.get("grader", "webvoyager")

@@ -62,13 +62,11 @@ def test_the_page_is_read(live: Live, site: Site) -> None:
     assert (result.verdict, result.reasoning) == (Verdict.FAILED, "the agent has left the page")
 
 
-@pytest.mark.parametrize("reward", [None, "much", True, {}])
-def test_a_reward_that_is_no_number_is_a_fault(reward: Any) -> None:
-    with pytest.raises(Fault, match="which is not a number"):
-        grade(reward=reward)
-
-
-def test_missing_evidence_is_a_fault() -> None:
-    """A reward that was never read is not 0."""
+def test_a_reward_that_is_no_number_or_was_not_read_is_a_fault() -> None:
+    """It is not 0."""
+    rewards: list[Any] = [None, "much", True, {}]
+    for reward in rewards:
+        with pytest.raises(Fault, match="which is not a number"):
+            grade(reward=reward)
     with pytest.raises(Fault, match="was not read"):
         asyncio.run(MiniwobGrader().grade(make_recorded(make_task())))

@@ -17,6 +17,11 @@ from pytest_browsereval.model.tasks import Task
 
 SITES = {"shopping": "{shop}", "shopping_admin": "http://10.0.0.2:7780/admin/", "REDDIT": "http://r.test"}
 
+PART = {
+    "url": "func:reddit_get_post_url('__last_url__')",
+    "locator": "document.querySelector('.post').outerText",
+    "required_contents": {"must_include": ["__SHOPPING_ADMIN__/sales |OR| mug"]},
+}
 ROW: dict[str, Any] = {
     "sites": ["shopping", "reddit"],
     "task_id": 7,
@@ -32,13 +37,7 @@ ROW: dict[str, Any] = {
         "eval_types": ["string_match", "url_match", "program_html"],
         "reference_answers": {"must_include": ["12.50"]},
         "reference_url": "__SHOPPING__/mugs.html",
-        "program_html": [
-            {
-                "url": "func:reddit_get_post_url('__last_url__')",
-                "locator": "document.querySelector('.post').outerText",
-                "required_contents": {"must_include": ["__SHOPPING_ADMIN__/sales |OR| mug"]},
-            }
-        ],
+        "program_html": [PART],
         "url_note": "GOLD in PRED",
         "string_note": "",
         "reference_answer_raw_annotation": "12.50",
@@ -130,36 +129,25 @@ def test_a_missing_site_is_told_once_with_what_to_write() -> None:
     assert len(told.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("sites", "message"),
-    [
-        ({"shoping": "http://a"}, "'shoping' is not a site of the benchmark. Did you mean 'shopping'"),
-        ({"shopping": "localhost:7770"}, "shopping: 'localhost:7770' is not an address"),
-    ],
-)
-def test_wrong_sites_are_refused(sites: dict[str, str], message: str) -> None:
+def test_wrong_sites_are_refused() -> None:
     """With the nearest name, or what an address looks like."""
-    with pytest.raises(ValidationError, match=message):
-        dataset("webarena", ROW, sites=sites)
+    with pytest.raises(
+        ValidationError, match=r"'shoping' is not a site of the benchmark\. Did you mean 'shop"
+    ):
+        dataset("webarena", ROW, sites={"shoping": "http://a"})
+    with pytest.raises(ValidationError, match="shopping: 'localhost:7770' is not an address"):
+        dataset("webarena", ROW, sites={"shopping": "localhost:7770"})
 
 
 def test_rows_that_cannot_run_are_left_out_and_told() -> None:
     """Those of a site that nobody runs, and those whose rules no grader here can judge."""
-    program = json.loads(
-        json.dumps(ROW).replace("reddit_get_post_url('__last_url__')", "shopping_get_latest_order_url()")
-    )
-    made = dataset(
-        "webarena",
-        ROW,
-        {**program, "task_id": 8},
-        {**ROW, "task_id": 9, "sites": ["map"]},
-        sites={**SITES, "map": None},
-    )
+    called = {**PART, "url": "func:shopping_get_latest_order_url()"}
+    program = {**ROW, "task_id": 8, "eval": {**ROW["eval"], "program_html": [called]}}
+    elsewhere = {**ROW, "task_id": 9, "sites": ["map"]}
+    made = dataset("webarena", ROW, program, elsewhere, sites={**SITES, "map": None})
     assert [task.query_id for task in tasks(made)] == ["webarena-7"]
     notes = made.notes(Path())
-    assert (
-        "they call the helper program shopping_get_latest_order_url, which is not supported): 8" in notes[0]
-    )
+    assert "helper program shopping_get_latest_order_url, which is not supported): 8" in notes[0]
     assert "(the site map is left out): 9" in notes[1]
 
 
@@ -178,10 +166,8 @@ def test_webarena_verified_rows_say_in_which_form_to_answer() -> None:
     assert task.query_id == "webarena-verified-3"
     assert task.query.startswith("Create the rule fall\n\nWhen you are done, answer with one JSON object")
     assert task.start_url == "http://10.0.0.2:7780/admin"
-    assert task.metadata.additional["start_urls"] == [
-        "http://10.0.0.2:7780/admin",
-        "http://10.0.0.2:7780/admin/sales",
-    ]
+    pages = ["http://10.0.0.2:7780/admin", "http://10.0.0.2:7780/admin/sales"]
+    assert task.metadata.additional["start_urls"] == pages
     assert (task.revision, task.sites) == (2, ("shopping_admin",))
     grader = grader_of(task)
     grader.check(task, Path())
@@ -201,12 +187,7 @@ def test_what_the_verified_evaluators_cannot_read_is_left_out() -> None:
 
 def test_visualwebarena_rows_show_their_pictures() -> None:
     """By their addresses below the instruction; files need a place where they are served."""
-    shown = {
-        **ROW,
-        "image": ["__REDDIT__/mug.png", "coco_images/1.jpg"],
-        "overall_difficulty": "hard",
-        "eval": {**ROW["eval"], "url_note": "EXACT"},
-    }
+    shown = {**ROW, "image": ["__REDDIT__/mug.png", "coco_images/1.jpg"], "overall_difficulty": "hard"}
     left_out = dataset("visualwebarena", {**shown}, {**ROW, "task_id": 8})
     assert [task.query_id for task in tasks(left_out)] == ["visualwebarena-8"]
     assert "`pictures` says where those are served" in left_out.notes(Path())[0]

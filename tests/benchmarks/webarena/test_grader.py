@@ -34,20 +34,18 @@ height='40'%3E%3Crect width='60' height='40' fill='red'/%3E%3C/svg%3E" width=60 
 def block(**fields: Any) -> dict[str, Any]:
     """Return a block as rows have it: what is not used is empty."""
     given = [kind for kind, key in KINDS.items() if fields.get(key)]
-    return {
-        "eval_types": given,
-        "reference_answers": None,
-        "reference_url": "",
-        "program_html": [],
-        "string_note": "",
-        "reference_answer_raw_annotation": "as annotated",
-        **fields,
-    }
+    empty: dict[str, Any] = {"reference_answers": None, "reference_url": "", "program_html": []}
+    notes = {"string_note": "", "reference_answer_raw_annotation": "as annotated"}
+    return {"eval_types": given, **empty, **notes, **fields}
 
 
-def part_at(url: str) -> dict[str, Any]:
-    """Return an entry about the page at an address."""
-    return {"url": url, "locator": "", "required_contents": {"exact_match": "x"}}
+def target(locator: str, required: dict[str, Any], url: str = "last", **more: Any) -> dict[str, Any]:
+    return {"url": url, "locator": locator, "required_contents": required, **more}
+
+
+def part_at(url: str, locator: str = "") -> dict[str, Any]:
+    """Return a block about the page at an address."""
+    return block(program_html=[target(locator, {"exact_match": "x"}, url)])
 
 
 KINDS = {
@@ -137,75 +135,41 @@ def test_all_of_a_row_has_to_hold() -> None:
 
 def test_rules_that_cannot_be_judged_are_refused(subtests: pytest.Subtests) -> None:
     """Before anything is spent, with what is wrong."""
-    cases: list[tuple[list[dict[str, Any]], str]] = [
-        ([], "needs `evals`"),
-        ([block(reference_answers={"exakt": "5"})], "'exakt' is unknown"),
-        ([block(eval_types=["string_match"])], "names 'string_match', and the block has nothing for it"),
-        ([block(eval_types=["dom_match"])], "eval_types.0"),
-        ([block(reference_answers={"must_include": [{"a": 1}]})], "expected a text or a list of texts"),
-        ([block(reference_answers={"required_values": ["about 5"]})], "is not a comparison"),
-        ([block(reference_url="http://a", url_note="PRED in GOLD")], "url_note"),
-        (
-            [block(program_html=[{"url": "last", "locator": "", "required_contents": {}}])],
-            "required_contents",
-        ),
-        (
-            [block(program_html=[{"url": "shop", "locator": "", "required_contents": {"exact_match": "x"}}])],
-            "is not an address",
-        ),
-        (
-            [
-                block(
-                    program_html=[
-                        {"url": "last", "locator": "alert()", "required_contents": {"exact_match": "x"}}
-                    ]
-                )
-            ],
-            "is not understood",
-        ),
-        (
-            [
-                block(
-                    program_html=[
-                        {
-                            "url": "func:shopping_get_latest_order_url()",
-                            "locator": "",
-                            "required_contents": {"exact_match": "x"},
-                        }
-                    ]
-                )
-            ],
-            "'shopping_get_latest_order_url' is not supported",
-        ),
-        ([block(reference_url="http://a.test/ |OR| http://[x")], "is not an address: Invalid IPv6"),
-        ([block(program_html=[part_at("func:reddit_get_post_url('http://a/', 'http://b/')")])], "no address"),
-        ([block(program_html=[part_at("func:reddit_get_post_url(__page__)")])], "gives no address"),
-        (
-            [block(program_html=[part_at("func:reddit_get_post_url('file:///etc/passwd')")])],
-            "is not an address",
-        ),
-        ([block(program_html=[part_at("file:///etc/passwd")])], "is not an address"),
-        ([block(program_html=[part_at("http://[x")])], "is not an address"),
+    cases: list[tuple[dict[str, Any], str]] = [
+        (block(reference_answers={"exakt": "5"}), "'exakt' is unknown"),
+        (block(eval_types=["string_match"]), "names 'string_match', and the block has nothing for it"),
+        (block(eval_types=["dom_match"]), "eval_types.0"),
+        (block(reference_answers={"must_include": [{"a": 1}]}), "expected a text or a list of texts"),
+        (block(reference_answers={"required_values": ["about 5"]}), "is not a comparison"),
+        (block(reference_url="http://a", url_note="PRED in GOLD"), "url_note"),
+        (block(reference_url="http://a.test/ |OR| http://[x"), "is not an address: Invalid IPv6"),
+        (block(program_html=[target("", {})]), "required_contents"),
+        (part_at("last", "alert()"), "is not understood"),
+        (part_at("func:shopping_get_latest_order_url()"), "'shopping_get_latest_order_url' is not supported"),
+        (part_at("func:reddit_get_post_url('http://a/', 'http://b/')"), "no address"),
+        (part_at("func:reddit_get_post_url(__page__)"), "gives no address"),
+        (part_at("func:reddit_get_post_url('file:///etc/passwd')"), "is not an address"),
+        (part_at("file:///etc/passwd"), "is not an address"),
+        (part_at("http://[x"), "is not an address"),
     ]
     for evals, message in cases:
         with subtests.test(evals=evals, message=message), pytest.raises(ValueError, match=message):
-            WebArenaGrader().check(make_task(evals=evals), Path())
+            WebArenaGrader().check(make_task(evals=[evals]), Path())
+    with pytest.raises(ValueError, match="needs `evals`"):
+        WebArenaGrader().check(make_task(evals=[]), Path())
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_programs_are_read_and_never_run(subtests: pytest.Subtests) -> None:
+    """Whatever is not a plain call with texts is refused."""
+    for text in (
         "func:__import__('os').system('touch x')",
         "func:get_query_text(open('x'))",
         "func:get_query_text(__page__, f'{1}')",
         "func:get_query_text(__page__, 'a') or 1",
         "func:(",
-    ],
-)
-def test_programs_are_read_and_never_run(text: str) -> None:
-    """Whatever is not a plain call with texts is refused."""
-    with pytest.raises(ValueError, match="evals:"):
-        read_program(text)
+    ):
+        with subtests.test(text=text), pytest.raises(ValueError, match="evals:"):
+            read_program(text)
 
 
 def test_the_address_of_a_post_is_that_of_the_post() -> None:
@@ -234,38 +198,27 @@ def attempt(live: Live, site: Site, *targets: dict[str, Any], **fields: Any) -> 
     return live.runner.run(grader.grade(make_recorded(task, evidence=evidence)))
 
 
-def target(locator: str, required: dict[str, Any], url: str = "last", **more: Any) -> dict[str, Any]:
-    return {"url": url, "locator": locator, "required_contents": required, **more}
+def text_of(css: str) -> str:
+    return f"document.querySelector('{css}').outerText"
 
 
 def test_parts_of_real_pages_are_read(live: Live, site: Site) -> None:
     """Of the last page and of others, in a tab beside it; what loads late is waited for."""
     site.pages["/cart"] = CART
     site.pages["/order/1"] = "<h1>Order 1</h1><p class=who>Ada Lovelace</p>"
+    cells = "[...document.querySelectorAll('td')].map(e => e.outerText)"
+    opens = "document.querySelector('.open').outerHTML = '<b class=opened>yes</b>'"
     result = attempt(
         live,
         site,
         target("", {"must_include": ["Blue & white mug"]}),
-        target("document.querySelector('.total').outerText", {"exact_match": "$25.00"}),
-        target(
-            "[...document.querySelectorAll('td')].map(e => e.outerText)", {"must_include": ["white mug", "2"]}
-        ),
-        target("document.querySelector('.late').outerText", {"exact_match": "ready"}),
+        target(text_of(".total"), {"exact_match": "$25.00"}),
+        target(cells, {"must_include": ["white mug", "2"]}),
+        target(text_of(".late"), {"exact_match": "ready"}),
         target("func:get_query_text(__page__, '.name')", {"exact_match": "Blue & white mug"}),
-        target("document.querySelector('.stock').outerText", {"required_values": ["< 8"]}),
-        target(
-            "document.querySelector('.who').outerText",
-            {"must_include": ["ada |OR| eve"]},
-            f"{site.url}/order/1",
-        ),
-        target(
-            "document.querySelector('.opened').outerText",
-            {"exact_match": "yes"},
-            prep_actions=[
-                "document.querySelector('.open').outerHTML = '<b class=opened>yes</b>'",
-                "nothing.here()",
-            ],
-        ),
+        target(text_of(".stock"), {"required_values": ["< 8"]}),
+        target(text_of(".who"), {"must_include": ["ada |OR| eve"]}, f"{site.url}/order/1"),
+        target(text_of(".opened"), {"exact_match": "yes"}, prep_actions=[opens, "nothing.here()"]),
     )
     assert result.verdict is Verdict.PASSED, result.reasoning
     assert len(result.criteria) == 9
@@ -316,8 +269,8 @@ def test_what_is_not_on_the_page_fails(live: Live, site: Site) -> None:
     result = attempt(
         live,
         site,
-        target("document.querySelector('.gone').outerText", {"must_include": ["x"]}),
-        target("document.querySelector('.total').outerText", {"must_include": ["$12"]}),
+        target(text_of(".gone"), {"must_include": ["x"]}),
+        target(text_of(".total"), {"must_include": ["$12"]}),
         target("", {"must_include": ["Order"]}, f"{site.url}/order/404"),
         wait_s=0,
     )
@@ -375,24 +328,18 @@ def asked(
         return graded(grader, recorded), bench
 
 
-@pytest.mark.parametrize("yes", [True, False])
-def test_a_judge_says_whether_texts_say_the_same(tmp_path: Path, *, yes: bool) -> None:
-    """One question for each reference; all have to hold."""
+def test_a_judge_says_whether_texts_say_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One question for each reference; all have to hold. A no without a reason fails all the same."""
     evals = block(reference_answers={"must_include": ["mug"], "fuzzy_match": ["two mugs", "$25"]})
-    result, bench = asked(evals, "Two mugs for $25", tmp_path, same=yes)
-    assert result.verdict is (Verdict.PASSED if yes else Verdict.FAILED)
+    result, bench = asked(evals, "Two mugs for $25", tmp_path)
+    assert result.verdict is Verdict.PASSED
     assert [kind for kind, _ in bench.asked] == ["same", "same"]
     assert "$25" in bench.asked[1][1].text
     assert [one.name for one in result.criteria] == ["answer must_include", *["answer fuzzy_match"] * 2]
     assert result.details["calls"] == 2
-
-
-def test_a_judge_may_say_no_without_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a reason the criterion fails all the same."""
     monkeypatch.setattr(Bench, "reasoning", "")
-    result, _ = asked(block(reference_answers={"fuzzy_match": "two mugs"}), "One mug", tmp_path, same=False)
-    assert result.verdict is Verdict.FAILED
-    assert result.criteria[0].reason == "the judge gave no reason"
+    result, _ = asked(evals, "One mug", tmp_path, same=False)
+    assert (result.verdict, result.criteria[1].reason) == (Verdict.FAILED, "the judge gave no reason")
 
 
 def test_a_judge_is_not_asked_where_it_cannot_change_the_verdict(tmp_path: Path) -> None:
@@ -416,34 +363,35 @@ def test_every_text_of_a_list_about_a_page_is_asked_about(tmp_path: Path) -> Non
     assert [getattr(item, "expected", None) for item in items] == ["a mug", "a cup", "a glass"]
 
 
-@pytest.mark.parametrize("yes", [True, False])
-def test_the_reason_of_a_task_that_cannot_be_achieved_is_compared(tmp_path: Path, *, yes: bool) -> None:
+def test_the_reason_of_a_task_that_cannot_be_achieved_is_compared(tmp_path: Path) -> None:
     """With the one that the row knows."""
     evals = block(reference_answers={"fuzzy_match": "N/A"}, string_note="There is no such shop.")
-    result, bench = asked(evals, "I could not find the shop.", tmp_path, reason=yes)
-    assert result.verdict is (Verdict.PASSED if yes else Verdict.FAILED)
-    ((kind, request),) = bench.asked
-    assert kind == "reason"
-    assert "There is no such shop." in request.text
+    for yes, verdict in ((True, Verdict.PASSED), (False, Verdict.FAILED)):
+        result, bench = asked(evals, "I could not find the shop.", tmp_path, reason=yes)
+        ((kind, request),) = bench.asked
+        assert (result.verdict, kind) == (verdict, "reason")
+        assert "There is no such shop." in request.text
 
 
-@pytest.mark.parametrize("yes", [True, False])
-def test_a_judge_is_shown_the_pictures_of_the_page(
-    live: Live, site: Site, tmp_path: Path, *, yes: bool
-) -> None:
+QUESTION = {"question": "Is it red? (yes/no)", "answer": "yes"}
+PICTURES = block(
+    page_image_query=[{"eval_image_url": "last", "eval_image_class": ".photo", "eval_vqa": [QUESTION]}],
+    edition="visual",
+)
+
+
+def test_a_judge_is_shown_the_pictures_of_the_page(live: Live, site: Site, tmp_path: Path) -> None:
     """Those of a real page, as they are drawn; the files stay with the attempt."""
     site.pages["/cart"] = CART
-    question = {"question": "Is it red? (yes/no)", "answer": "yes"}
-    asks = {"eval_image_url": "last", "eval_image_class": ".photo", "eval_vqa": [question]}
-    evals = block(page_image_query=[asks], edition="visual")
-    task = make_task(evals=[evals])
+    task = make_task(evals=[PICTURES])
 
     async def course(window: PlaywrightWindow) -> Any:
         return await WebArenaGrader().observe(window, task, {})
 
     seen = json.loads(json.dumps(live.run(f"{site.url}/cart", course)))
-    result, bench = asked(evals, None, tmp_path, seen, picture=yes)
-    assert result.verdict is (Verdict.PASSED if yes else Verdict.FAILED)
+    assert asked(PICTURES, None, tmp_path, seen, picture=False)[0].verdict is Verdict.FAILED
+    result, bench = asked(PICTURES, None, tmp_path, seen)
+    assert result.verdict is Verdict.PASSED
     content = bench.asked[0][1].messages[1]["content"]
     assert [part["type"] for part in content].count("image_url") == 1
     with Image.open(tmp_path / "pictures" / "webarena-1-1.jpeg") as drawn:
@@ -470,9 +418,7 @@ def test_a_picture_that_moves_while_it_is_drawn(
         )
 
     monkeypatch.setattr(Locator, "screenshot", disturbed)
-    question = {"question": "Is it red?", "answer": "yes"}
-    asks = {"eval_image_url": "last", "eval_image_class": ".photo", "eval_vqa": [question]}
-    task = make_task(evals=[block(page_image_query=[asks], edition="visual")])
+    task = make_task(evals=[PICTURES])
     seen: Any = live.run(f"{site.url}/cart", lambda window: WebArenaGrader().observe(window, task, {}))
     ((picture,),) = seen["rules"][0]["pictures"]
     assert len(places) > 1
@@ -482,9 +428,7 @@ def test_a_picture_that_moves_while_it_is_drawn(
 
 def test_a_page_without_pictures_fails_without_a_judge(tmp_path: Path) -> None:
     """There is nothing that it could be shown."""
-    question = {"question": "Is it red?", "answer": "yes"}
-    asks = {"eval_image_url": "last", "eval_image_class": ".photo", "eval_vqa": [question]}
     seen = {"url": "http://a.test/", "rules": [{"targets": [], "pictures": [[]]}]}
-    result, bench = asked(block(page_image_query=[asks]), None, tmp_path, seen)
+    result, bench = asked(PICTURES, None, tmp_path, seen)
     assert (result.verdict, bench.asked) == (Verdict.FAILED, [])
     assert "the page shows no such picture" in result.reasoning

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
@@ -210,29 +210,38 @@ def _parse(value: Any, kind: type) -> Any:
 # -- comparing
 
 
-def differences(
-    expected: Any, actual: Any, *, ordered: bool = False, path: str = "", extra_keys: bool = False
-) -> list[str]:
+class How(NamedTuple):
+    """How values are compared."""
+
+    ordered: bool = False
+    """Whether the order of lists counts."""
+    extra_keys: bool = False
+    """Whether objects may have more keys than are expected."""
+
+
+_PLAINLY = How()
+
+
+def differences(expected: Any, actual: Any, how: How = _PLAINLY, path: str = "") -> list[str]:
     """Return what differs, in a sentence each; blocks for patterns.
 
     Args:
         expected: as ``read_expected`` returns it.
         actual: as ``read_seen`` returns it.
-        ordered: whether the order of lists counts.
+        how: what counts.
         path: where both are, for the sentences.
-        extra_keys: whether objects may have more keys than are expected.
 
     Raises:
         Fault: a pattern takes too long.
     """
     if expected is None or actual is None:
-        is_same = expected is None and actual is None
-        return [] if is_same else [_describe_difference(path, expected, actual)]
-    if isinstance(expected, Mapping):
-        return _objects(expected, actual, ordered=ordered, path=path, extra_keys=extra_keys)
-    if isinstance(expected, list | tuple):
-        return _arrays(expected, actual, ordered=ordered, path=path, extra_keys=extra_keys)
-    is_same = expected.same(actual) if isinstance(expected, Typed) else expected == actual
+        is_same = expected is actual
+    elif isinstance(expected, Mapping):
+        return _objects(expected, actual, how, path)
+    elif isinstance(expected, list | tuple):
+        return _arrays(expected, actual, how, path)
+    else:
+        is_same = expected.same(actual) if isinstance(expected, Typed) else expected == actual
     return [] if is_same else [_describe_difference(path, expected, actual)]
 
 
@@ -251,49 +260,39 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _objects(
-    expected: Mapping[str, Any], actual: Any, *, ordered: bool, path: str, extra_keys: bool
-) -> list[str]:
+def _objects(expected: Mapping[str, Any], actual: Any, how: How, path: str) -> list[str]:
     if not isinstance(actual, Mapping):
         return [f"{path or 'the value'} is {show(plain(actual), 200)}, and an object was expected"]
     found: list[str] = []
     if missing := sorted(expected.keys() - actual.keys()):
         found.append(f"{path or 'the value'} lacks {', '.join(missing)}")
-    if (extra := sorted(actual.keys() - expected.keys())) and not extra_keys:
+    if (extra := sorted(actual.keys() - expected.keys())) and not how.extra_keys:
         found.append(f"{path or 'the value'} has also {', '.join(map(str, extra))}")
     for key in expected:
         if key in actual:
-            inner = f"{path}.{key}" if path else key
-            found += differences(
-                expected[key], actual[key], ordered=ordered, path=inner, extra_keys=extra_keys
-            )
+            found += differences(expected[key], actual[key], how, f"{path}.{key}" if path else key)
     return found
 
 
-def _arrays(expected: Sequence[Any], actual: Any, *, ordered: bool, path: str, extra_keys: bool) -> list[str]:
+def _arrays(expected: Sequence[Any], actual: Any, how: How, path: str) -> list[str]:
     if not isinstance(actual, list | tuple):
         return [f"{path or 'the value'} is {show(plain(actual), 200)}, and a list was expected"]
-
-    def is_same(one: Any, other: Any) -> bool:
-        return not differences(one, other, ordered=ordered, extra_keys=extra_keys)
-
-    if ordered:
-        pairs = zip(expected, actual, strict=False)
-        matched = sum(is_same(one, other) for one, other in pairs)
-        fits = len(expected) == len(actual) == matched
+    left, order = list(actual), ""
+    if how.ordered:
+        order = " in order"
+        matched = sum(not differences(one, other, how) for one, other in zip(expected, left, strict=False))
     else:
-        left = list(actual)
         for one in expected:
             # Each value is used up once: two equal expectations need two values.
-            place = next((n for n, other in enumerate(left) if is_same(one, other)), None)
+            place = next((n for n, other in enumerate(left) if not differences(one, other, how)), None)
             if place is not None:
                 del left[place]
         matched = len(actual) - len(left)
-        fits = matched == len(expected) and not left
-    order = " in order" if ordered else ""
+    if len(expected) == len(actual) == matched:
+        return []
     message = f"{path or 'the list'} has {matched} of the {len(expected)} expected values{order}"
     more = len(actual) - matched
-    return [] if fits else [f"{message}{f' and {more} others' if more else ''}: {show(plain(actual), 200)}"]
+    return [f"{message}{f' and {more} others' if more else ''}: {show(plain(actual), 200)}"]
 
 
 def make_criterion(name: str, expected: Any, actual: Any, problem: str) -> Criterion:

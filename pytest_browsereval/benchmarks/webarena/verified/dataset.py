@@ -8,8 +8,6 @@ from typing import Any, Literal
 from pytest_browsereval.benchmarks.base import Dropped, RowProblem
 from pytest_browsereval.benchmarks.webarena.family import WebArenaRows
 
-KEPT = ("intent_template", "intent_template_id", "instantiation_dict")
-
 FORM = """\
 When you are done, answer with one JSON object and nothing else:
 {"task_type": "RETRIEVE" (information was asked for), "MUTATE" (something was to be changed) or "NAVIGATE" \
@@ -27,6 +25,7 @@ class WebArenaVerifiedConfig(WebArenaRows):
     type: Literal["webarena-verified"] = "webarena-verified"
     title = "WebArena-Verified"
     package = ("webarena-verified", "webarena_verified", "assets/dataset/webarena-verified.json")
+    kept = ("intent_template", "intent_template_id", "instantiation_dict")
 
     asks_for_form: bool = True
     """Whether the form of the answer stands below each instruction; false if the agent knows it."""
@@ -44,14 +43,13 @@ class WebArenaVerifiedConfig(WebArenaRows):
             raise RowProblem("start_urls: expected a list of addresses.")
         if not isinstance(evals, list) or not evals or not all(isinstance(one, Mapping) for one in evals):
             raise RowProblem("eval: expected a list of evaluators.")
-        row = self.row(original, " |AND| ".join(pages), KEPT)
+        row = self.row(original, " |AND| ".join(pages))
         if any(_is_unreadable(one) for one in evals):
             raise Dropped("they expect a list of one value without its type, which cannot be compared")
         if self.asks_for_form:
             row["query"] += f"\n\n{FORM}"
         return {
             **row,
-            "query_id": f"webarena-verified-{original['task_id']}",
             "revision": original.get("revision"),
             "graders": ["webarena_verified"],
             "evals": [self.fill_addresses(one) for one in evals],

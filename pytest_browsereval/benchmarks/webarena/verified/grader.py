@@ -98,7 +98,7 @@ class ResponseRules(BaseModel):
             seen = actual
         else:
             seen = comparing.read_seen(actual if isinstance(actual, list) else [actual], self.results_schema)
-        found = comparing.differences(expected, seen, ordered=self.ordered, path="retrieved_data")
+        found = comparing.differences(expected, seen, comparing.How(ordered=self.ordered), "retrieved_data")
         return comparing.make_criterion("retrieved_data", comparing.plain(expected), actual, "; ".join(found))
 
 

@@ -23,27 +23,16 @@ LONGEST = 500
 _YES = ("true", "yes", "y", "1", "t", "on")
 _NO = ("false", "no", "n", "0", "f", "off")
 
-_UNITS = {
-    "m": "1",
-    "meter": "1",
-    "metre": "1",
-    "km": "1000",
-    "kilometer": "1000",
-    "kilometre": "1000",
-    "mi": "1609.344",
-    "mile": "1609.344",
-    "ft": "0.3048",
-    "foot": "0.3048",
-    "feet": "0.3048",
-    "yd": "0.9144",
-    "yard": "0.9144",
-    "cm": "0.01",
-    "centimeter": "0.01",
-    "centimetre": "0.01",
-    "in": "0.0254",
-    "inch": "0.0254",
-    "inches": "0.0254",
+_SIZES = {
+    "1": "m meter metre",
+    "1000": "km kilometer kilometre",
+    "1609.344": "mi mile",
+    "0.3048": "ft foot feet",
+    "0.9144": "yd yard",
+    "0.01": "cm centimeter centimetre",
+    "0.0254": "in inch inches",
 }
+_UNITS = {name: size for size, names in _SIZES.items() for name in names.split()}
 _DISTANCE = re.compile(r"(\d+(?:\.\d*)?|\.\d+) *([a-z]+)")
 _K = re.compile(r"(\d+(?:\.\d+)?)\s*k(?=\s|$)")
 
@@ -67,13 +56,14 @@ _CLOCKS = (
 )
 _HOURS_WORD = re.compile(r"(\d+):(\d+)\s*hours?")
 
-_ONES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_TEENS = ("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen")
-_MORE_TEENS = ("seventeen", "eighteen", "nineteen")
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _WORDS = {
-    **{word: number for number, word in enumerate((*_ONES, *_TEENS, *_MORE_TEENS))},
-    **{word: 10 * number for number, word in enumerate(_TENS, 2)},
+    **{word: number for number, word in enumerate(_SMALL.split())},
+    **{word: 10 * number for number, word in enumerate(_TENS.split(), 2)},
 }
 _SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 

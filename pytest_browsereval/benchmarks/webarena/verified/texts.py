@@ -24,29 +24,19 @@ NAME_LIMIT = 500
 _MARKS = dict.fromkeys(map(ord, "\N{TRADE MARK SIGN}\N{REGISTERED SIGN}\N{SERVICE MARK}\N{COPYRIGHT SIGN}"))
 _HYPHENS = "-\u2010-\u2015\N{MINUS SIGN}\N{SOFT HYPHEN}"
 _NEAR_LETTERS = re.compile(rf"(?<=[a-zA-Z])[{_HYPHENS}]|[{_HYPHENS}](?=[a-zA-Z])")
+_SPELLED = {"ß": "ss", "æ": "ae", "Æ": "AE", "œ": "oe", "\u00b0": "deg"} | {
+    "\u20ac": "EUR",
+    "\u00a3": "PS",
+    "\u00a5": "Y=",
+}
 _PLAIN = str.maketrans(
     {
         **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"),
         **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'),
         **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-"),
-        "\u2014": "--",
-        "\u2015": "--",
-        "\u2044": "/",
-        "\u00d7": "x",
-        "\u00b0": "deg",
-        "\u2022": "*",
-        "ß": "ss",
-        "ø": "o",
-        "Ø": "O",
-        "ł": "l",
-        "Ł": "L",
-        "æ": "ae",
-        "Æ": "AE",
-        "œ": "oe",
-        "đ": "d",
-        "\u20ac": "EUR",
-        "\u00a3": "PS",
-        "\u00a5": "Y=",
+        **dict.fromkeys("\u2014\u2015", "--"),
+        **dict(zip("\u2044\u00d7\u2022øØłŁđ", "/x*oOlLd", strict=True)),
+        **_SPELLED,
     }
 )
 

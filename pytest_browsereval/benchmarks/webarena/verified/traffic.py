@@ -117,21 +117,18 @@ class TrafficRules(BaseModel):
         """Return what is compared besides the address."""
         wanted = self.expected
         found: dict[str, Any] = {"http_method": wanted.http_method, "response_status": wanted.response_status}
-        if wanted.headers:
-            found["headers"] = {
-                name: None if name in _ADDRESSES else comparing.read_expected_value(comparing.TEXT, value)
-                for name, value in wanted.headers.items()
+        texts = {"headers": wanted.headers, "response_cookies": wanted.response_cookies}
+        for key, given in texts.items():
+            found[key] = {
+                name: comparing.read_expected_value(comparing.TEXT, value)
+                for name, value in (given or {}).items()
+                if name not in _ADDRESSES or key != "headers"
             }
         if wanted.post_data:
             kept = self._count(wanted.post_data)
             found["post_data"] = comparing.read_expected(kept, self.post_data_schema or {"type": "object"})
         if wanted.response_content:
             found["response_content"] = wanted.response_content
-        if wanted.response_cookies:
-            cookies = wanted.response_cookies.items()
-            found["response_cookies"] = {
-                name: comparing.read_expected_value(comparing.TEXT, value) for name, value in cookies
-            }
         return found
 
     def _count(self, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,29 +198,19 @@ class TrafficRules(BaseModel):
             if name in _ADDRESSES and not self._has_address(given, self._headers_addresses(name)):
                 asked = " or ".join(_texts(address))
                 found.append(f"{name} is {beginning(given, 300)!r}, not {asked!r}")
-        wanted = self._read_expected()
-        if "headers" in wanted:
-            wanted["headers"] = {name: v for name, v in wanted["headers"].items() if v is not None}
         sent = None
         if event.sent:
-            fields = _pick(self._count(event.sent), self.expected.post_data or {}, missing=None)
+            fields = _pick(self._count(event.sent), self.expected.post_data or {}, fills=True)
             sent = comparing.read_seen(fields, self.post_data_schema or {"type": "object"})
         seen: dict[str, Any] = {
             "http_method": event.method,
             "response_status": event.status,
-            "headers": {
-                name: comparing.read_seen_value(comparing.TEXT, event.headers[name.lower()])
-                for name in headers
-                if name.lower() in event.headers
-            },
+            "headers": _read_texts({name: event.headers.get(name.lower()) for name in headers}),
             "post_data": sent,
             "response_content": _pick(event.replied, self.expected.response_content or {}),
-            "response_cookies": {
-                name: comparing.read_seen_value(comparing.TEXT, value)
-                for name, value in event.cookies.items()
-            },
+            "response_cookies": _read_texts(event.cookies),
         }
-        return found + comparing.differences(wanted, seen, extra_keys=True)
+        return found + comparing.differences(self._read_expected(), seen, comparing.How(extra_keys=True))
 
     def _has_address(self, url: str, addresses: Sequence[Address]) -> bool:
         seen = self._read_seen_address(url)
@@ -238,15 +225,22 @@ def _texts(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
 
 
-def _pick(data: Mapping[str, Any] | None, keys: Mapping[str, Any], **missing: None) -> dict[str, Any] | None:
-    """Return what a row looks at: plain keys and paths."""
+def _read_texts(given: Mapping[str, str | None]) -> dict[str, Any]:
+    kept = {name: value for name, value in given.items() if value is not None}
+    return {name: comparing.read_seen_value(comparing.TEXT, value) for name, value in kept.items()}
+
+
+def _pick(
+    data: Mapping[str, Any] | None, keys: Mapping[str, Any], *, fills: bool = False
+) -> dict[str, Any] | None:
+    """Return what a row looks at: plain keys and paths; ``fills`` gives None for a key that is missing."""
     if not data:
         return None
     found: dict[str, Any] = {}
     for key in keys:
         if is_path(key):
             found[key] = value_at(data, key)
-        elif key in data or "missing" in missing:
+        elif key in data or fills:
             found[key] = data.get(key)
     return found
 

@@ -21,11 +21,8 @@ from tests.hooks.small_evals import Evals, row
 
 SHOP = "http://shop.test:7770"
 DONE = {"task_type": "mutate", "status": "SUCCESS", "retrieved_data": None}
-SAVE: dict[str, Any] = {
-    "url": f"{SHOP}/save",
-    "http_method": "POST",
-    "post_data": {"name": "fall", "note": None},
-}
+SENT = {"name": "fall", "note": None}
+SAVE: dict[str, Any] = {"url": f"{SHOP}/save", "http_method": "POST", "post_data": SENT}
 
 
 def response(schema: dict[str, Any], *data: Any, **fields: Any) -> dict[str, Any]:
@@ -58,50 +55,41 @@ def judged(
 ITEM = {"type": "object", "properties": {"name": {"type": "string"}, "price": {"format": "currency"}}}
 MUG, CUP = {"name": "Blue mug", "price": 12.5}, {"name": "Cup", "price": 3}
 
-ANSWERS: list[tuple[dict[str, Any], str | None, bool, str]] = [
-    (response(ITEM, MUG, CUP), answer([CUP, {"name": "blue MUG.", "price": "$12.50"}]), True, ""),
-    (
-        response(ITEM, MUG, CUP, ordered=True),
-        answer([CUP, MUG]),
-        False,
-        "has 0 of the 2 expected values in order",
-    ),
-    (response(ITEM, MUG), answer([{**MUG, "size": "m"}]), False, "has 0 of the 1"),
-    (response(ITEM, MUG), answer([{"name": "Blue mug"}]), False, "has 0 of the 1"),
-    (response(ITEM, MUG, CUP), answer([MUG, CUP, CUP]), False, "has 2 of the 2 expected values and 1 others"),
-    (response({"type": "string"}, ["yes", "of course"]), answer("Of course!"), True, ""),
-    (response({"type": "string"}, "yes"), answer([["yes", "no"]]), False, "has 0 of the 1"),
-    (response({"type": "string"}, "^#?17$"), answer(["#17"]), True, ""),
-    (response({"type": "string"}, "seventeen"), answer(["^.*$"]), False, "has 0 of the 1"),
-    (response({"type": "string"}), answer(None), True, ""),
-    (response({"type": "string"}), answer([]), True, ""),
-    (response({"type": "string"}), answer(["x"]), False, 'retrieved_data is ["x"], not null'),
-    (response({"type": "string"}, "x"), answer(None), False, "retrieved_data is null"),
-    (
-        response({"type": "string"}, "x"),
-        answer(["x"], status="NOT_FOUND_ERROR"),
-        False,
-        "status is 'NOT_FOUND",
-    ),
-    (response({"type": "string"}, "x"), answer(["x"], status=None), False, "status is None"),
-    (response({"type": "string"}, "x"), answer(["x"], status="^.*$"), False, "status is '^.*$'"),
-    (response({"type": "string"}, "x"), answer(["x"], task_type="MUTATE"), False, "task_type is 'MUTATE'"),
-    (response({"type": "string"}, "x"), f"Done.\n```json\n{answer(['x'])}\n```", True, ""),
-    (response({"type": "string"}, "x"), "x", False, "the answer is not a JSON object"),
-    (response({"type": "string"}, "x"), None, False, "no answer was given"),
-    (response({}, expected=DONE), answer(["ignored"], task_type="mutate"), True, ""),
+TEXT, X = {"type": "string"}, response({"type": "string"}, "x")
+ANSWERS: list[tuple[dict[str, Any], str | None, str]] = [
+    # the evaluator, an answer, and why it fails
+    (response(ITEM, MUG, CUP), answer([CUP, {"name": "blue MUG.", "price": "$12.50"}]), ""),
+    (response(ITEM, MUG, CUP, ordered=True), answer([CUP, MUG]), "has 0 of the 2 expected values in order"),
+    (response(ITEM, MUG), answer([{**MUG, "size": "m"}]), "has 0 of the 1"),
+    (response(ITEM, MUG), answer([{"name": "Blue mug"}]), "has 0 of the 1"),
+    (response(ITEM, MUG, CUP), answer([MUG, CUP, CUP]), "has 2 of the 2 expected values and 1 others"),
+    (response(TEXT, ["yes", "of course"]), answer("Of course!"), ""),
+    (response(TEXT, "yes"), answer([["yes", "no"]]), "has 0 of the 1"),
+    (response(TEXT, "^#?17$"), answer(["#17"]), ""),
+    (response(TEXT, "seventeen"), answer(["^.*$"]), "has 0 of the 1"),
+    (response(TEXT), answer(None), ""),
+    (response(TEXT), answer([]), ""),
+    (response(TEXT), answer(["x"]), 'retrieved_data is ["x"], not null'),
+    (X, answer(None), "retrieved_data is null"),
+    (X, answer(["x"], status="NOT_FOUND_ERROR"), "status is 'NOT_FOUND"),
+    (X, answer(["x"], status=None), "status is None"),
+    (X, answer(["x"], status="^.*$"), "status is '^.*$'"),
+    (X, answer(["x"], task_type="MUTATE"), "task_type is 'MUTATE'"),
+    (X, f"Done.\n```json\n{answer(['x'])}\n```", ""),
+    (X, "x", "the answer is not a JSON object"),
+    (X, None, "no answer was given"),
+    (response({}, expected=DONE), answer(["ignored"], task_type="mutate"), ""),
 ]
 
 
-@pytest.mark.parametrize(("evaluator", "given", "passes", "reason"), ANSWERS)
-def test_answers_are_compared(
-    tmp_path: Path, evaluator: dict[str, Any], given: str | None, *, passes: bool, reason: str
-) -> None:
+def test_answers_are_compared(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """By type, in any order unless the row says otherwise; never by a pattern or guesses of the agent's."""
-    result = judged(tmp_path, evaluator, answer=given)
-    assert (result.verdict is Verdict.PASSED) is passes, result.reasoning
-    assert result.score == float(passes)
-    assert reason in result.reasoning
+    for evaluator, given, reason in ANSWERS:
+        with subtests.test(evaluator=evaluator, given=given):
+            result = judged(tmp_path, evaluator, answer=given)
+            assert (result.verdict is Verdict.FAILED) is bool(reason), result.reasoning
+            assert result.score == float(not reason)
+            assert reason in result.reasoning
 
 
 HOSTILE = [
@@ -115,27 +103,26 @@ HOSTILE = [
 def test_hostile_answers_fail_and_break_nothing(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """An attempt that could make its grade errored would leave the pass rate."""
     cases: list[tuple[str, Any]] = [
-        ("duration", "5 min"),
-        ("currency", "5"),
-        ("month", "May"),
-        ("date", "2023-05-05"),
-        ("distance", "5 km"),
-        ("coordinates", "5, 5"),
-        ("number", 5),
-        ("string", "^five(ish)*$"),
+        *(("duration", "5 min"), ("currency", "5"), ("month", "May"), ("date", "2023-05-05"), ("number", 5)),
+        *(
+            ("distance", "5 km"),
+            ("coordinates", "5, 5"),
+            ("string", "^five(ish)*$"),
+            ("url", "http://five.test"),
+        ),
         ("location-name", "Five"),
-        ("url", "http://five.test"),
     ]
     for kind, expected in cases:
         with subtests.test(kind=kind, expected=expected):
             for given in HOSTILE:
-                assert (
-                    judged(tmp_path, response({"format": kind}, expected), answer=given).verdict
-                    is Verdict.FAILED
-                )
+                result = judged(tmp_path, response({"format": kind}, expected), answer=given)
+                assert result.verdict is Verdict.FAILED
 
 
 OTHER = entry("POST", f"{SHOP}/save", sent={"name": "spring"}, status=302)
+DRAFT = entry_of(SAVE, url=f"{SHOP}/save?draft=1")
+PRICED = {"type": "object", "properties": {"price": {"format": "currency"}}}
+NAMED, NOTE = {"response_content": {"$.items[0].name": "Mug"}}, {"post_data": {"$.note.text": "lgtm"}}
 REQUESTS: list[tuple[dict[str, Any], list[dict[str, Any]], bool]] = [
     (request(SAVE), [entry_of(SAVE)], True),
     (request(SAVE), [], False),
@@ -146,24 +133,17 @@ REQUESTS: list[tuple[dict[str, Any], list[dict[str, Any]], bool]] = [
     (request(SAVE, last_event_only=False), [entry_of(SAVE), OTHER], True),
     (request(SAVE, should_not_exist=True), [entry_of(SAVE)], False),
     (request(SAVE, should_not_exist=True), [], True),
-    (request(SAVE), [entry_of(SAVE, url=f"{SHOP}/save?draft=1")], False),
-    (request(SAVE, ignored_query_params=["draft"]), [entry_of(SAVE, url=f"{SHOP}/save?draft=1")], True),
-    (
-        request(SAVE, ignored_query_params_patterns=["^dr"]),
-        [entry_of(SAVE, url=f"{SHOP}/save?draft=1")],
-        True,
-    ),
+    (request(SAVE), [DRAFT], False),
+    (request(SAVE, ignored_query_params=["draft"]), [DRAFT], True),
+    (request(SAVE, ignored_query_params_patterns=["^dr"]), [DRAFT], True),
     (request({**SAVE, "url": [f"{SHOP}/a", f"{SHOP}/save"]}), [entry_of(SAVE)], True),
     (request({**SAVE, "url": "^.*/(save|store)$"}), [entry_of(SAVE)], True),
+    (request({**SAVE, "headers": {"X-A": "one"}}), [entry_of(SAVE, headers={"x-a": "two"})], False),
+    (request({**SAVE, **NAMED}), [entry_of(SAVE, **NAMED)], True),
+    (request({**SAVE, **NOTE}), [entry_of(SAVE, post_data={"$.note.text": "LGTM"})], True),
     (
         request({**SAVE, "headers": {"referer": f"{SHOP}/new/"}}),
         [entry_of(SAVE, headers={"Referer": f"{SHOP}/new"})],
-        True,
-    ),
-    (request({**SAVE, "headers": {"X-A": "one"}}), [entry_of(SAVE, headers={"x-a": "two"})], False),
-    (
-        request({**SAVE, "response_content": {"$.items[0].name": "Mug"}}),
-        [entry_of({**SAVE, "response_content": {"$.items[0].name": "Mug"}})],
         True,
     ),
     (
@@ -172,15 +152,7 @@ REQUESTS: list[tuple[dict[str, Any], list[dict[str, Any]], bool]] = [
         True,
     ),
     (
-        request({**SAVE, "post_data": {"$.note.text": "lgtm"}}),
-        [entry_of({**SAVE, "post_data": {"$.note.text": "LGTM"}})],
-        True,
-    ),
-    (
-        request(
-            {**SAVE, "post_data": {"price": 12.5}},
-            post_data_schema={"type": "object", "properties": {"price": {"format": "currency"}}},
-        ),
+        request({**SAVE, "post_data": {"price": 12.5}}, post_data_schema=PRICED),
         [entry_of(SAVE, post_data={"price": "$12.50"})],
         True,
     ),
@@ -192,16 +164,15 @@ REQUESTS: list[tuple[dict[str, Any], list[dict[str, Any]], bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("evaluator", "entries", "passes"), REQUESTS)
-def test_requests_are_compared(
-    tmp_path: Path, evaluator: dict[str, Any], entries: list[dict[str, Any]], *, passes: bool
-) -> None:
+def test_requests_are_compared(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """By address, method, headers, what was sent, status, cookies and what was replied."""
-    told = answer(task_type="MUTATE")
+    told, done = answer(task_type="MUTATE"), response({}, expected=DONE)
     home = entry("GET", SHOP, headers={"accept": HTML})
-    result = judged(tmp_path, response({}, expected=DONE), evaluator, answer=told, entries=[home, *entries])
-    assert (result.verdict is Verdict.PASSED) is passes, result.reasoning
-    assert result.evidence == (HAR_FILE,)
+    for evaluator, entries, passes in REQUESTS:
+        with subtests.test(evaluator=evaluator, entries=entries):
+            result = judged(tmp_path, done, evaluator, answer=told, entries=[home, *entries])
+            assert (result.verdict is Verdict.PASSED) is passes, result.reasoning
+            assert result.evidence == (HAR_FILE,)
 
 
 def test_the_last_page_counts_where_a_page_was_to_be_shown(tmp_path: Path) -> None:
@@ -237,22 +208,17 @@ def test_it_says_what_it_looks_at_in_the_traffic() -> None:
 
 def test_rows_that_cannot_be_judged_are_refused(subtests: pytest.Subtests) -> None:
     """Before anything is spent."""
+    done, needs = response({}, expected=DONE), "needs `evals` with an AgentResponseEvaluator"
     cases: list[tuple[list[dict[str, Any]], str]] = [
-        ([], "needs `evals` with an AgentResponseEvaluator"),
-        ([request(SAVE)], "needs `evals` with an AgentResponseEvaluator"),
+        ([], needs),
+        ([request(SAVE)], needs),
         ([{"evaluator": "DomEvaluator"}], "'DomEvaluator' is unknown. Known: AgentResponseEvaluator"),
         ([response({"format": "full_address"}, "x")], "type 'full_address' of a value is unknown"),
         ([response({"format": "date"}, "soon")], "soon"),
-        ([response({}, expected=DONE), request({**SAVE, "verb": "GET"})], "expected.verb: Extra inputs"),
-        (
-            [response({}, expected=DONE), request({**SAVE, "post_data": {"ids": [1]}})],
-            "not a choice of several",
-        ),
-        (
-            [response({}, expected=DONE), request({**SAVE, "post_data": {"$.a[?(@.b=~1)]": 1}})],
-            "not understood",
-        ),
-        ([response({}, expected=DONE), request({**SAVE, "url": "^(save$"})], "not a regular expression"),
+        ([done, request({**SAVE, "verb": "GET"})], "expected.verb: Extra inputs"),
+        ([done, request({**SAVE, "post_data": {"ids": [1]}})], "not a choice of several"),
+        ([done, request({**SAVE, "post_data": {"$.a[?(@.b=~1)]": 1}})], "not understood"),
+        ([done, request({**SAVE, "url": "^(save$"})], "not a regular expression"),
     ]
     for evals, message in cases:
         with subtests.test(evals=evals, message=message), pytest.raises(ValueError, match=message):
@@ -268,6 +234,9 @@ def test_paths_lead_into_what_was_sent() -> None:
     assert value_at(sent, "$.text.c") == 3
     assert value_at(sent, "$.^re_\\d+\\[t\\]$") == "hi"
     assert value_at(sent, "$.a.none") is None
+    quoted = {"items": [{"name": 'a "b"', "n": 1}, {"name": "it's", "n": 2}]}
+    assert value_at(quoted, """$.items[?(@.name == 'a "b"')].n""") == [1]
+    assert value_at(quoted, """$.items[?(@.name == "it's")].n""") == [2]
 
 
 @pytest.mark.slow
@@ -281,26 +250,15 @@ def test_a_whole_run_records_and_grades_the_traffic(pytester: pytest.Pytester) -
     told = json.dumps({"task_type": "NAVIGATE", "status": "SUCCESS", "retrieved_data": None})
     moves = [{"tool": "navigate", "url": "{shop}/mugs.html"}, {"tool": "done", "answer": told}]
     rules = [response({}, expected={**DONE, "task_type": "navigate"}), request({"url": "{shop}/mugs.html"})]
-    given: dict[str, Any] = {
-        "start_url": "{shop}/",
-        "graders": ["webarena_verified"],
-        "evals": rules,
-        "answer": None,
-    }
-    stays = [moves[1]]
-    evals.write_rows(
-        row("goes", **{**given, "solution": moves}), row("stays", **{**given, "solution": stays})
-    )
-    evals.write_config(browser="playwright", sites={"shop": {"static": "site"}}, gate={"min_pass_rate": 0.5})
+    given: dict[str, Any] = {"start_url": "{shop}/", "graders": ["webarena_verified"], "evals": rules}
+    given["answer"] = None
+    evals.write_rows(row("goes", **given, solution=moves), row("stays", **given, solution=moves[1:]))
+    keys: dict[str, Any] = {"sites": {"shop": {"static": "site"}}, "gate": {"min_pass_rate": 0.5}}
+    evals.write_config(browser="playwright", **keys)
     refused = evals.run("shop.eval.yaml")
     assert refused.ret == 4
     refused.stderr.fnmatch_lines(["*looks at the network traffic*capture: {har: true}*"])
-    evals.write_config(
-        browser="playwright",
-        sites={"shop": {"static": "site"}},
-        capture={"har": True},
-        gate={"min_pass_rate": 0.5},
-    )
+    evals.write_config(browser="playwright", **keys, capture={"har": True})
     result = evals.run("shop.eval.yaml")
     assert result.ret == 0, result.stdout.str()
     folders = sorted(file.parent for file in evals.run_folder().glob(f"tasks/**/{HAR_FILE}"))
