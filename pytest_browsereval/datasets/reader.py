@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from pytest_browsereval.contracts import check_result, describe_member, describe_wrong, naming
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
@@ -39,17 +39,15 @@ def index_rows(
 def _index(dataset: DatasetConfig, base_dir: Path, ids: Collection[str] | None) -> Sequence[RowRef]:
     with naming(dataset, "index"):
         found: object = dataset.index(base_dir, ids)
-        refs = found if isinstance(found, list | tuple) else _to_list(found)
-    for ref in (found,) if refs is None else refs:
+        is_list = isinstance(found, Iterable) and not isinstance(found, str | dict)
+        refs = found if isinstance(found, list | tuple) else list(found) if is_list else [found]  # type: ignore[call-overload]
+    for ref in refs:
         if not isinstance(ref, RowRef):
-            wanted = "a list of RowRef" if refs is None else "a RowRef"
-            message = describe_wrong("index", ref, wanted, dataset.index)
+            message = describe_wrong(
+                "index", ref, "a RowRef" if is_list else "a list of RowRef", dataset.index
+            )
             raise PluginError(f"{describe_member(dataset)}: {message}")
-    return refs or []
-
-
-def _to_list(found: object) -> list[Any] | None:
-    return list(found) if isinstance(found, Iterable) and not isinstance(found, str | dict) else None
+    return cast("Sequence[RowRef]", refs)
 
 
 def read_row(dataset: DatasetConfig, ref: RowRef) -> Task:

@@ -259,5 +259,6 @@ OLD_GRADERS = (
 
 def test_graders_of_browseros_have_their_names() -> None:
     """Each grader in rows of BrowserOS is one of ours, under the same name."""
+    assert issubclass(builtin_registry().get("dataset", "browseros"), DatasetConfig)
     for name in OLD_GRADERS.split():
         assert issubclass(builtin_registry().get("grader", name), GraderConfig)

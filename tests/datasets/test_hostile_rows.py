@@ -41,69 +41,47 @@ def refusal(dataset: DatasetConfig) -> str:
     return str(refused.value)
 
 
-@pytest.mark.parametrize("url", ["http://[x", "//[", "http://[::1", "http://exa\u2100mple.org/"])
-def test_what_is_no_address_is_told_with_its_line(imported: Import, url: str) -> None:
-    table = f"ID,Starting URL,Category,Task\n1,{url},READ,Look.\n"
-
-    assert refusal(imported("webbench", table, "rows.csv")).startswith("rows.csv:2: ")
-    assert "is not the address of a page" in refusal(imported("webbench", table, "rows.csv"))
-    assert host_of(url) == url
-
-
-def test_addresses_may_lack_their_scheme() -> None:
+def test_what_is_no_address_is_told_with_its_line(imported: Import, subtests: pytest.Subtests) -> None:
+    for url in ("http://[x", "//[", "http://[::1", "http://exa\u2100mple.org/"):
+        with subtests.test(url=url):
+            table = f"ID,Starting URL,Category,Task\n1,{url},READ,Look.\n"
+            told = refusal(imported("webbench", table, "rows.csv"))
+            assert told.startswith("rows.csv:2: ")
+            assert "is not the address of a page" in told
+            assert host_of(url) == url
     assert address("example.org/x") == "https://example.org/x"
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {**QUESTION, "Final answer": [GOLD]},
-        {**QUESTION, "Final answer": {"town": GOLD}},
-        f"Final answer: {GOLD}",
-        [GOLD],
-    ],
-)
-def test_a_refused_row_of_a_protected_set_is_not_quoted(imported: Import, wrong: Any) -> None:
-    told = refusal(imported("gaia", json.dumps([wrong]), "rows.json"))
-
-    assert told.startswith("rows.json:1: ")
-    assert GOLD not in told
+def test_a_refused_row_of_a_protected_set_is_not_quoted(imported: Import, subtests: pytest.Subtests) -> None:
+    answers: list[Any] = [{**QUESTION, "Final answer": [GOLD]}, {**QUESTION, "Final answer": {"town": GOLD}}]
+    for wrong in (*answers, f"Final answer: {GOLD}", [GOLD]):
+        with subtests.test(wrong=wrong):
+            told = refusal(imported("gaia", json.dumps([wrong]), "rows.json"))
+            assert told.startswith("rows.json:1: ")
+            assert GOLD not in told
 
 
-def test_a_refused_row_of_an_open_set_is_quoted(imported: Import) -> None:
+def test_rows_of_another_shape_are_told(imported: Import, subtests: pytest.Subtests) -> None:
     row = {"id": "a--1", "web_name": "a", "ques": ["Look."], "web": "http://x/"}
-
-    assert "ques: expected a text, not a list" in refusal(
-        imported("webvoyager", json.dumps([row]), "rows.json")
-    )
-
-
-def test_a_level_of_any_length_is_told(imported: Import) -> None:
-    told = refusal(imported("gaia", json.dumps([{**QUESTION, "Level": "9" * 5000}]), "rows.json"))
-
-    assert "Level: expected 1, 2 or 3" in told
-    assert len(told) < 300
+    plain = {"query_id": "g1", "query": "Look."}
+    cases: list[tuple[str, list[Any], str]] = [
+        ("webvoyager", [row], "ques: expected a text, not a list"),
+        ("gaia", [{**QUESTION, "Level": "9" * 5000}], "Level: expected 1, 2 or 3"),
+        ("gaia", [QUESTION, QUESTION], "the id 'g1' is also in line 1"),
+        ("json", [plain, plain], "the id 'g1' is also in line 1"),
+    ]
+    for kind, rows, why in cases:
+        with subtests.test(kind=kind, why=why):
+            told = refusal(imported(kind, json.dumps(rows), "rows.json"))
+            assert why in told
+            assert len(told) < 300
+    table = "ID,Starting URL,Category,Task,Task\n1,http://x/,READ,Look.,Leave.\n"
+    assert "rows.csv:1: two columns are named 'Task'" in refusal(imported("webbench", table, "rows.csv"))
 
 
 def test_numbers_are_answers_too(imported: Import) -> None:
     dataset = imported("gaia", json.dumps([{**QUESTION, "Final answer": 17.5}]), "rows.json")
-
     assert [dataset.read(ref).answer for ref in dataset.index(Path.cwd())] == ["17.5"]
-
-
-@pytest.mark.parametrize(
-    ("kind", "row"), [("gaia", QUESTION), ("json", {"query_id": "g1", "query": "Look."})]
-)
-def test_the_same_id_twice_in_one_line_is_refused(imported: Import, kind: str, row: dict[str, Any]) -> None:
-    told = refusal(imported(kind, json.dumps([row, row]), "rows.json"))
-
-    assert "the id 'g1' is also in line 1" in told
-
-
-def test_columns_of_one_name_are_refused(imported: Import) -> None:
-    table = "ID,Starting URL,Category,Task,Task\n1,http://x/,READ,Look.,Leave.\n"
-
-    assert "rows.csv:1: two columns are named 'Task'" in refusal(imported("webbench", table, "rows.csv"))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +90,6 @@ def test_columns_of_one_name_are_refused(imported: Import) -> None:
 def test_no_task_makes_the_closing_sentences_hard_to_find(imported: Import, task: str) -> None:
     table = f'ID,Starting URL,Category,Task\n1,http://x/,READ,"{task[:120_000]}"\n'
     dataset = imported("webbench", table, "rows.csv", strip_site_suffix=True)
-
     assert [dataset.read(ref).query for ref in dataset.index(Path.cwd())] == [task[:120_000].strip()]
 
 

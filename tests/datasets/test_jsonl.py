@@ -121,23 +121,19 @@ def test_all_problems_of_ids_are_reported_at_once(jsonl: Make, tmp_path: Path) -
     ]
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
+def test_a_broken_line_is_refused(jsonl: Make, tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """A line that is not a row is refused with the reason."""
+    cases: list[tuple[str, str]] = [
         ('{"query_id": "a", "query": "q"', "rows.jsonl:1: not JSON: Expecting ',' delimiter (column 31)."),
         ('{"query_id": ""}', "rows.jsonl:1: query_id is empty. Give every row an id."),
-        (
-            '{"query_id": "\\ud800"}',
-            "rows.jsonl:1: '\\ud800' is half a character, which no file can hold.",
-        ),
+        ('{"query_id": "\\ud800"}', ":1: '\\ud800' is half a character, which no file can hold."),
         ('{"query_id": NaN}', "rows.jsonl:1: not JSON: NaN is not a number in JSON."),
         ('{"query_id":"a","query_id":"b"}', "not JSON: the key 'query_id' occurs twice; leave one out."),
         ("[" * 100_000, "rows.jsonl:1: not readable: nested too deeply."),
-    ],
-)
-def test_a_broken_line_is_refused(jsonl: Make, tmp_path: Path, line: str, told: str) -> None:
-    """A line that is not a row is refused with the reason."""
-    assert told in refusal(jsonl(line), tmp_path)
+    ]
+    for line, told in cases:
+        with subtests.test(told=told):
+            assert told in refusal(jsonl(line), tmp_path)
 
 
 def test_bytes_that_are_not_utf8_are_refused(jsonl: Make, tmp_path: Path) -> None:
@@ -151,12 +147,12 @@ def test_bytes_that_are_not_utf8_are_refused(jsonl: Make, tmp_path: Path) -> Non
         dataset.read(ref)
 
 
-@pytest.mark.parametrize("content", ["", "\n\n", "\ufeff", " \r\n"])
-def test_an_empty_file_is_refused(jsonl: Make, tmp_path: Path, content: str) -> None:
+def test_an_empty_file_is_refused(jsonl: Make, tmp_path: Path) -> None:
     """A file without rows is an error: a run without tasks is never green."""
     dataset = jsonl()
-    (tmp_path / "rows.jsonl").write_text(content, encoding="utf-8")
-    assert refusal(dataset, tmp_path).startswith("rows.jsonl: the file has no rows.")
+    for content in ("", "\n\n", "\ufeff", " \r\n"):
+        (tmp_path / "rows.jsonl").write_text(content, encoding="utf-8")
+        assert refusal(dataset, tmp_path).startswith("rows.jsonl: the file has no rows.")
 
 
 def test_a_missing_file_names_the_nearest(jsonl: Make, tmp_path: Path) -> None:
@@ -183,27 +179,17 @@ def test_named_ids_are_found_without_reading_the_others(jsonl: Make, tmp_path: P
         dataset.index(tmp_path)
 
 
-def test_a_named_id_that_occurs_twice_is_refused(jsonl: Make, tmp_path: Path) -> None:
-    """A search for one id still finds both rows."""
+def test_named_ids_are_of_the_selection(jsonl: Make, tmp_path: Path) -> None:
+    """An id outside of it is not found by its name; one that occurs twice is refused."""
+    assert ids(jsonl(row("a"), row("b"), row("c"), select={"limit": 2}), tmp_path, ids=["b", "c"]) == ["b"]
     with pytest.raises(DatasetError, match="'a' is also in line 1"):
         jsonl(row("a"), row("b"), row("a")).index(tmp_path, ids=["a"])
 
 
-def test_a_selection_holds_for_named_ids_too(jsonl: Make, tmp_path: Path) -> None:
-    """An id outside of the config's selection is not found by its name."""
-    dataset = jsonl(row("a"), row("b"), row("c"), select={"limit": 2})
-    assert ids(dataset, tmp_path, ids=["b", "c"]) == ["b"]
-
-
 def test_tags_select(jsonl: Make, tmp_path: Path) -> None:
     """A selection by tags has the rows with at least one of them."""
-    rows = [
-        row("a", tags=["x"]),
-        row("b"),
-        row("c", tags=["y", "x"]),
-        row("d", tags=None),
-        row("e", tags=["z"]),
-    ]
+    tags = {"a": ["x"], "b": [], "c": ["y", "x"], "d": None, "e": ["z"]}
+    rows = [row(name, tags=given) for name, given in tags.items()]
     assert ids(jsonl(*rows, select={"tags": ["x", "z"]}), tmp_path) == ["a", "c", "e"]
 
 
@@ -249,46 +235,32 @@ def test_a_file_that_changes_during_the_run_is_noticed(jsonl: Make, tmp_path: Pa
 
 
 def test_rows_of_browseros_load_unchanged(jsonl: Make, tmp_path: Path) -> None:
-    """A row as BrowserOS writes it, with additional metadata and no start page, is read."""
-    theirs = {
-        "query_id": "Wolfram Alpha--45",
-        "dataset": "webvoyager",
-        "query": "derivative of x^2",
-        "graders": ["webvoyager_grader", "fara_combined"],
-        "start_url": "https://www.wolframalpha.com/",
-        "setup_script": None,
-        "metadata": {
-            "original_task_id": "Wolfram Alpha--45",
-            "website": "Wolfram Alpha",
-            "category": "Wolfram Alpha",
-            "additional": {"ground_truth": "2x", "answer_type": "golden", "app_base_port": 8000},
-        },
+    """With their metadata and without a start page; the answer is where graders look for it."""
+    metadata = {
+        "original_task_id": "45",
+        "website": "Wolfram Alpha",
+        "category": "maths",
+        "additional": {"ground_truth": "2x", "answer_type": "golden", "app_base_port": 8000},
     }
-    dataset = jsonl(theirs)
-    task = dataset.read(dataset.index(tmp_path)[0])
-    assert task.metadata.additional["ground_truth"] == "2x"
-    assert task.graders == ("webvoyager_grader", "fara_combined")
+    theirs = row("Wolfram Alpha--45", dataset="webvoyager", setup_script=None, metadata=metadata)
+    theirs["graders"] = ["webvoyager_grader", "fara_combined"]
+    dataset = jsonl(theirs, {**theirs, "query_id": "b", "answer": "3x"})
+    first, second = map(dataset.read, dataset.index(tmp_path))
+    assert (first.answer, second.answer) == ("2x", "3x")
+    assert first.metadata.model_dump(exclude={"source"}) == metadata
+    assert first.graders == ("webvoyager_grader", "fara_combined")
 
 
 def test_columns_are_renamed(jsonl: Make, tmp_path: Path) -> None:
     """A map of columns reads a benchmark's own file; other columns stay as they are."""
     theirs = {"web_name": "Apple", "id": "Apple--7", "ques": "price?", "web": "https://x", "effort": 2}
-    columns = {
-        "query_id": "id",
-        "query": "ques",
-        "start_url": "web",
-        "metadata.website": "web_name",
-        "metadata.category": "web_name",
-    }
+    columns = {"query_id": "id", "query": "ques", "start_url": "web", "metadata.website": "web_name"}
+    columns["metadata.category"] = "web_name"
     dataset = jsonl(theirs, columns=columns)
     task = dataset.read(dataset.index(tmp_path)[0])
     assert (task.query_id, task.query, task.start_url) == ("Apple--7", "price?", "https://x")
     assert (task.metadata.website, task.metadata.category) == ("Apple", "Apple")
     assert task.metadata.additional == {"effort": 2}
-
-
-def test_a_column_for_an_unknown_key_is_refused() -> None:
-    """The keys of ``columns`` are those of a row."""
     with pytest.raises(ValueError, match=r"'qury' is not a key of a row. Did you mean 'query'\?"):
         JsonLinesConfig(path=Path("x"), columns={"qury": "Task"})
 
@@ -328,24 +300,19 @@ def test_any_row_is_a_task_or_refused(jsonl: Make, tmp_path: Path) -> None:
     assert [line for line in told.splitlines() if not re.match(r"rows\.jsonl:\d+: ", line)] == []
 
 
-@pytest.mark.parametrize(
-    ("fields", "relates"),
-    [
+def test_related_rows_are_found_in_the_bytes(jsonl: Any, subtests: pytest.Subtests) -> None:
+    """A file without the keys is not read in full while collecting; the name of the column counts."""
+    cases: list[tuple[dict[str, Any], bool]] = [
         ({}, False),
         ({"query": "Which sites are open? Which depends_on others?"}, False),
         ({"sites": ["bank"]}, True),
         ({"depends_on": ["b"]}, True),
         ({"requires_reset": True}, True),
         ({"tags": ["depends_on_nothing"]}, False),
-    ],
-)
-def test_related_rows_are_found_in_the_bytes(jsonl: Any, fields: Any, relates: bool) -> None:  # noqa: FBT001
-    """A file without the keys is not read in full while collecting."""
-    assert jsonl(row("a"), {**row("b"), **fields}).relates(Path()) is relates
-
-
-def test_related_rows_are_found_by_renamed_columns(jsonl: Any) -> None:
-    """The name of the column counts; a missing file is reported later."""
+    ]
+    for fields, relates in cases:
+        with subtests.test(fields=fields):
+            assert jsonl(row("a"), {**row("b"), **fields}).relates(Path()) is relates
     dataset = jsonl({"query_id": "a", "query": "q", "after": ["b"]}, columns={"depends_on": "after"})
     assert dataset.relates(Path())
-    assert not dataset.relates(Path("nowhere"))
+    assert not dataset.relates(Path("nowhere"))  # which is reported later

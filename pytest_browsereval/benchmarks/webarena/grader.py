@@ -111,31 +111,31 @@ class WebArenaGrader(ModelGrader):
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:
         """Return attempts with an answer, an address and a part of a page."""
-        found: Any = {
-            "eval_types": ["string_match", "url_match"],
-            "reference_answers": {"must_include": ["12.50"]},
-            "reference_url": "http://shop.test/mug?size=m |OR| http://shop.test/cup",
-            "url_note": "GOLD in PRED",
-        }
-        part: Any = {
+        part = {
             "url": "last",
             "locator": "document.querySelector('.total').outerText",
             "required_contents": {"must_include": ["$12.50 |OR| 12.50 USD"]},
         }
-        page: Any = {"eval_types": ["program_html"], "program_html": [part]}
-        price = Task(query_id="price", query="Open the mug in size M and tell its price.", evals=(found,))
-        total = Task(query_id="total", query="Put the mug into the cart.", evals=(page,))
+        rules: Any = {
+            "eval_types": ["string_match", "url_match", "program_html"],
+            "reference_answers": {"must_include": ["12.50"]},
+            "reference_url": "http://shop.test/mug?size=m |OR| http://shop.test/cup",
+            "url_note": "GOLD in PRED",
+            "program_html": [part],
+        }
+        task = Task(query_id="price", query="Put the mug in size M into the cart.", evals=(rules,))
         answer, mug = "It costs $12.50.", "http://shop.test/mug"
 
-        def shows(text: str) -> dict[str, JsonValue]:
-            rules: list[JsonValue] = [{"targets": [{"value": text}], "pictures": []}]
-            return {"webarena": {"url": "http://shop.test/cart", "rules": rules}}
+        def attempt(name: str, verdict: Verdict, url: str, total: str) -> Golden:
+            seen: JsonValue = {"url": url, "rules": [{"targets": [{"value": total}], "pictures": []}]}
+            return Golden(
+                name, verdict, task, final_answer=answer, final_url=url, evidence={"webarena": seen}
+            )
 
         return (
-            Golden("the answer", Verdict.PASSED, price, final_answer=answer, final_url=f"{mug}?size=m&ref=1"),
-            Golden("another size", Verdict.FAILED, price, final_answer=answer, final_url=mug),
-            Golden("the total", Verdict.PASSED, total, evidence=shows("Total: $12.50")),
-            Golden("another total", Verdict.FAILED, total, evidence=shows("Total: $25.00")),
+            attempt("as it should be", Verdict.PASSED, f"{mug}?size=m&ref=1", "Total: $12.50"),
+            attempt("another size", Verdict.FAILED, mug, "Total: $12.50"),
+            attempt("another total", Verdict.FAILED, f"{mug}?size=m", "Total: $25.00"),
         )
 
     # -- what a row needs

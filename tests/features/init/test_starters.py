@@ -96,13 +96,8 @@ def test_the_schema_that_a_config_names_is_there_and_allows_it(made: Evals, agen
     for changed in ({}, *map(yaml.safe_load, others)):
         valid.validate({**own, **changed})
     assert len(others) == {"function": 0, "single": 2, "command": 1}[agent]
-
-
-@pytest.mark.parametrize("agent", ["function"], indirect=True)
-def test_the_schema_is_what_the_command_prints(made: Evals) -> None:
-    """So that it can be written again after an upgrade."""
-    (file,) = made.path.glob("*.schema.json")
-    assert made.run_command("schema").outlines == file.read_text().splitlines()
+    if agent == "function":  # so that it can be written again after an upgrade
+        assert made.run_command("schema").outlines == (made.path / named[1]).read_text().splitlines()
 
 
 def test_its_own_code_is_clean(made: Evals) -> None:
@@ -156,14 +151,8 @@ def test_the_ci_file_runs_the_eval(
     place = next((line[2] for line in lines if line[:2] == ["cd", "--"]), None)
     place = place or block.get("defaults", {}).get("run", {}).get("working-directory", ".")
     assert place == folder
-    own = [line[1] for line in lines if line[0] == "browsereval"]
-    assert own == ["install-browser"]
-    for name in own:
-        with pytest.raises(SystemExit) as ended:
-            main([name, "--help"])
-        assert ended.value.code == 0
+    assert [line[1] for line in lines if line[0] == "browsereval"] == ["install-browser"]
     kept = block["artifacts"]["paths"] if ci == "gitlab" else block["steps"][-1]["with"]["path"].split("\n")
     prefix = "" if folder == "." else f"{folder}/"
-    assert [path for path in kept if path] == [
-        f"{prefix}{name}" for name in ("junit.xml", "report.html", "results/")
-    ]
+    files = [f"{prefix}{name}" for name in ("junit.xml", "report.html", "results/")]
+    assert [path for path in kept if path] == files

@@ -63,16 +63,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = made / "venv"
     venv.create(folder, with_pip=False, symlinks=True)
     programs = folder / ("Scripts" if os.name == "nt" else "bin")
-    pip(
-        "--python",
-        programs / "python",
-        "install",
-        "--no-index",
-        "--no-deps",
-        "--no-compile",
-        "--quiet",
-        wheel,
-    )
+    alone = ("--no-index", "--no-deps", "--no-compile", "--quiet")
+    pip("--python", programs / "python", "install", *alone, wheel)
     variables = {"base": str(folder), "platbase": str(folder)}
     site = Path(sysconfig.get_path("purelib", vars=variables))
     (own,) = distributions(name="pytest-browsereval", path=[str(site)])

@@ -55,12 +55,7 @@ def browseros_task(run: Path, name: str = "Allrecipes--3", **metadata: Any) -> P
         "device_pixel_ratio": 2,
         "agent_config": {"type": "single", "model": "kimi-k2", "apiKey": "sk-123456"},
         "grader_results": GRADES,
-        "token_usage": {
-            "input_tokens": 900,
-            "output_tokens": 80,
-            "cache_read_tokens": 10,
-            "cache_creation_tokens": 0,
-        },
+        "token_usage": {"input_tokens": 900, "output_tokens": 80, "cache_creation_tokens": 0},
         "task_metadata": {"website": "Allrecipes", "difficulty": "easy"},
     }
     write_json(folder / "metadata.json", {**given, **metadata})
@@ -71,35 +66,19 @@ def browseros_task(run: Path, name: str = "Allrecipes--3", **metadata: Any) -> P
     return folder
 
 
-DESIGNED = (
-    {"type": "user", "timestamp": T, "content": "Find a recipe."},
-    {"type": "assistant", "timestamp": T, "content": "I search."},
-    {"type": "tool_call", "timestamp": T, "tool": "click", "toolCallId": "c1", "params": {"element": 4}},
-    {
-        "type": "tool_result",
-        "timestamp": T,
-        "toolCallId": "c1",
-        "result": [{"type": "text", "text": "Clicked."}],
-        "isError": False,
-        "screenshot": 1,
-    },
-    {"type": "delegation", "timestamp": T, "instruction": "Search.", "executorId": "e1", "maxSteps": 9},
-    {
-        "type": "delegation_result",
-        "timestamp": T,
-        "executorId": "e1",
-        "summary": "Found.",
-        "status": "done",
-        "stepsUsed": 2,
-        "currentUrl": "http://recipes.test/",
-    },
-    {"type": "error", "timestamp": T, "content": "No more tokens.", "errorCode": "429"},
-)
-
-
 def event(kind: str, **fields: Any) -> dict[str, Any]:
     return {"type": kind, "timestamp": T, **fields}
 
+
+DESIGNED = (
+    event("user", content="Find a recipe."),
+    event("assistant", content="I search."),
+    event("tool_call", tool="click", toolCallId="c1", params={"element": 4}),
+    event("tool_result", toolCallId="c1", result=[{"text": "Clicked."}], isError=False, screenshot=1),
+    event("delegation", instruction="Search.", executorId="e1", maxSteps=9),
+    event("delegation_result", executorId="e1", summary="Found.", status="done", stepsUsed=2),
+    event("error", content="No more tokens.", errorCode="429"),
+)
 
 STREAM = (
     event("user", content="Find a recipe."),
@@ -132,13 +111,8 @@ STREAM = (
 
 
 def observed(text: str) -> dict[str, Any]:
-    return {
-        "role": "user",
-        "content": [
-            {"type": "text", "text": text},
-            {"type": "image_url", "image_url": {"url": "data:image/png;base64,{b64_img}"}},
-        ],
-    }
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,{b64_img}"}}
+    return {"role": "user", "content": [{"type": "text", "text": text}, image]}
 
 
 def said(text: str) -> dict[str, Any]:

@@ -100,12 +100,6 @@ def test_plain_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert "navigate" not in chosen["variants"]["default"]["tools"]
 
 
-def test_a_wrong_switch(capsys: pytest.CaptureFixture[str]) -> None:
-    """The command reports it as a run does."""
-    assert main(["tools", config(tools={"clik": True})]) == 4
-    assert "tools.clik: unknown tool or toolkit 'clik'. Did you mean 'click'?" in capsys.readouterr().err
-
-
 def test_only_what_a_config_names_is_on(capsys: pytest.CaptureFixture[str]) -> None:
     """Tools and toolkits alike, and the finishing tool; a variant's list stands for the run's switches."""
     given = config(
@@ -118,6 +112,8 @@ def test_only_what_a_config_names_is_on(capsys: pytest.CaptureFixture[str]) -> N
     found = json.loads(capsys.readouterr().out)["variants"]
     assert found["x"]["tools"] == ["snapshot", "click", "done"]
     assert found["y"]["tools"] == ["list_tabs", "open_tab", "select_tab", "close_tab", "done"]
+    assert main(["tools", config(tools={"clik": True})]) == 4
+    assert "tools.clik: unknown tool or toolkit 'clik'. Did you mean 'click'?" in capsys.readouterr().err
     assert main(["tools", config(tools={"only": ["clik"]})]) == 4
     assert "unknown tool or toolkit 'clik'. Did you mean 'click'?" in capsys.readouterr().err
     assert main(["tools", config(tools={"only": "click"})]) == 4

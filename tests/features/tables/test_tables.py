@@ -307,14 +307,6 @@ def test_a_table_is_written_whole_or_not_at_all(evals: Evals, tmp_path: Path, ki
     assert {path: path.read_bytes() for path in evals.path.rglob("tables/*/*")} == before
 
 
-def test_a_folder_that_cannot_be_written_is_named(evals: Evals, mixed_run: Path) -> None:
-    """In one sentence."""
-    (evals.path / "tables").write_text("a file")
-    done = evals.run_command("export", str(mixed_run), "--to", "csv")
-    assert done.ret == 4
-    assert "the export 'csv' cannot be written: " in done.stderr.str()
-
-
 def test_times_of_any_zone_are_in_utc(evals: Evals, tmp_path: Path) -> None:
     """Logs of other systems have theirs."""
     add(

@@ -130,12 +130,7 @@ class WebArenaVerifiedGrader(GraderConfig):
 
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:
-        """Return right and wrong answers and requests."""
-        prices: Any = {
-            "evaluator": ANSWER,
-            "results_schema": {"type": "array", "items": {"type": "number", "format": "currency"}},
-            "expected": {"task_type": "retrieve", "status": "SUCCESS", "retrieved_data": [12.5, 30]},
-        }
+        """Return a right and a wrong request, with a right answer, and a wrong answer."""
         done: Any = {
             "evaluator": ANSWER,
             "results_schema": {"type": "null"},
@@ -143,30 +138,19 @@ class WebArenaVerifiedGrader(GraderConfig):
         }
         post = {"url": "http://shop.test/cart", "http_method": "POST", "post_data": {"item": "Blue mug"}}
         sent: Any = {"evaluator": traffic.NAME, "expected": post}
-        find = Task(query_id="prices", query="What do the mugs cost?", evals=(prices,))
         buy = Task(query_id="buy", query="Put the blue mug into the cart.", evals=(done, sent))
 
-        def says(task_type: str, data: JsonValue) -> str:
-            return json.dumps({"task_type": task_type, "status": "SUCCESS", "retrieved_data": data})
-
-        def sends(form: str) -> dict[str, str]:
+        def attempt(name: str, verdict: Verdict, status: str, form: str) -> Golden:
             posted = {"mimeType": "application/x-www-form-urlencoded", "text": form}
             request = {"method": "POST", "url": post["url"], "headers": [], "postData": posted}
-            entries = [{"request": request, "response": {"status": 200}}]
-            return {HAR_FILE: json.dumps({"log": {"entries": entries}})}
+            log = {"entries": [{"request": request, "response": {"status": 200}}]}
+            answer = json.dumps({"task_type": "MUTATE", "status": status, "retrieved_data": None})
+            return Golden(name, verdict, buy, final_answer=answer, files={HAR_FILE: json.dumps({"log": log})})
 
-        both, one, report = (
-            says("RETRIEVE", ["$30.00", "12.50"]),
-            says("RETRIEVE", ["$30.00"]),
-            says("MUTATE", None),
-        )
         return (
-            Golden("prices in another order", Verdict.PASSED, find, final_answer=both),
-            Golden("one price", Verdict.FAILED, find, final_answer=one),
-            Golden(
-                "the right request", Verdict.PASSED, buy, final_answer=report, files=sends("item=blue+mug")
-            ),
-            Golden("another request", Verdict.FAILED, buy, final_answer=report, files=sends("item=red+mug")),
+            attempt("the right request", Verdict.PASSED, "SUCCESS", "item=blue+mug"),
+            attempt("another request", Verdict.FAILED, "SUCCESS", "item=red+mug"),
+            attempt("another status", Verdict.FAILED, "NOT_FOUND_ERROR", "item=blue+mug"),
         )
 
     def check(self, task: Task, base_dir: Path) -> None:
