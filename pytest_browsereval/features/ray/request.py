@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import socket
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,18 +16,17 @@ from urllib.parse import urlsplit
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.shared.process import GRACE_S
+from pytest_browsereval.features.shared.process import run_pytest
 from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.model.remote import PartsThere
-from pytest_browsereval.processes import attach_command
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.store import new_run_id
 
 PARTS_FOLDER = ".parts"
 """In the results folder: where parts go if no place is named."""
 CONNECT_S = 10.0
-SHOWN = 40
-"""Lines of what pytest says when it refuses."""
+PLAN_S = 600.0
+"""How long pytest may take to check all rows."""
 
 _OURS = ("config", "shard", "output", "run-name", "resume", "regrade", "dashboard", "plan", "plan-json")
 REFUSED = frozenset(
@@ -231,15 +229,15 @@ def _plan(request: Request, more: Sequence[str]) -> dict[str, Any]:
         UsageError: pytest refuses it; or there is something else than the rows of one eval, of which no gate
             and no merged run knows.
     """
-    code, output, errors = run_pytest([*request.common(), *more, "--eval-plan-json"], request.folder)
-    if code == 5:
-        raise UsageError("no row is selected, so there is nothing to run.")
-    line = output.strip().rpartition("\n")[2]
-    if code or not line.startswith("{"):
-        lines = redact_known(f"{output}\n{errors}").strip().splitlines()[-SHOWN:]
-        shown = "\n".join(one_line(one, 500) for one in lines)
-        raise UsageError(f"pytest has made no plan of this run (exit code {code}):\n{shown}")
+    words = [*request.common(), *more, "--eval-plan-json"]
+    output = run_pytest(words, PLAN_S, cwd=None if request.folder is None else Path(request.folder))
+    line = next((one for one in output.splitlines() if one.startswith('{"evals": ')), "")
+    if not line:
+        shown = "\n".join(one_line(one, 500) for one in redact_known(output).splitlines())
+        raise UsageError(f"pytest has made no plan of this run:\n{shown}")
     plan: dict[str, Any] = json.loads(line)
+    if not (plan["evals"] or plan["other_tests"]):
+        raise UsageError("no row is selected, so there is nothing to run.")
     if plan["other_tests"] or len(plan["evals"]) > 1:
         raise UsageError(
             f"there are {format_count(len(plan['evals']), 'eval')} and "
@@ -247,17 +245,3 @@ def _plan(request: Request, more: Sequence[str]) -> dict[str, Any]:
             "one eval only. Leave the others out; `pytest` runs them."
         )
     return dict(plan["evals"][0])
-
-
-def run_pytest(words: Sequence[str], folder: str | None) -> tuple[int, str, str]:
-    """Return the exit code of a pytest of its own, what it prints, and its errors."""
-    done = subprocess.run(  # noqa: S603 ourselves
-        attach_command([sys.executable, "-m", "pytest", *words], GRACE_S),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        cwd=folder,
-        check=False,
-    )
-    return done.returncode, done.stdout, done.stderr

@@ -159,15 +159,9 @@ def _end(process: asyncio.subprocess.Process) -> None:
 
 
 def _by_hand(work: _Installation) -> str:
-    tried = ["What was tried:", *work.failures] if work.failures else []
     state = [line for line in work.unproved.splitlines() if "install-browser" not in line]
-    machine = work.machine
-    needs_root = machine.is_debian and not machine.is_root and not machine.has_sudo
-    whose = " (apt-get as root, as there is no sudo here)" if needs_root else ""
-    remedy = [f"Run one of these{whose}, then `browsereval doctor`:", *ways(machine)]
-    if machine.is_debian and not machine.is_root:
-        remedy.append(_NO_ROOT)
-    return "\n".join(["No browser could be installed.", *state, *tried, *remedy])
+    remedy = ["Run one of these, then `browsereval doctor`:", *ways(work.machine)]
+    return "\n".join(["No browser could be installed.", *state, *_tried(work), *remedy, *_no_root(work)])
 
 
 def _without_driver(work: _Installation, trouble: str) -> str:
@@ -175,19 +169,19 @@ def _without_driver(work: _Installation, trouble: str) -> str:
 
     No browser can be tried without the driver: what one would need is named with it.
     """
-    machine = work.machine
-    if not machine.is_debian or "shared librar" not in trouble:
+    if not work.machine.is_debian or "shared librar" not in trouble:
         return "\n".join([trouble, *work.failures])
-    whose = "" if machine.is_root or machine.has_sudo else " as root, as there is no sudo here"
-    return "\n".join(
-        [
-            trouble.partition(" Type:")[0],
-            *(["What was tried:", *work.failures] if work.failures else []),
-            f"Run this{whose}, then `browsereval install-browser`. It brings library, browser and font:",
-            ways(machine)[0],
-            *([] if machine.is_root else [_NO_ROOT]),
-        ]
-    )
+    remedy = "Run this, then `browsereval install-browser`. It brings library, browser and font:"
+    whole = [trouble.partition(" Type:")[0], *_tried(work), remedy, ways(work.machine)[0], *_no_root(work)]
+    return "\n".join(whole)
+
+
+def _tried(work: _Installation) -> list[str]:
+    return ["What was tried:", *work.failures] if work.failures else []
+
+
+def _no_root(work: _Installation) -> list[str]:
+    return [_NO_ROOT] if work.machine.is_debian and not work.machine.is_root else []
 
 
 def ways(machine: Machine) -> list[str]:

@@ -67,9 +67,9 @@ class Engine:
         """Parts that no node brings to an end."""
         self.interrupted_at: int | None = None
 
-    def run_pytest(self, words: Collection[str], folder: str | None) -> tuple[int, str, str]:
+    def run_pytest(self, words: Collection[str], limit_s: float, **_: object) -> str:
         run = self._run(*words)
-        return int(run.ret), run.stdout.str(), run.stderr.str()
+        return f"{run.stdout.str()}\n{run.stderr.str()}"
 
     def _run(self, *words: str) -> EvalRun:
         options, self.evals.options = (

@@ -138,7 +138,6 @@ def test_ordinary_user_gets_commands(bench: Bench, monkeypatch: pytest.MonkeyPat
     assert not any(call.startswith("apt-get") for call in bench.calls())
     sudo = "sudo " * machine.has_sudo
     assert f"  {sudo}apt-get update && {sudo}apt-get install -y --no-install-recommends " in message
-    assert ("(apt-get as root, as there is no sudo here)" in message) is not machine.has_sudo
     assert "use a container" in message
     assert "no network here" in message
     assert "Run `browsereval install-browser" not in message
@@ -183,7 +182,7 @@ def test_a_user_is_stopped_once(bench: Bench, monkeypatch: pytest.MonkeyPatch, m
     sudo = "sudo " * machine.has_sudo
     assert line.startswith(f"{sudo}apt-get update && {sudo}apt-get install -y --no-install-recommends ")
     assert {"chromium-headless-shell", "libatomic1", "fonts-liberation"} <= set(line.split())
-    assert ("as root, as there is no sudo here" in message) is not machine.has_sudo
+    assert "If you cannot become root" in message
     brings = bench.brings("chromium-headless-shell")
     bench.program("apt-get", f'case "$*" in install*) {brings};; esac')
     bench.program("sudo", 'exec "$@"')
