@@ -84,10 +84,7 @@ def test_a_command_that_cannot_be_run_is_told(tmp_path: Path) -> None:
     done = subprocess.run(
         supervise_command([missing], 1), stdin=subprocess.PIPE, capture_output=True, check=False
     )
-    assert (done.returncode, done.stderr.decode()) == (
-        127,
-        f"cannot run {missing!r}: {os.strerror(2)}\n",
-    )
+    assert (done.returncode, done.stderr.decode()) == (127, f"cannot run {missing!r}: {os.strerror(2)}\n")
 
 
 ASKED_AT_ONCE = """

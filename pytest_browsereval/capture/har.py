@@ -30,10 +30,7 @@ Keep = Callable[[dict[str, Any], Path], None]
 
 @asynccontextmanager
 async def record_traffic(
-    folder: Path,
-    wanted: Traffic,
-    redact: Callable[[str], str],
-    keep: Keep | None = None,
+    folder: Path, wanted: Traffic, redact: Callable[[str], str], keep: Keep | None = None
 ) -> AsyncIterator[Path]:
     """Give the path at which a window records, and save what it recorded once it has closed.
 
@@ -52,13 +49,7 @@ async def record_traffic(
             await asyncio.to_thread(_save, place / HAR_FILE, folder, wanted, redact, keep)
 
 
-def _save(
-    raw: Path,
-    folder: Path,
-    wanted: Traffic,
-    redact: Callable[[str], str],
-    keep: Keep | None,
-) -> None:
+def _save(raw: Path, folder: Path, wanted: Traffic, redact: Callable[[str], str], keep: Keep | None) -> None:
     try:
         content = json.loads(raw.read_bytes())
         entries = content["log"]["entries"]

@@ -106,10 +106,7 @@ def test_named_headless_shell_cannot_be_headed(only_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("system", "expected"),
-    [
-        ("darwin", "Google Chrome.app/Contents/MacOS/Google Chrome"),
-        ("linux", "google/chrome/chrome"),
-    ],
+    [("darwin", "Google Chrome.app/Contents/MacOS/Google Chrome"), ("linux", "google/chrome/chrome")],
 )
 def test_usual_places(system: str, expected: str) -> None:
     """Each system has its usual place of Google Chrome."""
@@ -275,10 +272,7 @@ LIBATOMIC = (
 
 @pytest.mark.parametrize(
     ("is_debian", "remedy"),
-    [
-        (True, "Type:\n  browsereval install-browser"),
-        (False, "package of your system with libatomic.so.1"),
-    ],
+    [(True, "Type:\n  browsereval install-browser"), (False, "package of your system with libatomic.so.1")],
 )
 def test_node_without_libatomic(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_debian: bool, remedy: str

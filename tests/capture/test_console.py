@@ -64,8 +64,7 @@ def test_secrets_and_long_texts_are_taken_out(
     start = "x" * (LONGEST - 5)
     many = f"{SECRET!r}.repeat({LONGEST})"
     url = pages.page(
-        "/secrets",
-        f"<script>console.info({start + SECRET!r}); console.log('\\ud83d end', {many})</script>",
+        "/secrets", f"<script>console.info({start + SECRET!r}); console.log('\\ud83d end', {many})</script>"
     )
     run(heard(browser, url, tmp_path, " end"))
     assert (tmp_path / CONSOLE_FILE).read_text().count("word") == 0

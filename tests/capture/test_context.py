@@ -8,12 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.capture.context import (
-    CUT_OFF,
-    CaptureContext,
-    CaptureContextConfig,
-    ScreenshotMode,
-)
+from pytest_browsereval.capture.context import CUT_OFF, CaptureContext, CaptureContextConfig, ScreenshotMode
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
 from pytest_browsereval.model.messages import ErrorMessage, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.usage import Usage

@@ -45,11 +45,7 @@ def test_blocks_of_another_shape_are_secret_as_a_whole() -> None:
     assert is_secret_path(("browser", "env"))
     assert is_secret_path((0, "env", 0))
     assert is_secret_path(("browser", "headers", "X-Shop"))
-    assert hide_secrets(["A_TOKEN=x", "PORT=1", {"env": ["y"]}]) == [
-        "A_TOKEN=***",
-        "PORT=1",
-        {"env": "***"},
-    ]
+    assert hide_secrets(["A_TOKEN=x", "PORT=1", {"env": ["y"]}]) == ["A_TOKEN=***", "PORT=1", {"env": "***"}]
     assert names_secrets("{env: [x]}")
     assert names_secrets('[{"api_key": "x"}]')
     assert not names_secrets("{max_steps: 2, max_tokens: 3}")

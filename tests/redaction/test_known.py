@@ -8,13 +8,7 @@ import pytest
 
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.model.display import one_line
-from pytest_browsereval.redaction.known import (
-    beginning,
-    ending,
-    forget_secrets,
-    know_secrets,
-    redact_known,
-)
+from pytest_browsereval.redaction.known import beginning, ending, forget_secrets, know_secrets, redact_known
 
 KEY = "sk-4711-0815-qwertz"
 PARTS = [KEY[place : place + 4] for place in range(len(KEY) - 3)]

@@ -6,11 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_browsereval.redaction.names import (
-    Place,
-    is_password_name,
-    is_secret_name,
-)
+from pytest_browsereval.redaction.names import Place, is_password_name, is_secret_name
 
 PLACES: tuple[Place, ...] = ("key", "variable", "field")
 

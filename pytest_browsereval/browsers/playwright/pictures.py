@@ -11,11 +11,7 @@ from pytest_browsereval.browsers.base import PictureFormat
 from pytest_browsereval.browsers.picture_size import size_of
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.tabs import OpenTab
-from pytest_browsereval.browsers.playwright.waiting import (
-    DialogOpened,
-    DialogWatch,
-    playwright_error,
-)
+from pytest_browsereval.browsers.playwright.waiting import DialogOpened, DialogWatch, playwright_error
 from pytest_browsereval.errors import ErrorSource, Fault
 
 if TYPE_CHECKING:

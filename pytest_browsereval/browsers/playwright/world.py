@@ -24,13 +24,7 @@ from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.errors import BrowserEvalError
 
 if TYPE_CHECKING:
-    from playwright.async_api import (
-        Frame,
-        FrameLocator,
-        Locator,
-        Page,
-        Playwright,
-    )
+    from playwright.async_api import Frame, FrameLocator, Locator, Page, Playwright
 
     Scope = Page | Frame | FrameLocator | Locator
 

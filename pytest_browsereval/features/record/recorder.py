@@ -31,13 +31,7 @@ from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwright_error, quietly
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.features.record.event import Signal, View
-from pytest_browsereval.features.record.steps import (
-    SHORTEST_FOUND,
-    Item,
-    ItemList,
-    Kind,
-    find_leak,
-)
+from pytest_browsereval.features.record.steps import SHORTEST_FOUND, Item, ItemList, Kind, find_leak
 from pytest_browsereval.graders.page_state import PageStateGrader, judge, read_page_check
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.tasks import Task
@@ -412,10 +406,7 @@ class Recorder:
         if not checks:
             self._say("Add a check first: what has to hold now that the task is done?", is_warning=True)
         elif leak := find_leak(self.list.items, self.list.secrets):
-            self._say(
-                f"A secret stands in: {leak.content.get('tool', 'a check')}. Undo it.",
-                is_warning=True,
-            )
+            self._say(f"A secret stands in: {leak.content.get('tool', 'a check')}. Undo it.", is_warning=True)
         elif unmet := await self._find_unmet(checks):
             self._say(
                 f"This does not hold here: {unmet[0].text}. Undo it, or go where it holds.", is_warning=True

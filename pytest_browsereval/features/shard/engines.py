@@ -71,8 +71,7 @@ class Engine:
 _SLURM = "SLURM_ARRAY_TASK_"
 ENGINES: tuple[Engine, ...] = (
     Engine(
-        *("Slurm", f"{_SLURM}ID", 1, f"{_SLURM}COUNT"),
-        ids=(f"{_SLURM}MIN", f"{_SLURM}MAX", f"{_SLURM}STEP"),
+        *("Slurm", f"{_SLURM}ID", 1, f"{_SLURM}COUNT"), ids=(f"{_SLURM}MIN", f"{_SLURM}MAX", f"{_SLURM}STEP")
     ),
     Engine("Kubernetes", "JOB_COMPLETION_INDEX", 0, ""),
     Engine("GitLab", "CI_NODE_INDEX", 1, "CI_NODE_TOTAL"),

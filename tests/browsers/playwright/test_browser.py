@@ -343,10 +343,7 @@ def test_a_killed_driver_is_replaced_too(run: Run, pages: PageServer, tmp_path: 
         window = await browser.open_window(WindowRequest("after", url))
         assert await window.page.title() == "Again"
 
-    with (
-        running(PlaywrightBrowserConfig(), run) as browser,
-        visiting(run, browser, tmp_path, url) as opened,
-    ):
+    with running(PlaywrightBrowserConfig(), run) as browser, visiting(run, browser, tmp_path, url) as opened:
         run(asyncio.wait_for(kill(opened, browser), 120))
 
 

@@ -259,8 +259,4 @@ def test_a_page_that_repeats_a_secret(record: Record) -> None:
         act,
         finishes=True,
     )
-    assert [item.content.get("tool", "check") for item in items or ()] == [
-        "fill",
-        "click",
-        "check",
-    ]
+    assert [item.content.get("tool", "check") for item in items or ()] == ["fill", "click", "check"]

@@ -61,10 +61,7 @@ SLOW = ("doctor",)
 
 @pytest.mark.parametrize(
     "names",
-    [
-        tuple(COMMANDS.keys() - set(SLOW)),
-        *(pytest.param((name,), marks=pytest.mark.slow) for name in SLOW),
-    ],
+    [tuple(COMMANDS.keys() - set(SLOW)), *(pytest.param((name,), marks=pytest.mark.slow) for name in SLOW)],
     ids=["quick", *SLOW],
 )
 def test_a_command_takes_a_url_or_refuses_it(

@@ -36,10 +36,7 @@ def copies(cache: Path) -> list[Path]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
-    [
-        ("gate", "URL", "--config=shop.eval.yaml"),
-        ("runs", "URL", "OTHER"),
-    ],
+    [("gate", "URL", "--config=shop.eval.yaml"), ("runs", "URL", "OTHER")],
     ids=lambda command: command[0],
 )
 def test_pictures_stay_there_until_somebody_looks(

@@ -62,10 +62,7 @@ def test_the_same_command_goes_on_elsewhere(evals: Evals, bucket: str) -> None:
     assert run.ret == 1
     run.assert_outcomes(passed=3, failed=1)
     run.stdout.fnmatch_lines(
-        [
-            "*note: resuming run * 1 of 4 trials have a result, 3 to run*",
-            f"sent to {bucket}/shop/nightly",
-        ]
+        ["*note: resuming run * 1 of 4 trials have a result, 3 to run*", f"sent to {bucket}/shop/nightly"]
     )
     assert calls(evals) == ["b", "c", "d"]
     assert len(objects(evals, "claim-*")) == 2
