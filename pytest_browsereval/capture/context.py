@@ -181,27 +181,11 @@ class CaptureContext:
         )
 
     def log_delegation_result(
-        self,
-        executor_id: str,
-        status: messages.DelegationStatus,
-        summary: str,
-        *,
-        steps_used: int,
-        current_url: str | None = None,
-        duration_ms: float | None = None,
+        self, executor_id: str, status: messages.DelegationStatus, summary: str, **more: Any
     ) -> None:
-        """Record what an executor reports; the arguments are the fields of ``DelegationResultMessage``."""
-        self.log(
-            messages.DelegationResultMessage(
-                executor_id=executor_id,
-                status=status,
-                summary=summary,
-                steps_used=steps_used,
-                current_url=current_url,
-                duration_ms=duration_ms,
-                span_id=executor_id,
-            )
-        )
+        """Record what an executor reports; further arguments are fields of ``DelegationResultMessage``."""
+        fields = {"executor_id": executor_id, "status": status, "summary": summary, **more}
+        self.log(messages.DelegationResultMessage(span_id=executor_id, **fields))
 
     def spend(self, usage: Usage) -> None:
         """Add the usage of a model call.

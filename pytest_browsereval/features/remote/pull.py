@@ -17,9 +17,8 @@ from pytest_browsereval.features.remote.files import check_path, describe_conten
 from pytest_browsereval.features.shared.threads import map_apart
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import COPY, check_new
-from pytest_browsereval.run_files import write_whole
 from pytest_browsereval.runs.attempt import find_place
-from pytest_browsereval.runs.lines import ATTEMPTS, list_files, parse_line, read_raw
+from pytest_browsereval.runs.lines import list_files, parse_line, read_raw
 from pytest_browsereval.runs.run import PARTIAL
 
 _PART_OF_RUN = re.compile(rf"(.+)/{PARTS}/(\d+-of-\d+)")
@@ -194,33 +193,24 @@ def bring_interrupted(part: Part, folder: Path) -> bool:
         RemoteError: the store cannot be used, the run's manifest is missing, or the folder is not new.
     """
     tries = {token: part.bucket.list_all(part.prefix(token)) for token in part.list_tries()}
-    token, paths = max(tries.items(), key=lambda one: len(_list_finished(one[1])), default=("", []))
-    if not _list_finished(paths):
+    token, paths = max(tries.items(), key=lambda one: _count_finished(one[1]), default=("", []))
+    if not _count_finished(paths):
         return False
     with _new_folder(folder) as begun:
         missing = _bring(part, token, {check_path(path, part.url): None for path in paths}, begun)
         if missing or "manifest.json" not in paths:
             raise RemoteError(f"{part.url}: {(*missing, 'manifest.json')[0]} is missing.")
-        _remove_unfinished(begun, _list_finished(paths))
+        # Lines are sent after the evidence of their attempts: what has none is made again.
+        lines = [line for name in list_files(begun) for _, line in read_raw(begun, name)]
+        places = set(map(_find_place, lines))
+        for attempt in begun.glob("tasks/*/*/*/*"):
+            if attempt.relative_to(begun).as_posix() not in places:
+                shutil.rmtree(attempt)
     return True
 
 
-def _list_finished(paths: Sequence[str]) -> set[str]:
-    """Return the folders of attempts that are there."""
-    return {path.rpartition("/")[0] for path in paths if path.endswith(f"/{COPY}")}
-
-
-def _remove_unfinished(root: Path, there: set[str]) -> None:
-    """Remove lines of attempts that are not there, and attempts without a line: these are made again."""
-    with_line = set()
-    for name in list_files(root):
-        places = {line: _find_place(line) for _, line in read_raw(root, name)}
-        kept = [line for line, place in places.items() if place in there]
-        with_line |= {places[line] for line in kept}
-        write_whole(root / ATTEMPTS / name, b"".join(line + b"\n" for line in kept))
-    for attempt in root.glob("tasks/*/*/*/*"):
-        if attempt.relative_to(root).as_posix() not in with_line:
-            shutil.rmtree(attempt)
+def _count_finished(paths: Sequence[str]) -> int:
+    return sum(path.endswith(f"/{COPY}") for path in paths)
 
 
 def _find_place(line: bytes) -> str:
