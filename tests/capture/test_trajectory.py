@@ -72,13 +72,6 @@ def test_an_attempt_is_saved_and_read_back(tmp_path: Path) -> None:
     assert TaskMetadata.model_validate_json(texts["metadata.json"]).query == "Buy the mug. My key is ***."
 
 
-def test_a_secret_with_quotes_is_taken_out_too(tmp_path: Path) -> None:
-    """JSON writes such a secret in another way than it is."""
-    saver = TrajectorySaver(tmp_path, redact=lambda text: text.replace('pass"word', "***"))
-    saver.save_evidence({"storage": ['the pass"word']})
-    assert json.loads((tmp_path / "evidence.json").read_text()) == {"storage": ["the ***"]}
-
-
 def test_no_evidence_is_no_file(tmp_path: Path) -> None:
     """Graders that observed nothing leave nothing."""
     TrajectorySaver(tmp_path).save_evidence({})

@@ -9,23 +9,12 @@ import pytest
 from PIL import Image
 from playwright.async_api import CDPSession, Error
 
-from pytest_browsereval.browsers.base import PictureFormat
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.playwright.contexts import Viewport
 from pytest_browsereval.browsers.playwright.pictures import PAUSES_S, REFUSAL
 from pytest_browsereval.errors import ErrorSource, Fault
 from tests.browsers.hanging import LOOP, hang
 from tests.support import PageServer, Run, Visits, until
-
-MEDIA_TYPES = {"jpeg": "JPEG", "png": "PNG", "webp": "WEBP"}
-
-
-@pytest.mark.parametrize("picture", ["jpeg", "png", "webp"])
-def test_a_picture_is_of_the_format_that_was_asked_for(visit: Visits, picture: PictureFormat) -> None:
-    """Bytes, format and size agree."""
-    opened = visit("<h1>Hello")
-    image = Image.open(io.BytesIO(opened.run(opened.window.screenshot(picture))))
-    assert (image.format, image.size) == (MEDIA_TYPES[picture], (1280, 720))
 
 
 def test_a_picture_shows_the_current_tab(visit: Visits) -> None:
