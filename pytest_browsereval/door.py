@@ -36,10 +36,7 @@ GROUP = "pytest_browsereval"
 
 MEMBERS = Feature(
     members={
-        "agent": {
-            "scripted": "agents.scripted:ScriptedConfig",
-            "noop": "agents.noop:NoopConfig",
-        },
+        "agent": {"scripted": "agents.scripted:ScriptedConfig", "noop": "agents.noop:NoopConfig"},
         "browser": {"playwright": "browsers.playwright.browser:PlaywrightBrowserConfig"},
         "dataset": {"jsonl browseros": "datasets.jsonl:JsonLinesConfig"},
         "grader": {

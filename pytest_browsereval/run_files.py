@@ -16,13 +16,12 @@ from pydantic_core import from_json, to_json
 T = TypeVar("T")
 
 
-def write_whole(path: Path, text: str | bytes | Iterable[str], *, fsync: bool = False) -> None:
+def write_whole(path: Path, text: str | bytes | Iterable[str]) -> None:
     """Write a file so that a reader sees all of it or none, even if this process is killed.
 
     Args:
         path: where.
         text: what, or its parts.
-        fsync: have the disk confirm it, so that this holds if the machine loses its power too.
 
     Raises:
         OSError: it could not be written; no part of it is left behind under its name.
@@ -35,57 +34,19 @@ def write_whole(path: Path, text: str | bytes | Iterable[str], *, fsync: bool = 
         with temporary.open("wb") as file:
             parts = (text,) if isinstance(text, str | bytes) else text
             file.writelines(part.encode() if isinstance(part, str) else part for part in parts)
-        if fsync:
-            sync(temporary)  # else the disk may know the name before the content
         temporary.replace(path)
-        if fsync:
-            sync(path.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 
 
-def write_json(path: Path, value: Any, *, fsync: bool = False) -> None:
+def write_json(path: Path, value: Any) -> None:
     """Write plain JSON as ``write_whole`` does, with a line for each value of an object or a list.
 
     Raises:
         OSError: as ``write_whole`` does.
     """
-    write_whole(path, to_json(value, indent=1) + b"\n", fsync=fsync)
-
-
-def sync(path: Path) -> None:
-    """Have the disk confirm a file's content, or the names in a folder.
-
-    Raises:
-        OSError: the disk does not confirm it.
-    """
-    if os.name == "nt" and path.is_dir():  # Windows opens no folders, and keeps their names by itself
-        return
-    place = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
-    try:
-        os.fsync(place)
-    finally:
-        os.close(place)
-
-
-def sync_all(folder: Path, top: Path) -> None:
-    """Have the disk confirm all plain files below a folder, and every name from that of ``top`` down to them.
-
-    What a program of the attempt has left there and this user may not read is passed over.
-
-    Raises:
-        OSError: the disk does not confirm it.
-    """
-    for place, _, names in os.walk(folder):
-        for file in (Path(place, name) for name in names):
-            if file.is_file() and not file.is_symlink():
-                with contextlib.suppress(PermissionError, FileNotFoundError):
-                    sync(file)
-        sync(Path(place))
-    for parent in folder.parents:
-        if parent.is_relative_to(top.parent):
-            sync(parent)
+    write_whole(path, to_json(value, indent=1) + b"\n")
 
 
 _CAREFULLY = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))

@@ -11,7 +11,7 @@ export RUN_NAME=${1:?the name of the run, of A-Z a-z 0-9 . _ -, is missing}
 : "${EVAL_PARTS:=4}" "${EVAL_OUTPUT:=file:///shared/evals}"    # a folder that all machines see, or a bucket: s3://bucket/evals
 : "${EVAL_RESULTS:=quickstart/results/quickstart}"    # where the merged run lies, and its RUN_NAME.xml (JUnit)
 : "${EVAL_MINUTES:=60}" "${EVAL_CPUS:=2}" "${EVAL_MEMORY:=4G}"    # of a part
-# The gate of a part is none, since rows of all parts decide. With `trials: {until: decided}` a part needs the pass rate by
+# The gate of a part is none, since rows of all parts decide. With `trials: {max: 8}` a part needs the pass rate by
 # which its rounds end: EVAL_GATE='{"min_pass_rate": 0.9, "undecided": "pass"}'
 EVAL_GATE=${EVAL_GATE-'{}'}
 export EVAL_CONFIG EVAL_NAME EVAL_PARTS EVAL_OUTPUT EVAL_RESULTS EVAL_GATE

@@ -70,14 +70,12 @@ class BudgetConfig(Block):
 
 
 class RoundsConfig(Block):
-    """Trials that are made in rounds, one of each row in each, until enough is known."""
+    """Trials in rounds, one of each row in each, until a sequential test of the gate's rates has decided."""
 
     min: int = Field(default=1, ge=1)
     """How often each task runs at least."""
     max: int = Field(ge=2, le=100)
     """How often each task runs at most."""
-    until: Literal["decided"] = "decided"
-    """What ends the rounds: a sequential test of the gate's pass rates, and of ``compare``, has decided."""
     compare: tuple[str, str] | None = None
     """Two variants: further trials are made until it is known which of them passes more often."""
 
@@ -113,9 +111,6 @@ class CaptureConfig(Block):
     checks: Literal["end", "each"] = "end"
     """``each`` asks the ``checks`` and ``milestones`` of a row that a page can answer after every step too,
     so that an attempt shows how far it came."""
-    fsync: bool = False
-    """True waits until the disk has confirmed every finished attempt, so that a power failure loses none. A
-    killed process loses none in either case."""
 
     @field_validator("trace", mode="before", json_schema_input_type=TraceMode | bool)
     @classmethod

@@ -30,11 +30,7 @@ from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.summary import RunSummary
 from pytest_browsereval.runs.summary_file import read_figures
 
-UNMADE_KEYS: dict[Unmade, str] = {
-    "budget": "over_budget",
-    "dashboard": "called_off",
-    "decided": "not_needed",
-}
+UNMADE_KEYS: dict[Unmade, str] = {"budget": "over_budget", "dashboard": "called_off", "decided": "not_needed"}
 """Under which key the summary tells how many trials were not run for a reason."""
 
 

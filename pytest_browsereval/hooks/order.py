@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
@@ -47,21 +46,9 @@ def drop_repeated(config: pytest.Config, items: list[pytest.Item]) -> None:
                 continue
             names.add(item.name)
         once.append(item)
-    if not repeated:
-        return
-    items[:] = once
-    config.hook.pytest_deselected(items=repeated)
-    text = f"{len(repeated)} repeated (--eval-allow-reruns runs them again): {repeated[0].nodeid}"
-    message = pytest.PytestCollectionWarning(f"eval rows run once, whatever is named twice. {text}")
-    # Recorded, not issued: it ends no session under -W error, and xdist hands it over to the controller.
-    config.hook.pytest_warning_recorded.call_historic(
-        kwargs={
-            "warning_message": warnings.WarningMessage(message, type(message), str(repeated[0].path), 1),
-            "when": "collect",
-            "nodeid": "",
-            "location": None,
-        }
-    )
+    if repeated:
+        items[:] = once
+        config.hook.pytest_deselected(items=repeated)
 
 
 def relations_of(item: pytest.Item) -> Relations:

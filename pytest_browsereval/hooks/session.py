@@ -35,11 +35,7 @@ from pytest_browsereval.temporary import sweep, use_parent
 
 eval_session_key = pytest.StashKey["EvalSession"]()
 
-OPTION_KEYS = (
-    ("trials", "trials"),
-    ("lanes", "lanes"),
-    ("min_pass_rate", "gate.min_pass_rate"),
-)
+OPTION_KEYS = (("trials", "trials"), ("lanes", "lanes"), ("min_pass_rate", "gate.min_pass_rate"))
 """Options that are short for ``--eval-set KEY=...``."""
 
 
@@ -211,7 +207,7 @@ class EvalSession:
         return ActiveRun(
             config=loaded,
             registry=self.registry,
-            store=RunStore(root, worker=self.worker, fsync=loaded.capture.fsync),
+            store=RunStore(root, worker=self.worker),
             source=source,
             began=self.began,
             behaviour=make_behaviour(self.config, loaded),

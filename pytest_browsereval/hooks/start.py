@@ -14,7 +14,6 @@ from pytest_browsereval.hooks.items import Reports, SetupReports
 from pytest_browsereval.hooks.names import is_worker
 from pytest_browsereval.hooks.order import Groups, Order
 from pytest_browsereval.hooks.redaction import SafeReports
-from pytest_browsereval.hooks.representation import ReportWrapping
 from pytest_browsereval.hooks.selecting import Selecting
 from pytest_browsereval.hooks.session import EvalSession, eval_session_key
 from pytest_browsereval.hooks.terminal import Progress, Terminal
@@ -82,6 +81,5 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
         manager.register(Distribution(session, controller), "browsereval-distribution")
     manager.register(Progress(session, controller), "browsereval-progress")
     manager.register(Terminal(session, controller), "browsereval-terminal")
-    manager.register(ReportWrapping(controller.rows), "browsereval-report-wrapping")
     manager.register(Endings(config, controller), "browsereval-endings")
     manager.register(WholeRuns(controller), "browsereval-whole-runs")

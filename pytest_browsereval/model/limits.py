@@ -26,11 +26,7 @@ class Limits:
     """
 
     def __init__(
-        self,
-        outer: Limits | None = None,
-        *,
-        max_tokens: int | None = None,
-        max_cost_usd: float | None = None,
+        self, outer: Limits | None = None, *, max_tokens: int | None = None, max_cost_usd: float | None = None
     ) -> None:
         self._outer = outer
         self._max_tokens, self._max_cost_usd = max_tokens, max_cost_usd

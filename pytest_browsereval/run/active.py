@@ -214,8 +214,7 @@ class OwnRuns:
         """
         if name not in self._stores:
             output, run_id, worker = self._config.output_dir, self._shared.root.name, self._shared.worker
-            fsync = self._config.capture.fsync
-            store = RunStore.locate(output, name, run_id, worker=worker, fsync=fsync)
+            store = RunStore.locate(output, name, run_id, worker=worker)
             self._held.enter_context(store.locks.hold())
             place = place_of(self._config.base_dir, store.root)
             store.write_manifest({**manifest, "name": name, "selected": None, **place})

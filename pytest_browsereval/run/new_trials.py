@@ -27,11 +27,7 @@ class NewTrials(Trials):
     def __init__(self, run: ActiveRun) -> None:
         self.run = run
         self.plan = Plan(
-            run.config,
-            run.registry,
-            limit=run.limit,
-            advisory=run.advisory,
-            modify=run.behaviour.modify_task,
+            run.config, run.registry, limit=run.limit, advisory=run.advisory, modify=run.behaviour.modify_task
         )
 
     def prepare(self) -> list[str]:

@@ -106,10 +106,7 @@ def check_that_all_is_read(
 
 
 def check_row(
-    config: EvalConfig,
-    task: Task,
-    graders: Iterable[GraderConfig],
-    modify: Callable[[Task], Task] | None,
+    config: EvalConfig, task: Task, graders: Iterable[GraderConfig], modify: Callable[[Task], Task] | None
 ) -> None:
     """Check that a row can be run and judged.
 
@@ -158,12 +155,7 @@ def check_agent(
         with naming(agent, "check", ValueError):
             agent.check(task, tools)
         if isinstance(agent, ScriptedConfig):
-            check_variables(
-                task.solution,
-                config.variables,
-                config.variable_values(),
-                trusted=is_trusted,
-            )
+            check_variables(task.solution, config.variables, config.variable_values(), trusted=is_trusted)
     except ValueError as error:
         raise ValueError(toolsets.with_absent_tools(variant, error)) from None
     if task.start_url is not None:

@@ -31,13 +31,7 @@ from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run.locks import RunLocks
-from pytest_browsereval.run_files import (
-    parse_lines,
-    read_written,
-    sync_all,
-    write_json,
-    write_whole,
-)
+from pytest_browsereval.run_files import parse_lines, read_written, write_json, write_whole
 from pytest_browsereval.runs.attempt import StoredAttempt, find_place
 from pytest_browsereval.runs.lines import ATTEMPTS, LineWriter, Noted
 from pytest_browsereval.runs.rewritten import attempt_number
@@ -133,20 +127,17 @@ class RunStore:
     Args:
         root: the folder; made when the first file is written.
         worker: names the writing process among those of the run.
-        fsync: whether the disk is to confirm every finished attempt.
     """
 
-    def __init__(self, root: Path, *, worker: str = "main", fsync: bool = False) -> None:
+    def __init__(self, root: Path, *, worker: str = "main") -> None:
         self.root = root
         self.worker = worker
         self._numbers = itertools.count(1)
-        self.writer = LineWriter(root, worker, fsync=fsync)
+        self.writer = LineWriter(root, worker)
         self.run = StoredRun(root)
         """The same, to read it."""
         self.locks = RunLocks(root, worker)
         """Who writes it."""
-        self.synced_from = root if fsync else None
-        """The run's folder, if the disk is to confirm every finished attempt."""
 
     @cached_property
     def real_root(self) -> Path:
@@ -154,11 +145,9 @@ class RunStore:
         return self.root.resolve()
 
     @classmethod
-    def locate(
-        cls, output_dir: Path, name: str, run_id: str, *, worker: str = "main", fsync: bool = False
-    ) -> RunStore:
+    def locate(cls, output_dir: Path, name: str, run_id: str, *, worker: str = "main") -> RunStore:
         """Return the store of a run; every process of the run gets the same folder."""
-        return cls(home_of(output_dir, name) / run_id, worker=worker, fsync=fsync)
+        return cls(home_of(output_dir, name) / run_id, worker=worker)
 
     # -- the run
 
@@ -167,7 +156,7 @@ class RunStore:
         self.root.mkdir(parents=True, exist_ok=True)
         target = self.root / "manifest.json"
         if not target.exists():
-            write_json(target, manifest, fsync=self.synced_from is not None)
+            write_json(target, manifest)
 
     def write_summary(self, summary: dict[str, Any]) -> Path:
         """Write ``summary.json`` and return its path."""
@@ -240,8 +229,6 @@ class RunStore:
             line, texts = take_out(safe)
             for name, text in texts.items():
                 write_whole(copy.with_name(name), text)
-        if self.synced_from is not None:
-            sync_all(copy.parent, self.synced_from)
         if not self.writer.append(Noted(place, revision), line):
             copy.unlink(missing_ok=True)
         return TaskMetadata.model_validate(safe)

@@ -25,7 +25,7 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run_files import open_written, parse_written, sync
+from pytest_browsereval.run_files import open_written, parse_written
 from pytest_browsereval.runs.attempt import Line, StoredAttempt, find_place, find_trial, make_attempt
 from pytest_browsereval.runs.rewritten import Lost, attempt_number
 from pytest_browsereval.runs.texts import START, put_back
@@ -69,15 +69,13 @@ class LineWriter:
     Args:
         root: the run's folder.
         worker: names the process among those of the run.
-        fsync: whether the disk is to confirm each line.
     """
 
-    def __init__(self, root: Path, worker: str, *, fsync: bool = False) -> None:
+    def __init__(self, root: Path, worker: str) -> None:
         self._folder = root / ATTEMPTS
         # Sessions that write one after another, or shards at once, have workers of the same name.
         letters = "".join(random.SystemRandom().choices(ascii_lowercase, k=10))
         self._name = f"{worker}-{letters}.jsonl"
-        self._fsync = fsync
         self._lock = threading.Lock()
         self._hashes: set[str] = set()
         self._fresh: dict[str, Noted] = {}
@@ -112,13 +110,8 @@ class LineWriter:
             line += b"\n"
             if os.write(file, line) < len(line):  # one call: a kill leaves no line that others continue
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-            if self._fsync:
-                os.fsync(file)
         finally:
             os.close(file)
-        if self._fsync and not size:
-            sync(self._folder)
-            sync(self._folder.parent)
 
     def believe(self, hashes: Set[str]) -> None:
         """Take lines of others for lines of this process."""

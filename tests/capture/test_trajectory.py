@@ -124,33 +124,3 @@ def test_nothing_that_judges_a_protected_task_is_saved(tmp_path: Path) -> None:
     text = (tmp_path / TASK_FILE).read_text()
     assert "Quetzaltenango" not in text
     assert json.loads(text)["task"]["metadata"]["additional"] == {"topic": "towns"}
-
-
-def test_the_disk_confirms_an_attempt_before_its_line_and_then_that(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever moment the power fails at: where the line is on disk, so is all of the attempt."""
-    store = RunStore(tmp_path / "run", fsync=True)
-    folder = store.begin_attempt(TrialKey("buy-mug"), "n").path
-    (folder / "screenshots").mkdir()
-    for name in ("messages.jsonl", "screenshots/001.jpeg"):
-        (folder / name).write_text("x")
-    (folder / "link").symlink_to(tmp_path / "elsewhere")
-    synced, fsync = list[int](), os.fsync
-
-    def note(place: int) -> None:
-        synced.append(os.fstat(place).st_ino)
-        fsync(place)
-
-    monkeypatch.setattr(os, "fsync", note)
-    store.save_record(METADATA)
-
-    def number(name: str) -> int:
-        return (folder / name).stat().st_ino
-
-    (lines,) = (store.root / "attempts").iterdir()
-    first = synced.index(lines.stat().st_ino)
-    kept = ("messages.jsonl", "screenshots/001.jpeg", "metadata.json", "screenshots", ".")
-    above = ("..", "../..", "../../..", "../../../..", "../../../../..", "../../../../../..")
-    assert set(synced[:first]) == {*map(number, kept + above)}
-    assert synced[first + 1 :] == [(store.root / "attempts").stat().st_ino, store.root.stat().st_ino]

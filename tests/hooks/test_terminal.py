@@ -164,23 +164,3 @@ def test_graders_that_disagree_are_told(evals: Evals, monkeypatch: pytest.Monkey
         "any: 1 of 2 graders passed: a-reader-with-a-rather-long-name. The graders disagree: answer failed, "
         "a-reader-with-a-rather-long-name passed."
     )
-
-
-@pytest.mark.parametrize("is_coloured", [False, True])
-def test_failures_are_wrapped_for_a_terminal(
-    evals: Evals, monkeypatch: pytest.MonkeyPatch, *, is_coloured: bool
-) -> None:
-    """Between words and below their names; what is no terminal, and JUnit, has each fact in one line."""
-    monkeypatch.setenv("COLUMNS", "60")
-    query = " ".join(f"word{number:02}" for number in range(20))
-    evals.write_rows(row("a", says="wrong answer of some length", query=query))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml", "--junit-xml=junit.xml", f"--color={'yes' if is_coloured else 'no'}")
-    text = re.sub(r"\x1b\[[0-9;]*m", "", result.stdout.str())
-    report = text.partition(" FAILURES ")[2].partition(" eval shop ")[0].splitlines()
-    assert any(line.startswith("folder   ") for line in report)
-    if is_coloured:
-        assert "task     word00 word01 word02 word03 word04 word05 word06" in report
-        assert "         word07 word08 word09 word10 word11 word12 word13" in report
-    assert (f"task     {query}" in report) is not is_coloured
-    assert f"task     {query}" in (evals.path / "junit.xml").read_text()

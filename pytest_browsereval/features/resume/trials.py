@@ -28,7 +28,7 @@ from pytest_browsereval.runs.run import StoredRun
 MOST_LISTED = 5
 """Ids and differences that a message lists before it counts the rest."""
 
-NO_MATTER = (*MACHINE, "config.trials", "config.retries", "config.capture.fsync")
+NO_MATTER = (*MACHINE, "config.trials", "config.retries")
 """Keys that may differ when a run is resumed: no attempt is another one for it."""
 
 

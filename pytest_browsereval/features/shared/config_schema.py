@@ -325,10 +325,7 @@ def _fill(value: Any) -> Any:
 def _add_shorthands(schema: Schema) -> None:
     properties = schema["properties"]
     # `browsereval gate` takes a file that only has a gate.
-    whole: Schema = {
-        "required": ["dataset"],
-        "oneOf": [{"required": ["agent"]}, {"required": ["variants"]}],
-    }
+    whole: Schema = {"required": ["dataset"], "oneOf": [{"required": ["agent"]}, {"required": ["variants"]}]}
     others = ("agent", "variants", "dataset")
     only_gate = {"required": ["gate"], "not": {"anyOf": [{"required": [name]} for name in others]}}
     schema.pop("required", None)

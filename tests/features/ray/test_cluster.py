@@ -301,7 +301,7 @@ def test_rounds_are_made_until_parts_are_decided(
 
     The system kills the largest process when memory is short, which is seldom Ray's.
     """
-    rounds = {"max": 8, "until": "decided"}
+    rounds = {"max": 8}
     started = start(*on(cluster, evals), trials=rounds, gate={"min_pass_rate": 0.5})
     started.wait_for(started.began)
     before = started.began()

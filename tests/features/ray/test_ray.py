@@ -320,7 +320,7 @@ def test_parts_make_rounds_until_they_are_decided(
 ) -> None:
     """Each by the pass rates of the gate; the gate itself is decided by all rows."""
     engine.evals.write_rows(*(row(f"r{n}", says="wrong" if n < wrong else "right") for n in range(8)))
-    rounds = {"max": 4, "until": "decided"}
+    rounds = {"max": 4}
     engine.evals.write_config(trials=rounds, gate={"min_pass_rate": 0.5, **gate})
     run = start(engine.evals, "--name", "nightly", parts=2)
     assert run.ret == int(wrong == 4), run.stdout.str()
@@ -330,7 +330,7 @@ def test_parts_make_rounds_until_they_are_decided(
 
 def test_rounds_that_a_part_cannot_decide_are_refused(engine: Engine) -> None:
     """A part may have no row with the tag, and would make one round."""
-    engine.evals.write_config(trials={"max": 8, "until": "decided"}, gate={"tags": {"smoke": 0.5}})
+    engine.evals.write_config(trials={"max": 8}, gate={"tags": {"smoke": 0.5}})
     run = start(engine.evals)
     assert (run.ret, engine.numbers) == (4, [])
     assert "Write `min_pass_rate` too, or a number of trials: `trials: 3`." in run.stderr.str()

@@ -11,7 +11,7 @@ import pytest
 from pytest_browsereval.testing import ScriptedModel, done
 from tests.hooks.small_evals import Evals, errored_row, row
 
-ROUNDS = {"min": 1, "max": 4, "until": "decided"}
+ROUNDS = {"min": 1, "max": 4}
 
 
 def _write(evals: Evals, right: int, wrong: int = 0, **keys: Any) -> None:
