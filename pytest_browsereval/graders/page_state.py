@@ -228,7 +228,7 @@ class PageStateGrader(GraderConfig):
     mode: Reading = "strict"
     """How values are compared: ``lenient`` forgives case, blanks and numbers written as text."""
     wait_s: float = Field(default=1.0, ge=0, le=10)
-    """How long to look on while a check does not hold: the last click may still be at work."""
+    """How long to look on while checks do not hold: the last click may still be at work."""
 
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:

@@ -93,7 +93,7 @@ class AgisdkGrader(ModelGrader):
     """Of rows without ``evals`` of their own (BrowserOS writes such), which are looked up in the package; by
     default the version whose start page the row has."""
     timeout_s: float = Field(default=30.0, gt=0, le=120)
-    """After this a script is killed, and the grade is errored."""
+    """After this the program and all that it has started are killed, and the grade is errored."""
 
     _base_dir: Path | None = PrivateAttr(default=None)
 

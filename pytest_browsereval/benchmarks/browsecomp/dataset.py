@@ -18,7 +18,7 @@ class BrowseCompConfig(BenchmarkConfig):
     title = "BrowseComp"
 
     start_url: str | None = None
-    """Where every row starts, a search engine say; an empty page by default."""
+    """Where rows without a page of their own start; an empty page by default."""
 
     def convert(self, original: Any) -> dict[str, Any]:
         """Return a row with the keys of a task; ``metadata.source`` stays encrypted.

@@ -106,7 +106,7 @@ class WebArenaGrader(ModelGrader):
     replies = (SameReply, ReasonReply, PictureReply)
 
     wait_s: float = Field(default=3.0, ge=0, le=10)
-    """How long to look on while a part of a page is not as it should be: it may still be loading."""
+    """How long to look on while checks do not hold: the last click may still be at work."""
 
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:

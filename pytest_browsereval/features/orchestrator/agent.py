@@ -44,16 +44,7 @@ answer is what the user gets: just what was asked for, and where something could
 
 STEPS_KEY = "max_steps_per_delegation"
 STEPS_KEYS = (STEPS_KEY, "maxStepsPerDelegation")
-_WITH_STEPS: list[JsonValue] = [
-    {
-        "type": "object",
-        "properties": {
-            key: {"type": ["integer", "null"], "minimum": 1, "description": "Tool calls of one delegation."}
-        },
-        "required": [key],
-    }
-    for key in STEPS_KEYS
-]
+_WITH_STEPS: list[JsonValue] = [{"type": "object", "required": [key]} for key in STEPS_KEYS]
 """Executors with that key in their block; only the loader can check their other keys."""
 
 
@@ -61,9 +52,9 @@ class OrchestratorBlock(LLMConfig):
     """The model that delegates."""
 
     max_turns: int = Field(default=15, ge=1)
-    """Its replies in one attempt, at most."""
+    """The most replies of the model."""
     instructions: str = ""
-    """Added to its system prompt."""
+    """Added to the system prompt."""
 
 
 class OrchestratorExecutorConfig(AgentConfig):

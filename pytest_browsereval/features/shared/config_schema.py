@@ -337,7 +337,6 @@ def _add_shorthands(schema: Schema) -> None:
     properties["variants"]["propertyNames"]["pattern"] = VARIANT_NAME
     properties["sites"]["propertyNames"]["pattern"] = SITE_NAME
     properties["variables"]["items"]["pattern"] = SITE_NAME
-    schema["$defs"]["SiteConfig"]["oneOf"] = _describe_kinds_of_sites(schema["$defs"]["SiteConfig"])
     properties["tools"]["properties"] = _describe_switches()
     texts: dict[str, Schema] = {
         "dataset": {"type": "string", "description": "The path of a file."},
@@ -352,28 +351,6 @@ def _add_shorthands(schema: Schema) -> None:
         keep = {key: entries.pop(key) for key in ("description", "default") if key in entries}
         properties[name] = {"anyOf": [one, entries], **keep}
     accept_camel_case(schema, "#")
-
-
-def _describe_kinds_of_sites(block: Schema) -> list[Schema]:
-    """Return what a site has to have: a folder, or a command."""
-    about = {key: {"description": block["properties"][key]["description"]} for key in ("static", "command")}
-    there: Schema = {"not": {"type": "null"}}
-    package = {"description": block["properties"]["package"]["description"], "type": "null"}
-    return [
-        {
-            "required": ["static"],
-            "properties": {"static": {**about["static"], **there}},
-            "propertyNames": {"enum": ["static", "package", "toolkits"]},
-        },
-        {
-            "required": ["command"],
-            "properties": {
-                "command": {**about["command"], **there},
-                "static": {**about["static"], "type": "null"},
-                "package": package,
-            },
-        },
-    ]
 
 
 def _describe_switches() -> Schema:
