@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,16 @@ class Evals(Driver):
         agent = {} if "variants" in keys else {"agent": "scripted"}
         defaults = {**agent, "dataset": "rows.jsonl", "browser": "blank", "retries": 0}
         return super().write_config(name, **{**defaults, **keys})
+
+    def write(self, rows: Iterable[Mapping[str, Any]], **keys: Any) -> Path:
+        """Write rows, and a config with these keys."""
+        self.write_rows(*rows)
+        return self.write_config(**keys)
+
+    def play(self, rows: Iterable[Mapping[str, Any]], *args: str, **keys: Any) -> EvalRun:
+        """Write the same, and run pytest on it."""
+        self.write(rows, **keys)
+        return self.run("shop.eval.yaml", *args)
 
     def run_folder(self, eval_name: str = "shop", below: str = "") -> Path:
         """Return the newest run folder of an eval.

@@ -35,8 +35,7 @@ def test_a_download_is_in_the_result_of_its_click(evals: Evals, pages: PageServe
     """However late the server answers: with the attribute nothing tells of it before."""
     pages.page("/bill", b"12345", headers={"Content-Disposition": "attachment; filename=bill.pdf"}, delay_s=1)
     url = pages.page("/bills", "<a href='/bill' download>bill</a>")
-    evals.write_rows(act_row("bill", url, {"tool": "click", "target": "text=bill"}))
-    evals.write_config(browser="playwright")
+    evals.write([act_row("bill", url, {"tool": "click", "target": "text=bill"})], browser="playwright")
     assert evals.run().ret == 0
     assert read_results(evals)[0] == "Clicked text=bill. Downloaded file name 'bill.pdf' (5 bytes)."
 
@@ -58,8 +57,8 @@ def test_a_tab_that_was_opened_for_a_download_is_not_left(evals: Evals, pages: P
     )
     url = pages.page("/bills", f"<h1>Bills</h1>{links}")
     names = ("blank now", "blank late", "open now", "open late")
-    evals.write_rows(
-        *(
+    run = evals.play(
+        [
             act_row(
                 name.replace(" ", "-"),
                 url,
@@ -69,10 +68,9 @@ def test_a_tab_that_was_opened_for_a_download_is_not_left(evals: Evals, pages: P
                 checks=[{"text": "Bills"}],
             )
             for name in names
-        )
+        ],
+        browser="playwright",
     )
-    evals.write_config(browser="playwright")
-    run = evals.run()
     assert {one.query_id: str(one.verdict) for one in run.attempts} == {
         name.replace(" ", "-"): "passed" for name in names
     }
@@ -145,8 +143,7 @@ def test_a_page_that_routes_itself_is_waited_for_once(evals: Evals, pages: PageS
     pages.page("/never.png", b"", delay_s=15)
     url = pages.page("/spa", SPA)
     click = {"tool": "click", "target": "button"}
-    evals.write_rows(act_row("spa", url, *[click] * 12))
-    evals.write_config(browser="playwright")
+    evals.write([act_row("spa", url, *[click] * 12)], browser="playwright")
     assert evals.run().ret == 0
     told = [f"The page is still loading: {pages.url}/never.png." in said for said in read_results(evals)]
     assert told == [True] + [False] * 12
@@ -181,8 +178,7 @@ def test_no_tool_says_ok_for_what_did_not_happen(evals: Evals, pages: PageServer
     for tool, (body, arguments, _) in WRONG.items():
         url = pages.page(f"/{tool}", f"<!doctype html>{body}")
         rows.append(act_row(tool, url, {"tool": tool, **arguments}))
-    evals.write_rows(*rows)
-    evals.write_config(browser="playwright", tools={"pointer": True})
+    evals.write(rows, browser="playwright", tools={"pointer": True})
     run = evals.run()
     assert run.ret == 1
     for tool, (_, _, why) in WRONG.items():
@@ -201,8 +197,7 @@ def test_what_the_page_changes_is_in_the_result(evals: Evals, pages: PageServer)
         {"tool": "select_option", "target": "select", "value": "Blue"},
         {"tool": "fill", "target": "[type=password]", "text": "S3cret"},
     )
-    evals.write_rows(act_row("told", pages.page("/told", body), *calls))
-    evals.write_config(browser="playwright")
+    evals.write([act_row("told", pages.page("/told", body), *calls)], browser="playwright")
     assert evals.run().ret == 0
     assert read_results(evals)[:4] == [
         "Filled input >> nth=0 with 'ann'; the page made it 'ANN'.",

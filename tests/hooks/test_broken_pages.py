@@ -100,8 +100,7 @@ def test_a_page_that_is_broken_is_the_sites(evals: Evals, shop: PageServer) -> N
         solution = [*steps, {"tool": "done", "answer": "right" if expected == "passed" else "blocked"}]
         text = json.dumps(solution).replace("{url}", shop.url)
         rows.append(row(name, start_url=f"{shop.url}/", solution=json.loads(text)))
-    evals.write_rows(*rows)
-    evals.write_config(browser="playwright", lanes=4, gate={"max_error_rate": 0.1})
+    evals.write(rows, browser="playwright", lanes=4, gate={"max_error_rate": 0.1})
     ran = evals.run()
     assert ran.ret == 1
     found, statuses = {}, {}
@@ -133,8 +132,7 @@ def test_a_page_that_is_broken_is_the_sites(evals: Evals, shop: PageServer) -> N
 def test_a_start_page_that_is_broken_is_the_sites(evals: Evals, shop: PageServer) -> None:
     """A 5xx is the site's, also after a redirect; a start page that is not there is an error of the row."""
     starts = {"boom": "/boom", "moved": "/moved", "gone": "/nowhere"}
-    evals.write_rows(*(row(name, start_url=shop.url + path) for name, path in starts.items()))
-    evals.write_config(browser="playwright")
+    evals.write([row(name, start_url=shop.url + path) for name, path in starts.items()], browser="playwright")
     ran = evals.run()
     assert {one.query_id: str(one.error_source) for one in ran.attempts} == {
         "boom": "site",
@@ -150,8 +148,7 @@ def test_a_pop_up_that_is_broken_is_not_the_start_page(evals: Evals, shop: PageS
         *({"tool": "close_tab", "tab_id": number} for number in (2, 3)),
         {"tool": "done", "answer": "right"},
     ]
-    evals.write_rows(row("popping", start_url=f"{shop.url}/popping", solution=steps))
-    evals.write_config(browser="playwright")
+    evals.write([row("popping", start_url=f"{shop.url}/popping", solution=steps)], browser="playwright")
     assert evals.run().ret == 0
 
 
@@ -179,8 +176,7 @@ def test_a_start_page_that_breaks_later_is_the_sites(evals: Evals) -> None:
             json.dumps([*steps, {"tool": "done", "answer": "blocked"}]).replace("{url}", shop.url)
         )
         rows.append(row(name, start_url=f"{shop.url}/{name}", solution=solution))
-    evals.write_rows(*rows)
-    evals.write_config(browser="playwright", retries=0)
+    evals.write(rows, browser="playwright", retries=0)
     ran = evals.run()
     shop.close()
     found = {

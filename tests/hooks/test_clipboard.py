@@ -93,8 +93,7 @@ def _appends(text: str) -> list[dict[str, Any]]:
 def test_a_copy_button_copies(evals: Evals, site: str) -> None:
     """As in a person's Chrome, a page may write to the clipboard after a click."""
     click = {"tool": "click", "target": "text=Copy"}
-    evals.write_rows(field_row("a", site, "code of ?a", click, key("Control+V")))
-    evals.write_config(browser=PATIENT)
+    evals.write([field_row("a", site, "code of ?a", click, key("Control+V"))], browser=PATIENT)
     assert evals.run().ret == 0
 
 
@@ -124,8 +123,7 @@ def test_a_clipboard_that_does_not_come_is_no_failure_of_the_agent(
         await asyncio.sleep(600)
 
     monkeypatch.setattr(clipboard, "_write", hang)
-    evals.write_rows(field_row("a", site, "", key("Control+V")))
-    evals.write_config(browser="playwright")
+    evals.write([field_row("a", site, "", key("Control+V"))], browser="playwright")
     run = evals.run()
     (attempt,) = run.attempts
     assert str(attempt.verdict) == "errored"

@@ -77,9 +77,7 @@ ODD_IDS = [
 
 def test_odd_ids_run_and_stay_in_the_run_folder(evals: Evals) -> None:
     """Ids with slashes, dots, blanks, 300 characters or emoji are items and name no path outside the run."""
-    evals.write_rows(*(row(query_id) for query_id in ODD_IDS))
-    evals.write_config(lanes=4)
-    evals.run("shop.eval.yaml").assert_outcomes(passed=len(ODD_IDS))
+    evals.play([row(query_id) for query_id in ODD_IDS], lanes=4).assert_outcomes(passed=len(ODD_IDS))
     tasks = evals.run_folder() / "tasks"
     assert len(list(tasks.iterdir())) == len(ODD_IDS)
     assert sorted(r["query_id"] for r in evals.summary()["results"]) == sorted(ODD_IDS)
@@ -152,8 +150,7 @@ def test_a_bad_row_stops_the_run_before_it_starts(evals: Evals, case: str) -> No
 @pytest.mark.slow
 def test_many_bad_rows_are_listed_and_counted(evals: Evals) -> None:
     """The first five bad rows are told with their lines, the rest is counted; under xdist as well."""
-    evals.write_rows(*(row(f"r{n}", querry=1) for n in range(9)))
-    evals.write_config()
+    evals.write([row(f"r{n}", querry=1) for n in range(9)])
     for extra in ([], ["-n2"]):
         result = evals.run("shop.eval.yaml", *extra)
         assert result.ret == 4
@@ -164,8 +161,7 @@ def test_many_bad_rows_are_listed_and_counted(evals: Evals) -> None:
 
 def test_an_agent_that_needs_options_cannot_be_named_alone(evals: Evals) -> None:
     """``--eval-agent`` with a type that lacks required options, or with an unknown one, is a usage error."""
-    evals.write_rows(row("a"))
-    evals.write_config()
+    evals.write([row("a")])
     for name, message in (
         ("function", "cannot run without options (function)"),
         ("noopp", "'noop'"),
@@ -178,16 +174,13 @@ def test_an_agent_that_needs_options_cannot_be_named_alone(evals: Evals) -> None
 
 def test_only_selected_rows_are_checked(evals: Evals) -> None:
     """A bad row that is not selected does not stop the others."""
-    evals.write_rows(row("good"), row("bad", querry=1))
-    evals.write_config()
+    evals.write([row("good"), row("bad", querry=1)])
     evals.run("shop.eval.yaml::good").assert_outcomes(passed=1)
 
 
 def test_nothing_selected_is_not_green(evals: Evals) -> None:
     """A selection that matches nothing keeps pytest's exit code 5."""
-    evals.write_rows(row("a"))
-    evals.write_config(gate={"min_pass_rate": 0.5})
-    assert evals.run("shop.eval.yaml", "-k", "nothing").ret == 5
+    assert evals.play([row("a")], "-k", "nothing", gate={"min_pass_rate": 0.5}).ret == 5
 
 
 @pytest.mark.slow
@@ -219,8 +212,7 @@ REFUSED_AGENTS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("case", REFUSED_AGENTS)
 def test_another_agent_stands_in_for_a_refused_one(evals: Evals, case: str) -> None:
     """`--eval-agent=noop` proves rows and graders of a config whose own agent cannot run here."""
-    evals.write_rows(row("a"))
-    evals.write_config(agent=None)
+    evals.write([row("a")], agent=None)
     keys = {"dataset": "rows.jsonl", "browser": "blank", **REFUSED_AGENTS[case]}
     (evals.path / "shop.eval.yaml").write_text(json.dumps(keys))
     assert evals.run("shop.eval.yaml").ret == 4
@@ -230,8 +222,7 @@ def test_another_agent_stands_in_for_a_refused_one(evals: Evals, case: str) -> N
 
 def test_the_chosen_variant_is_the_only_one_that_counts(evals: Evals) -> None:
     """What is wrong with the other variants does not matter; what is wrong elsewhere does."""
-    evals.write_rows(row("a"))
-    evals.write_config(variants={"good": "scripted", "bad": {"type": "single", "provider": "codex"}})
+    evals.write([row("a")], variants={"good": "scripted", "bad": {"type": "single", "provider": "codex"}})
     evals.run("shop.eval.yaml", "--eval-agent=good").assert_outcomes(passed=1)
     assert evals.run("shop.eval.yaml", "--eval-agent=bad").ret == 4
     assert evals.run("shop.eval.yaml", "--eval-agent=good", "--eval-set=trials=0").ret == 4

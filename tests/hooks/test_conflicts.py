@@ -32,8 +32,7 @@ ALL = [*OF_REGRADE, *OF_RESUME]
 def test_a_conflict_ends_the_session(pytester: pytest.Pytester, conflict: Conflict) -> None:
     """With exit code 4 and what to type instead; each option by itself says nothing of the other."""
     evals = Evals(pytester.path)
-    evals.write_rows(row("one"))
-    evals.write_config(browser="playwright")
+    evals.write([row("one")], browser="playwright")
     given = [conflict.option] + [conflict.other] * (not conflict.is_needed)
     result = evals.run("shop.eval.yaml", *map(write, given))
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -45,9 +44,7 @@ def test_a_conflict_ends_the_session(pytester: pytest.Pytester, conflict: Confli
 def test_one_session_has_one_earlier_run(pytester: pytest.Pytester) -> None:
     """Two options that name one are refused, whoever brings them."""
     evals = Evals(pytester.path)
-    evals.write_rows(row("one"))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml", "--eval-regrade=latest", "--eval-resume=latest")
+    result = evals.play([row("one")], "--eval-regrade=latest", "--eval-resume=latest")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
         ["*--eval-regrade and --eval-resume name an earlier run each. Leave one out."]
@@ -82,8 +79,7 @@ def test_options_of_evals_are_refused_where_there_is_none(pytester: pytest.Pytes
 def test_an_eval_whose_rows_are_deselected_is_one(pytester: pytest.Pytester) -> None:
     """Then the others run, as pytest has it."""
     evals = Evals(pytester.path)
-    evals.write_rows(row("one"))
-    evals.write_config()
+    evals.write([row("one")])
     pytester.makepyfile("def test_of_something_else(): pass")
     result = evals.run("--eval-agent=noop", "-k", "something_else")
     result.assert_outcomes(passed=1, deselected=1)

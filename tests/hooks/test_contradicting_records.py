@@ -19,9 +19,7 @@ FAILED = "tasks/r2/default/1/attempt-1"
 @pytest.fixture
 def run(evals: Evals) -> EvalRun:
     """Return a run of three rows, one of which fails; its gate is met."""
-    evals.write_rows(row("r0"), row("r1"), row("r2", says="wrong"))
-    evals.write_config(gate={"min_pass_rate": 0.5})
-    made = evals.run("shop.eval.yaml")
+    made = evals.play([row("r0"), row("r1"), row("r2", says="wrong")], gate={"min_pass_rate": 0.5})
     assert made.ret == 0, made.stdout.str()
     return made
 

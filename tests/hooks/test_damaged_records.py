@@ -19,9 +19,7 @@ TRIAL = "tasks/r0/default/1"
 @pytest.fixture
 def run(evals: Evals) -> EvalRun:
     """Return a run of two rows."""
-    evals.write_rows(row("r0"), row("r1"))
-    evals.write_config(gate={"min_pass_rate": 0.5})
-    return evals.run("shop.eval.yaml")
+    return evals.play([row("r0"), row("r1")], gate={"min_pass_rate": 0.5})
 
 
 def regraded(evals: Evals, run: EvalRun) -> tuple[int, str]:
@@ -76,9 +74,7 @@ def test_an_agent_that_tells_a_usage_that_is_none(evals: Evals, usage: str) -> N
         own=f"from pytest_browsereval.model.usage import Usage\n\n"
         f"def solve(context):\n    context.log_assistant('hm', usage={usage})\n    return 'right'\n"
     )
-    evals.write_rows(row("r0"))
-    evals.write_config(agent={"type": "function", "function": "own:solve"})
-    run = evals.run("shop.eval.yaml")
+    run = evals.play([row("r0")], agent={"type": "function", "function": "own:solve"})
     assert run.ret == pytest.ExitCode.TESTS_FAILED
     (result,) = run.summary["results"]
     assert (result["verdict"], result["error_source"]) == ("errored", "agent")
@@ -137,9 +133,7 @@ def test_a_link_leads_nothing_out_of_the_run(evals: Evals) -> None:
     for name in SCRIPTS:
         (victim / name).write_text("mine")
     evals.pytester.makepyfile(own=LINKS)
-    evals.write_rows(row("r0"), row("r1"))
-    evals.write_config(agent={"type": "function", "function": "own:solve"}, lanes=1)
-    run = evals.run("shop.eval.yaml")
+    run = evals.play([row("r0"), row("r1")], agent={"type": "function", "function": "own:solve"}, lanes=1)
     assert run.ret == pytest.ExitCode.TESTS_FAILED, run.stdout.str()
     assert {path.name: path.read_text() for path in victim.iterdir()} == dict.fromkeys(SCRIPTS, "mine")
     assert "a folder of the run has become a link to somewhere else" in run.stdout.str()

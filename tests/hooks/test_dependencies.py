@@ -239,9 +239,7 @@ def test_what_cannot_be_kept_is_refused(logged: Evals) -> None:
         ),
     ]
     for rows, keys, options, told in cases:
-        logged.write_rows(*rows)
-        logged.write_config(agent=OWN, **keys)
-        result = logged.run("shop.eval.yaml", *options)
+        result = logged.play(rows, *options, agent=OWN, **keys)
         assert result.ret == 4
         result.stderr.fnmatch_lines([told])
         assert events(logged) == []

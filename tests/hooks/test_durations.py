@@ -61,8 +61,7 @@ def test_an_attempt_that_ran_ahead_keeps_its_time(evals: Evals) -> None:
 
 def test_an_item_s_time_has_its_retries_and_its_fixtures(evals: Evals) -> None:
     """All attempts of the session count, and so do fixtures; attempts of earlier sessions do not."""
-    evals.write_rows(row("a", start_url="http://127.0.0.1:9/"))
-    evals.write_config(retries=1)
+    evals.write([row("a", start_url="http://127.0.0.1:9/")], retries=1)
     setups = Setups()
     run = evals.run("shop.eval.yaml", plugins=[setups])
     assert len(run.attempts) == 2

@@ -76,8 +76,7 @@ def test_files_of_a_program_have_no_secret(evals: Evals, monkeypatch: pytest.Mon
     monkeypatch.setenv("USER_KEY", SECRET)
     (evals.path / "work.py").write_text(PROGRAM)
     agent = {"type": "command", "command": ["{python}", "work.py"], "pass_env": ["USER_KEY"]}
-    evals.write_rows(row("a"))
-    evals.write_config(agent={**agent, "mcp": "off", "answer": "last_line"})
+    evals.write([row("a")], agent={**agent, "mcp": "off", "answer": "last_line"})
     ran = evals.run()
     ran.assert_outcomes(passed=1)
     (folder,) = ran.folder.glob("tasks/a/*/*/*/agent")
@@ -101,14 +100,13 @@ def test_logins_of_a_page_have_no_secret(evals: Evals, monkeypatch: pytest.Monke
     (evals.path / "site/index.html").write_text(PAGE)
     (evals.path / "site/sent.txt").write_text("thanks")
     solution = [{"tool": "wait_for_text", "text": "sent sent sent"}, {"tool": "done", "answer": "right"}]
-    evals.write_rows(row("a", start_url="{shop}/", solution=solution))
-    evals.write_config(
+    ran = evals.play(
+        [row("a", start_url="{shop}/", solution=solution)],
         browser="playwright",
         sites={"shop": {"static": "site"}},
         capture={"har": True, "trace": "on", "console": True, "dom": True},
         judge={"model": "m", "base_url": "http://127.0.0.1:9/v1", "api_key": "USER_KEY"},
     )
-    ran = evals.run()
     ran.assert_outcomes(passed=1)
     assert leaks(ran.folder) == []
     (har,) = ran.folder.rglob("network.har")
@@ -160,12 +158,11 @@ def test_the_state_that_a_page_embeds_has_no_secret(evals: Evals, monkeypatch: p
         {"tool": "read_text", "target": "body"},
         {"tool": "done", "answer": "right"},
     ]
-    evals.write_rows(row("a", start_url="{shop}/", solution=solution))
-    evals.write_config(
+    ran = evals.play(
+        [row("a", start_url="{shop}/", solution=solution)],
         browser="playwright",
         sites={"shop": {"static": "site"}, "db": {"command": ["true"], "env": {"PW": "${DB_PASSWORD}"}}},
         capture={"har": True, "trace": "on", "console": True, "dom": True},
     )
-    ran = evals.run()
     assert {name for name, data in contents(ran.folder) if b"Canary" in data} == set()
     assert "[redacted]" in next(ran.folder.rglob("messages.jsonl")).read_text()

@@ -74,9 +74,7 @@ def test_an_answer_is_read_as_a_careful_person_reads_it(evals: Evals) -> None:
         "either": (row("either", says="Das sind 12.500 Stück.", answer=12500, graders=number), "errored"),
         "quotes": (row("quotes", says="Trader Joe\u2019s\u200b", answer="Trader Joe's"), "passed"),
     }
-    evals.write_rows(*(one for one, _ in cases.values()))
-    evals.write_config(gate={"min_pass_rate": 0.6, "max_error_rate": 0.2})
-    run = evals.run("shop.eval.yaml")
+    run = evals.play([one for one, _ in cases.values()], gate={"min_pass_rate": 0.6, "max_error_rate": 0.2})
     assert run.ret == pytest.ExitCode.TESTS_FAILED
     found = {name: metadata(evals.run_folder(), name) for name in cases}
     assert {name: one.verdict for name, one in found.items()} == {

@@ -15,9 +15,7 @@ from tests.recorded import copy_line, remove_lines
 @pytest.fixture
 def run(evals: Evals) -> EvalRun:
     """Return a run of three rows, one of which fails; its gate is met."""
-    evals.write_rows(row("r0"), row("r1"), row("r2", says="wrong"))
-    evals.write_config(gate={"min_pass_rate": 0.5})
-    made = evals.run("shop.eval.yaml")
+    made = evals.play([row("r0"), row("r1"), row("r2", says="wrong")], gate={"min_pass_rate": 0.5})
     assert made.ret == 0, made.stdout.str()
     return made
 
@@ -72,8 +70,7 @@ def test_another_variant_or_trial_is_foreign(evals: Evals, run: EvalRun) -> None
 
 def test_merging_counts_no_foreign_result(evals: Evals, tmp_path: Path) -> None:
     """A part with one is refused: its summary does not know it."""
-    evals.write_rows(*(row(f"r{number}") for number in range(8)))
-    evals.write_config(gate={"min_pass_rate": 0.5})
+    evals.write([row(f"r{number}") for number in range(8)], gate={"min_pass_rate": 0.5})
     parts = [evals.run("shop.eval.yaml", f"--eval-shard={number}/2").folder for number in (1, 2)]
     gone = next((parts[0] / "tasks").iterdir()).name
     replace(parts[0], gone, by=gone)
@@ -114,9 +111,7 @@ def test_a_skipped_row_needs_no_result(evals: Evals) -> None:
                 pytest.skip("not today")
         """
     )
-    evals.write_rows(row("r0"), row("r1"), row("r2"))
-    evals.write_config(gate={"min_pass_rate": 0.5})
-    run = evals.run("shop.eval.yaml")
+    run = evals.play([row("r0"), row("r1"), row("r2")], gate={"min_pass_rate": 0.5})
     assert run.ret == 0, run.stdout.str()
     assert told(evals, "gate", str(run.folder))[0] == 0
     remove_lines(run.folder, "r2")

@@ -16,9 +16,7 @@ DAY = "2999-01-01"
 def test_an_id_that_no_row_has_is_refused(evals: Evals, gate: dict[str, Any], args: tuple[str, ...]) -> None:
     """With the file of the config and the nearest id of all rows, whatever is selected."""
     more = (row(f"r{number}") for number in range(6))  # each shard has some
-    evals.write_rows(row("sold-out"), row("mug-price"), *more)
-    evals.write_config(gate=gate)
-    result = evals.run("shop.eval.yaml", *args)
+    result = evals.play([row("sold-out"), row("mug-price"), *more], *args, gate=gate)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     (key,) = gate
     told = result.stderr.str()
@@ -31,8 +29,7 @@ def test_an_id_that_no_row_has_is_refused(evals: Evals, gate: dict[str, Any], ar
 @pytest.mark.parametrize("gate", [{"must_pass": ["mug-price"]}, {"quarantine": {"mug-price": DAY}}])
 def test_ids_of_rows_are_fine(evals: Evals, gate: dict[str, Any]) -> None:
     """Also where the command line selects others: the gate says itself what it lacks."""
-    evals.write_rows(row("sold-out"), row("mug-price"))
-    evals.write_config(gate=gate)
+    evals.write([row("sold-out"), row("mug-price")], gate=gate)
     for args in ((), ("-k", "sold-out")):
         assert "no row has the id" not in str(evals.run("shop.eval.yaml", *args).outlines)
 
@@ -52,8 +49,7 @@ def test_a_row_that_the_config_leaves_out_is_noted(evals: Evals) -> None:
 @pytest.mark.slow
 def test_the_doctor_says_it_too(evals: Evals) -> None:
     """Before the run, with exit code 1."""
-    evals.write_rows(row("mug-price"))
-    evals.write_config(gate={"must_pass": ["mug-prise"]}, browser="playwright")
+    evals.write([row("mug-price")], gate={"must_pass": ["mug-prise"]}, browser="playwright")
     result = evals.run_command("doctor", "shop.eval.yaml")
     assert result.ret == 1
     said = " ".join(result.stdout.str().split())

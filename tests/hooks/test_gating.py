@@ -19,9 +19,7 @@ MIXED = (row("a"), row("b"), row("c"), row("d", says="wrong"))
 )
 def test_a_met_gate_is_green_with_no_red_row(evals: Evals, workers: list[str]) -> None:
     """Under a gate that is met, bad rows are xfailed, its rules pass, and the exit code is 0."""
-    evals.write_rows(*MIXED)
-    evals.write_config(gate={"min_pass_rate": 0.7, "must_pass": ["a"]})
-    result = evals.run("shop.eval.yaml", "-v", *workers)
+    result = evals.play(MIXED, "-v", *workers, gate={"min_pass_rate": 0.7, "must_pass": ["a"]})
     result.assert_outcomes(passed=3 + 3, xfailed=1)
     assert result.ret == 0
     result.stdout.fnmatch_lines_random(
@@ -34,9 +32,7 @@ def test_a_met_gate_is_green_with_no_red_row(evals: Evals, workers: list[str]) -
 )
 def test_a_missed_gate_is_red(evals: Evals, workers: list[str]) -> None:
     """A rule that is not met fails its own item with its figures, and the exit code is 1."""
-    evals.write_rows(*MIXED)
-    evals.write_config()
-    result = evals.run("shop.eval.yaml", "--eval-min-pass-rate=0.9", "--junit-xml=junit.xml", *workers)
+    result = evals.play(MIXED, "--eval-min-pass-rate=0.9", "--junit-xml=junit.xml", *workers)
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*pass rate 75.0% (3/4) is under 90.0%*"])
     root = ET.parse(evals.path / "junit.xml").getroot()  # noqa: S314 our own file
@@ -47,8 +43,7 @@ def test_a_missed_gate_is_red(evals: Evals, workers: list[str]) -> None:
 
 def test_time_and_steps_are_rules(evals: Evals) -> None:
     """Each has its item and its entry in JUnit, and the folder alone says the same later."""
-    evals.write_rows(*MIXED)
-    evals.write_config(gate={"max_p95_steps": 50, "max_mean_duration_s": 0.001, "max_p95_duration_s": 900})
+    evals.write(MIXED, gate={"max_p95_steps": 50, "max_mean_duration_s": 0.001, "max_p95_duration_s": 900})
     result = evals.run("shop.eval.yaml", "-v", "--junit-xml=junit.xml")
     assert result.ret == 1
     result.stdout.fnmatch_lines_random(
@@ -87,18 +82,14 @@ def test_must_pass_and_error_rate_are_rules(evals: Evals) -> None:
 
 def test_all_errored_is_never_green(evals: Evals) -> None:
     """When no trial could be judged there is no pass rate, and the gate is not met even at 0."""
-    evals.write_rows(errored_row("a"))
-    evals.write_config(gate={"min_pass_rate": 0.0, "max_error_rate": 1.0})
-    result = evals.run("shop.eval.yaml")
+    result = evals.play([errored_row("a")], gate={"min_pass_rate": 0.0, "max_error_rate": 1.0})
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*no trial was judged*"])
 
 
 def test_rows_can_stay_red(evals: Evals) -> None:
     """``gate.rows: fail`` shows bad rows as failures beside the gate's items."""
-    evals.write_rows(*MIXED)
-    evals.write_config(gate={"min_pass_rate": 0.5, "rows": "fail"})
-    result = evals.run("shop.eval.yaml")
+    result = evals.play(MIXED, gate={"min_pass_rate": 0.5, "rows": "fail"})
     result.assert_outcomes(passed=3 + 2, failed=1)
     assert result.ret == 1
 
@@ -110,11 +101,10 @@ def test_rows_can_stay_red(evals: Evals) -> None:
 )
 def test_rows_that_no_rule_is_about_stay_red(evals: Evals, gate: dict[str, Any]) -> None:
     """A rule about some rows allows no other to fail, now or when the gate is asked again."""
-    evals.write_rows(
-        row("a", tags=["smoke"], metadata={"website": "shop"}), row("b", says="wrong"), errored_row("c")
+    result = evals.play(
+        [row("a", tags=["smoke"], metadata={"website": "shop"}), row("b", says="wrong"), errored_row("c")],
+        gate=gate,
     )
-    evals.write_config(gate=gate)
-    result = evals.run("shop.eval.yaml")
     result.assert_outcomes(passed=2, failed=2, errors=1)  # c is over max_error_rate as well
     assert result.ret == 1
     again = evals.run_command("gate", "latest")
@@ -133,9 +123,7 @@ def test_a_row_that_a_rule_is_about_is_left_to_it(evals: Evals) -> None:
 
 def test_rows_that_stay_red_fail_the_gate_that_is_asked_again(evals: Evals) -> None:
     """As they have failed the session."""
-    evals.write_rows(*MIXED)
-    evals.write_config(gate={"min_pass_rate": 0.5, "rows": "fail"})
-    assert evals.run("shop.eval.yaml").ret == 1
+    assert evals.play(MIXED, gate={"min_pass_rate": 0.5, "rows": "fail"}).ret == 1
     again = evals.run_command("gate", "latest")
     assert again.ret == 1
     again.stdout.fnmatch_lines(["NOT MET rows: 1 of 4 trials did not pass, and `rows: fail` allows none"])
@@ -147,9 +135,7 @@ def test_rows_that_stay_red_fail_the_gate_that_is_asked_again(evals: Evals) -> N
 @pytest.mark.parametrize("option", ["--eval-resume", "--eval-regrade=latest"])
 def test_a_session_of_some_rows_is_as_red_as_its_run(evals: Evals, gate: dict[str, Any], option: str) -> None:
     """A row that failed in an earlier session stays red under a gate that does not decide about it."""
-    evals.write_rows(*MIXED)
-    evals.write_config(gate=gate)
-    assert evals.run("shop.eval.yaml").ret == 1
+    assert evals.play(MIXED, gate=gate).ret == 1
     result = evals.run("shop.eval.yaml::a", option)
     assert result.ret == 1
     told = " ".join(result.stdout.str().split())
@@ -161,9 +147,7 @@ def test_a_session_of_some_rows_is_as_red_as_its_run(evals: Evals, gate: dict[st
 )
 def test_last_failed_after_a_gated_run_runs_the_bad_rows(evals: Evals, workers: list[str]) -> None:
     """``--lf`` remembers xfailed rows and forgets the gate's own items."""
-    evals.write_rows(*MIXED)
-    evals.write_config()
-    evals.run("shop.eval.yaml", "--eval-min-pass-rate=0.9", *workers)
+    evals.play(MIXED, "--eval-min-pass-rate=0.9", *workers)
     result = evals.run("shop.eval.yaml", "--lf", "-v")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*::d FAILED*"])
@@ -171,16 +155,13 @@ def test_last_failed_after_a_gated_run_runs_the_bad_rows(evals: Evals, workers: 
 
 def test_stop_at_first_does_not_stop_at_gated_rows(evals: Evals) -> None:
     """``-x`` under a gate goes on: a bad row is expected there."""
-    evals.write_rows(row("d", says="wrong"), row("a"), row("b"))
-    evals.write_config(gate={"min_pass_rate": 0.5})
-    result = evals.run("shop.eval.yaml", "-x")
+    result = evals.play([row("d", says="wrong"), row("a"), row("b")], "-x", gate={"min_pass_rate": 0.5})
     result.assert_outcomes(passed=4, xfailed=1)
 
 
 def test_an_interrupted_run_decides_nothing(evals: Evals) -> None:
     """After ``-x`` under ``gate.rows: fail`` no gate item is reported, but the summary is written."""
-    evals.write_rows(row("d", says="wrong"), row("a"), row("b"))
-    evals.write_config(gate={"min_pass_rate": 0.1, "rows": "fail"})
+    evals.write([row("d", says="wrong"), row("a"), row("b")], gate={"min_pass_rate": 0.1, "rows": "fail"})
     result = evals.run("shop.eval.yaml", "-x", "-v")
     assert result.ret == 1
     result.stdout.no_fnmatch_line("*gate::*")
@@ -190,9 +171,7 @@ def test_an_interrupted_run_decides_nothing(evals: Evals) -> None:
 
 def test_a_baseline_decides_in_the_run_and_again_offline(evals: Evals) -> None:
     """Rows that passed earlier and fail now break the gate; the folder alone says the same later."""
-    evals.write_rows(*MIXED)
-    evals.write_config(gate={"min_pass_rate": 0.5})
-    assert evals.run("shop.eval.yaml").ret == 0
+    assert evals.play(MIXED, gate={"min_pass_rate": 0.5}).ret == 0
     first = evals.run_folder()
     evals.write_rows(row("a"), row("b"), row("c", says="wrong"), row("d", says="wrong"))
     evals.write_config(
@@ -222,8 +201,7 @@ def particular(request):
 @pytest.mark.parametrize("rows", ["ab", "abc"])
 def test_rows_without_a_result_say_the_same_later(evals: Evals, rows: str) -> None:
     """A row that is skipped is not asked for; one whose fixture breaks is lacking, in the run and offline."""
-    evals.write_rows(*(row(name) for name in rows))
-    evals.write_config(gate={"min_pass_rate": 1})
+    evals.write([row(name) for name in rows], gate={"min_pass_rate": 1})
     (evals.path / "conftest.py").write_text(PARTICULAR)
     result = evals.run("shop.eval.yaml", "-v")
     again = evals.run_command("gate", str(evals.run_folder()))
@@ -237,9 +215,7 @@ def test_rows_without_a_result_say_the_same_later(evals: Evals, rows: str) -> No
 @pytest.mark.parametrize("gate", [{"max_regressions": 0, "max_error_rate": 1}, None])
 def test_a_baseline_of_the_command_line(evals: Evals, gate: dict[str, float] | None) -> None:
     """Its comparison is printed; rules that need a baseline take it, and the folder knows it later."""
-    evals.write_rows(*MIXED)
-    evals.write_config(gate={"min_pass_rate": 0.5})
-    assert evals.run("shop.eval.yaml").ret == 0
+    assert evals.play(MIXED, gate={"min_pass_rate": 0.5}).ret == 0
     first = evals.run_folder()
     evals.write_rows(row("a"), row("b"), row("c", says="wrong"), row("d", says="wrong"))
     keys: dict[str, Any] = {} if gate is None else {"gate": gate}
@@ -258,9 +234,7 @@ def test_a_baseline_of_the_command_line(evals: Evals, gate: dict[str, float] | N
 
 def test_baselines_that_do_not_fit(evals: Evals) -> None:
     """None where there is no run yet; one of other tasks cannot be compared, and that is not green."""
-    evals.write_rows(row("a"))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml", "--eval-baseline=latest")
+    result = evals.play([row("a")], "--eval-baseline=latest")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*there is no run 'latest'*"])
     evals.write_config(gate={"max_drop": 0.1})
@@ -279,9 +253,7 @@ def test_baselines_that_do_not_fit(evals: Evals) -> None:
 
 def test_a_baseline_that_is_not_there_stops_before_anything_is_spent(evals: Evals) -> None:
     """Exit code 4 with file and line, and no run folder."""
-    evals.write_rows(*MIXED)
-    evals.write_config(gate={"baseline": "base.json", "max_regressions": 0})
-    result = evals.run("shop.eval.yaml")
+    result = evals.play(MIXED, gate={"baseline": "base.json", "max_regressions": 0})
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*shop.eval.yaml:*: gate.baseline: *base.json is not a folder*"])
     assert not (evals.path / "results").exists()
@@ -307,14 +279,10 @@ def test_a_run_elsewhere_finds_its_baseline(evals: Evals) -> None:
 
 def test_a_baseline_whose_rows_are_all_in_quarantine_misses_its_rule(evals: Evals) -> None:
     """The rule has its item and is red, in the run and offline; nothing breaks."""
-    evals.write_rows(row("a"))
-    evals.write_config()
-    assert evals.run("shop.eval.yaml").ret == 0
+    assert evals.play([row("a")]).ret == 0
     first = evals.run_folder().relative_to(evals.path)
     gate = {"baseline": str(first), "max_regressions": 0, "quarantine": {"a": "2999-01-01"}}
-    evals.write_rows(row("a"), row("b"))
-    evals.write_config(gate=gate)
-    result = evals.run("shop.eval.yaml", "-v", "--eval-baseline=latest")
+    result = evals.play([row("a"), row("b")], "-v", "--eval-baseline=latest", gate=gate)
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*gate::max_regressions FAILED*"])
     result.stdout.fnmatch_lines(
@@ -327,9 +295,7 @@ def test_a_baseline_whose_rows_are_all_in_quarantine_misses_its_rule(evals: Eval
 
 def test_a_run_without_a_result_misses_the_rules_of_its_baseline(evals: Evals) -> None:
     """Where every fixture breaks there is nothing to compare, which is told in place of a crash."""
-    evals.write_rows(row("c"))
-    evals.write_config()
-    assert evals.run("shop.eval.yaml").ret == 0
+    assert evals.play([row("c")]).ret == 0
     evals.write_config(gate={"max_regressions": 0})
     (evals.path / "conftest.py").write_text(PARTICULAR)
     result = evals.run("shop.eval.yaml", "-v", "--eval-baseline=latest")
@@ -363,9 +329,7 @@ def test_rows_stay_red_without_a_rule_on_verdicts(
 )
 def test_any_rule_on_verdicts_decides_about_rows(evals: Evals, gate: dict[str, Any]) -> None:
     """A floor of tasks, or of the variant, takes rows over from pytest as ``min_pass_rate`` does."""
-    evals.write_rows(row("a"), row("b"), row("c", says="wrong"))
-    evals.write_config(gate=gate)
-    result = evals.run("shop.eval.yaml")
+    result = evals.play([row("a"), row("b"), row("c", says="wrong")], gate=gate)
     assert result.ret == 0
     assert result.parseoutcomes()["xfailed"] == 1
 
@@ -386,8 +350,7 @@ def test_any_rule_on_verdicts_decides_about_rows(evals: Evals, gate: dict[str, A
 )
 def test_booleans_are_no_numbers(evals: Evals, key: str, value: Any) -> None:
     """``min_pass_rate: no`` is refused anywhere in the config, with file and line: it would be 0."""
-    evals.write_rows(row("a", says="wrong"))
-    evals.write_config(**{key: value})
+    evals.write([row("a", says="wrong")], **{key: value})
     result = evals.run("--eval-config=shop.eval.yaml")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert re.search(r"shop\.eval\.yaml:\d+: \S+: expected a number, not (true|false)", result.stderr.str())
@@ -395,8 +358,7 @@ def test_booleans_are_no_numbers(evals: Evals, key: str, value: Any) -> None:
 
 def test_booleans_of_options_and_rows_are_no_numbers(evals: Evals) -> None:
     """The command line and the blocks of rows say numbers by numbers as well."""
-    evals.write_rows(row("a", says="wrong"))
-    evals.write_config()
+    evals.write([row("a", says="wrong")])
     result = evals.run("--eval-config=shop.eval.yaml", "--eval-set=gate.min_pass_rate=false")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "gate.min_pass_rate: expected a number, not false" in result.stderr.str()
@@ -444,8 +406,7 @@ def test_a_rule_tells_no_secret(evals: Evals, monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_line_of_the_rows_has_one_percentage(evals: Evals) -> None:
     """All rows are done when the gate's items follow; these do not make it less."""
-    evals.write_rows(row("a"), row("b"))
-    evals.write_config(gate={"min_pass_rate": 0.5})
+    evals.write([row("a"), row("b")], gate={"min_pass_rate": 0.5})
     run = evals.run()
     (line,) = (line for line in run.outlines if line.startswith("shop.eval.yaml"))
     assert line.count("%") == 1, line

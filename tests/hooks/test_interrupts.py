@@ -142,8 +142,7 @@ def temporary_folders(evals: Evals) -> list[str]:
 def busy(evals: Evals) -> Iterator[Launched]:
     """Return a run of a worker that is busy for long."""
     write_agent(evals, AGENT)
-    evals.write_rows(*(row(f"slow{number}") for number in range(4)))
-    evals.write_config(agent=FUNCTION, lanes=2)
+    evals.write([row(f"slow{number}") for number in range(4)], agent=FUNCTION, lanes=2)
     run = Launched(evals, "shop.eval.yaml", "-n1")
     try:
         wait_for(lambda: run.has_begun("slow0", "slow1") or run.process.poll() is not None, "agents work")
@@ -171,8 +170,7 @@ def test_signals_that_end_a_run_leave_nothing(busy: Launched, evals: Evals, name
 def test_a_signal_ends_a_run_whose_config_was_found_while_collecting(evals: Evals) -> None:
     """`pytest` without a file takes SIGTERM for an interruption too, and says how to resume the run."""
     write_agent(evals, LEAVING)
-    evals.write_rows(row("r0"), row("leaves"))
-    evals.write_config(agent=FUNCTION, lanes=1)
+    evals.write([row("r0"), row("leaves")], agent=FUNCTION, lanes=1)
     run = Launched(evals)
     assert run.wait() == 2, run.output
     assert "ended by SIGTERM" in run.output

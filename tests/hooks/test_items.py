@@ -19,9 +19,7 @@ pytestmark = pytest.mark.quick
 
 def test_three_verdicts_are_three_outcomes(evals: Evals) -> None:
     """A right answer passes, a wrong one fails in the call, an unreachable page errs in the setup."""
-    evals.write_rows(row("good"), row("bad", says="wrong"), errored_row("broken"))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml")
+    result = evals.play([row("good"), row("bad", says="wrong"), errored_row("broken")])
     result.assert_outcomes(passed=1, failed=1, errors=1)
     assert result.ret == 1
     summary = evals.summary()
@@ -32,9 +30,7 @@ def test_three_verdicts_are_three_outcomes(evals: Evals) -> None:
 
 def test_a_failure_reads_like_a_report(evals: Evals) -> None:
     """The failure text has task, answer, the grade with its reason, the steps and the folder."""
-    evals.write_rows(row("bad", says="wrong"))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml")
+    result = evals.play([row("bad", says="wrong")])
     result.stdout.re_match_lines(
         [
             r"failed: .*",
@@ -49,9 +45,7 @@ def test_a_failure_reads_like_a_report(evals: Evals) -> None:
 
 def test_an_errored_attempt_is_tried_again_and_both_are_kept(evals: Evals) -> None:
     """Only an errored attempt is retried, and every attempt stays in the run folder."""
-    evals.write_rows(errored_row("broken"), row("bad", says="wrong"))
-    evals.write_config(retries=2)
-    evals.run("shop.eval.yaml")
+    evals.play([errored_row("broken"), row("bad", says="wrong")], retries=2)
     tasks = evals.run_folder() / "tasks"
     assert len(list((tasks / "broken").glob("*/*/attempt-*"))) == 3
     assert len(list((tasks / "bad").glob("*/*/attempt-*"))) == 1
@@ -59,9 +53,7 @@ def test_an_errored_attempt_is_tried_again_and_both_are_kept(evals: Evals) -> No
 
 def test_the_attempt_folder_holds_what_the_formats_say(evals: Evals) -> None:
     """Metadata, messages, grades and a numbered picture are on disk under the permanent names."""
-    evals.write_rows(row("good"))
-    evals.write_config()
-    evals.run("shop.eval.yaml")
+    evals.play([row("good")])
     run = evals.run_folder()
     folder = run / "tasks/good/default/1/attempt-1"
     metadata = json.loads((folder / "metadata.json").read_text())
@@ -79,17 +71,14 @@ def test_the_attempt_folder_holds_what_the_formats_say(evals: Evals) -> None:
 
 def test_one_id_runs_alone(evals: Evals) -> None:
     """``file::id`` selects one row."""
-    evals.write_rows(row("one"), row("two"))
-    evals.write_config()
+    evals.write([row("one"), row("two")])
     evals.run("shop.eval.yaml::two").assert_outcomes(passed=1)
     assert [r["query_id"] for r in evals.summary()["results"]] == ["two"]
 
 
 def test_k_m_and_collect_only_select_without_running(evals: Evals) -> None:
     """``-k`` matches ids, ``-m`` tags and datasets as registered markers; ``--co`` makes no run folder."""
-    evals.write_rows(row("buy-mug", tags=["smoke"]), row("buy-pen"))
-    evals.write_config()
-    by_name = evals.run("shop.eval.yaml", "--co", "-q", "-k", "pen")
+    by_name = evals.play([row("buy-mug", tags=["smoke"]), row("buy-pen")], "--co", "-q", "-k", "pen")
     by_name.stdout.fnmatch_lines(["shop.eval.yaml::buy-pen", "*1/2 tests collected (1 deselected)*"])
     by_tag = evals.run("shop.eval.yaml", "--co", "-q", "-m", "smoke and unit", "--strict-markers")
     by_tag.stdout.fnmatch_lines(["shop.eval.yaml::buy-mug", "*1/2 tests collected (1 deselected)*"])
@@ -98,8 +87,7 @@ def test_k_m_and_collect_only_select_without_running(evals: Evals) -> None:
 
 def test_further_names_of_a_conftest_are_selected_by_k(evals: Evals) -> None:
     """A row has none of its own, and takes those that a plug-in adds or sets."""
-    evals.write_rows(*(row(name) for name in ("a", "b", "c")))
-    evals.write_config()
+    evals.write([row(name) for name in ("a", "b", "c")])
     evals.pytester.makeconftest("""
         def pytest_itemcollected(item):
             if item.name == "a":
@@ -113,8 +101,7 @@ def test_further_names_of_a_conftest_are_selected_by_k(evals: Evals) -> None:
 
 def test_fixtures_are_reached_through_an_item(evals: Evals) -> None:
     """A plug-in finds their values at the item until it is over, as at any test."""
-    evals.write_rows(row("a"), row("b"))
-    evals.write_config()
+    evals.write([row("a"), row("b")])
     evals.pytester.makeconftest("""
         import pytest
         @pytest.fixture(autouse=True)
@@ -135,9 +122,7 @@ def test_fixtures_are_reached_through_an_item(evals: Evals) -> None:
 
 def test_last_failed_first_and_stop_work(evals: Evals) -> None:
     """``--lf`` runs the bad rows only, brackets in ids included; ``--ff`` runs them first; ``-x`` stops."""
-    evals.write_rows(row("a"), row("b", says="wrong"), row("c"))
-    evals.write_config(trials=2)
-    evals.run("shop.eval.yaml").assert_outcomes(passed=4, failed=2)
+    evals.play([row("a"), row("b", says="wrong"), row("c")], trials=2).assert_outcomes(passed=4, failed=2)
     evals.run("shop.eval.yaml", "--lf").assert_outcomes(failed=2)
     first = evals.run("shop.eval.yaml", "--ff", "-v", "-x")
     first.assert_outcomes(failed=1)
@@ -146,18 +131,14 @@ def test_last_failed_first_and_stop_work(evals: Evals) -> None:
 
 def test_maxfail_counts_rows(evals: Evals) -> None:
     """``--maxfail`` ends the run after so many bad rows, also with lanes."""
-    evals.write_rows(*(row(f"r{n}", says="wrong") for n in range(12)))
-    evals.write_config(lanes=2)
-    result = evals.run("shop.eval.yaml", "--maxfail=2")
+    result = evals.play([row(f"r{n}", says="wrong") for n in range(12)], "--maxfail=2", lanes=2)
     result.assert_outcomes(failed=2)
     assert len(list((evals.run_folder() / "tasks").iterdir())) <= 4
 
 
 def test_variants_and_trials_multiply(evals: Evals) -> None:
     """Each row is run by each variant in each trial, and names tell them apart."""
-    evals.write_rows(row("a"))
-    evals.write_config(variants={"plays": "scripted", "idle": "noop"}, trials=2)
-    result = evals.run("shop.eval.yaml", "-v")
+    result = evals.play([row("a")], "-v", variants={"plays": "scripted", "idle": "noop"}, trials=2)
     result.assert_outcomes(passed=2, failed=2)
     result.stdout.fnmatch_lines(
         ["*a?plays-1? PASSED*", "*a?plays-2? PASSED*", "*a?idle-1? FAILED*", "*a?idle-2? FAILED*"]
@@ -168,8 +149,7 @@ def test_variants_and_trials_multiply(evals: Evals) -> None:
 
 def test_setup_only_and_fixture_listings_cost_nothing(evals: Evals) -> None:
     """``--setup-only``, ``--setup-plan`` and ``--fixtures-per-test`` start no attempt."""
-    evals.write_rows(row("a"))
-    evals.write_config()
+    evals.write([row("a")])
     for option in ("--setup-only", "--setup-plan", "--fixtures-per-test"):
         assert evals.run("shop.eval.yaml", option).ret == 0
     assert not (evals.path / "results").exists()
@@ -179,8 +159,7 @@ def test_junit_tells_errors_from_failures_with_properties(evals: Evals) -> None:
     """JUnit has an error for the errored row, a failure for the wrong one, and figures as properties."""
     from xml.etree import ElementTree as ET
 
-    evals.write_rows(row("good"), row("bad", says="wrong"), errored_row("broken"))
-    evals.write_config(trials=2)
+    evals.write([row("good"), row("bad", says="wrong"), errored_row("broken")], trials=2)
     evals.run("shop.eval.yaml", "--junit-xml=junit.xml")
     suite = ET.parse(evals.path / "junit.xml").getroot()[0]  # noqa: S314 our own file
     assert {k: suite.get(k) for k in ("tests", "failures", "errors")} == {
@@ -223,8 +202,7 @@ def test_what_judges_used_is_a_property() -> None:
 
 def test_conftest_fixtures_surround_rows(evals: Evals) -> None:
     """Fixtures of a conftest of every scope apply to rows; an own one makes a row run alone."""
-    evals.write_rows(row("a"), row("b"), row("c"))
-    evals.write_config(lanes=3)
+    evals.write([row("a"), row("b"), row("c")], lanes=3)
     evals.pytester.makeconftest(
         """
         import pytest, pathlib
@@ -278,9 +256,7 @@ async def agent(context):
 def test_few_frames_are_between_a_hook_and_the_agent(evals: Evals) -> None:
     """A traceback of an agent is short: twelve frames of ours, without those that wait for the loop."""
     (evals.path / "frames_agent.py").write_text(FRAMES)
-    evals.write_rows(row("a"))
-    evals.write_config(agent={"type": "function", "function": "frames_agent:agent"})
-    evals.run("shop.eval.yaml")
+    evals.play([row("a")], agent={"type": "function", "function": "frames_agent:agent"})
     frames = (evals.path / "frames.txt").read_text().splitlines()
     between = [one for one in frames if not one.startswith("lanes:") or one.endswith(".lane")]
     assert {"items:setup", "attempt:attempt"} <= set(between)

@@ -94,8 +94,7 @@ def test_no_record_comes_after_the_summary_of_an_interrupted_run(
 ) -> None:
     """What runs ahead ends before, and what does not end has none: it would read as a changed run."""
     monkeypatch.setattr("pytest_browsereval.hooks.prefetch.CLOSE_GRACE_S", 0.1 if is_judging else 30)
-    evals.write_rows(row("first", graders=["stubborn"]), row("ahead", graders=["stubborn"]))
-    evals.write_config(lanes=2)
+    evals.write([row("first", graders=["stubborn"]), row("ahead", graders=["stubborn"])], lanes=2)
     run = evals.run(plugins=[Interrupt(is_judging=is_judging)])
     assert run.ret == 2
     assert list(list_recorded(run.folder)) == [one["query_id"] for one in evals.summary()["results"]]

@@ -139,9 +139,7 @@ def test_a_member_of_a_feature_that_is_left_out_is_named(
     evals: Evals, keys: dict[str, Any], feature: str
 ) -> None:
     """Not guessed at by its spelling: the option that leaves it out is what is wrong."""
-    evals.write_rows(row("a"))
-    evals.write_config(**keys)
-    done = evals.run("shop.eval.yaml", "-p", f"no:browsereval.{feature}")
+    done = evals.play([row("a")], "-p", f"no:browsereval.{feature}", **keys)
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     text = done.stdout.str() + done.stderr.str()
     assert f"the feature that brings it is left out (-p no:browsereval.{feature})" in text

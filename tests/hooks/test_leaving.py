@@ -137,8 +137,7 @@ def test_a_plug_in_that_leaves_outside_of_items_makes_no_green_session(evals: Ev
     hook = "def pytest_browsereval_run_summary(): os._exit(0)\n" if place == "summary" else ""
     hook += "def pytest_collection_modifyitems(): os._exit(0)\n" if place == "index" else ""
     evals.pytester.makeconftest(f"import os\n{hook}")
-    evals.write_rows(row("a"))
-    evals.write_config()
+    evals.write([row("a")])
     result = evals.run_process("--eval-config=shop.eval.yaml")
     assert result.ret == pytest.ExitCode.INTERNAL_ERROR
     assert "something has called os._exit(0)" in result.stderr.str()
@@ -149,9 +148,7 @@ def test_a_plug_in_that_leaves_outside_of_items_makes_no_green_session(evals: Ev
 def test_a_plug_in_that_exits_at_the_end_keeps_the_exit_code(evals: Evals, hook: str, call: str) -> None:
     """A failed row is not excused by whoever ends pytest while it is reported."""
     evals.pytester.makeconftest(f"import pytest, sys\ndef pytest_{hook}():\n    {call}\n")
-    evals.write_rows(row("a", says="wrong"))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml")
+    result = evals.play([row("a", says="wrong")])
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert "at the end of the session: it ends with 1 all the same" in result.stderr.str()
 
@@ -163,8 +160,7 @@ def test_a_plug_in_that_exits_while_pytest_ends_keeps_the_exit_code(
 ) -> None:
     """By then all is reported: neither is a failed row excused, nor a green run refused."""
     evals.pytester.makeconftest("import sys\ndef pytest_unconfigure():\n    sys.exit(0)\n")
-    evals.write_rows(row("a", says=says))
-    evals.write_config()
+    evals.write([row("a", says=says)])
     result = evals.run_process("--eval-config=shop.eval.yaml")
     assert result.ret == code
     assert f"at the end of the session: it ends with {code} all the same" in result.stderr.str()
@@ -173,17 +169,13 @@ def test_a_plug_in_that_exits_while_pytest_ends_keeps_the_exit_code(
 def test_an_exit_code_that_the_system_takes_for_0_is_none(evals: Evals) -> None:
     """The system keeps eight bits of 256."""
     evals.pytester.makeconftest("import pytest\ndef pytest_runtest_setup():\n    pytest.exit('so', 256)\n")
-    evals.write_rows(row("a"))
-    evals.write_config()
-    assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.INTERNAL_ERROR
+    assert evals.play([row("a")]).ret == pytest.ExitCode.INTERNAL_ERROR
 
 
 def test_a_rule_is_shown_as_it_is_named(evals: Evals) -> None:
     """By the name that a config writes, a slash included."""
     evals.pytester.makeconftest(RULE.replace("LEAVE", "return None").replace('"leaves"', '"acme/leaves"'))
-    evals.write_rows(row("a"))
-    evals.write_config(gate={"rules": [{"type": "acme/leaves"}, {"type": "acme/leaves"}]})
-    result = evals.run("shop.eval.yaml", "-v")
+    result = evals.play([row("a")], "-v", gate={"rules": [{"type": "acme/leaves"}, {"type": "acme/leaves"}]})
     text = result.stdout.str()
     assert "gate::acme/leaves FAILED" in text
     assert "gate::acme/leaves[2] FAILED" in text

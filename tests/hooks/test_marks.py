@@ -30,9 +30,7 @@ def test_a_tag_is_no_marker_that_acts(evals: Evals, options: list[str]) -> None:
     """A failed row with such a tag or dataset fails, and the name is told with its place."""
     tagged = [row(f"tagged-{name}", says="x", tags=[name]) for name in ACTS]
     named = [row(f"named-{name}", says="x", dataset=name, tags=["other"]) for name in ACTS]
-    evals.write_rows(*tagged, *named)
-    evals.write_config()
-    ran = evals.run("shop.eval.yaml", *options)
+    ran = evals.play([*tagged, *named], *options)
     ran.assert_outcomes(failed=2 * len(ACTS))
     assert ran.ret == 1
     for line, name in enumerate(ACTS, 1):
@@ -43,8 +41,7 @@ def test_a_tag_is_no_marker_that_acts(evals: Evals, options: list[str]) -> None:
 @pytest.mark.parametrize("options", [["-m", "xfail"], ["-m", "not plain"], ["-k", "xfail"]])
 def test_it_selects_all_the_same(evals: Evals, options: list[str]) -> None:
     """By ``-m`` and ``-k``."""
-    evals.write_rows(row("a", says="x", tags=["xfail"]), row("b", tags=["plain"]))
-    evals.write_config()
+    evals.write([row("a", says="x", tags=["xfail"]), row("b", tags=["plain"])])
     evals.run("shop.eval.yaml", *options).assert_outcomes(failed=1, deselected=1)
 
 
@@ -52,9 +49,7 @@ def test_what_code_registers_does_not_act_and_what_the_ini_file_has_is_no_matter
     """A conftest's ``slow`` leaves out no row by its tag; a name of the ini file is a tag as any other."""
     evals.pytester.makeconftest(SLOW)
     evals.pytester.makeini("[pytest]\nmarkers =\n    smoke: the short ones\n")
-    evals.write_rows(row("a", says="x", tags=["slow"]), row("b", tags=["smoke"]))
-    evals.write_config()
-    ran = evals.run("shop.eval.yaml")
+    ran = evals.play([row("a", says="x", tags=["slow"]), row("b", tags=["smoke"])])
     ran.assert_outcomes(failed=1, passed=1)
     assert "'slow' is also a marker" in ran.stdout.str()
     assert "'smoke'" not in ran.stdout.str()
@@ -71,6 +66,5 @@ def test_a_mark_of_the_user_acts_still(evals: Evals) -> None:
             items[0].add_marker(pytest.mark.xfail)
         """
     )
-    evals.write_rows(row("a", says="x", tags=["xfail"]), row("b"))
-    evals.write_config()
+    evals.write([row("a", says="x", tags=["xfail"]), row("b")])
     evals.run("shop.eval.yaml", "-m", "unit").assert_outcomes(xfailed=1, passed=1)

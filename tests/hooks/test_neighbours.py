@@ -181,8 +181,7 @@ def test_gated_rows_are_not_rerun(own_agent: Evals) -> None:
 def test_split_covers_all_rows_once(evals: Evals) -> None:
     """pytest-split's groups hold every row exactly once, and a group runs and sums up its own rows only."""
     evals.options = WITH_NEIGHBOURS + BLANK
-    evals.write_rows(*(row(f"r{n}") for n in range(5)))
-    evals.write_config()
+    evals.write([row(f"r{n}") for n in range(5)])
     groups = [
         {line for line in evals.run("--co", "-q", "--splits=2", f"--group={n}").outlines if "::" in line}
         for n in (1, 2)
@@ -252,9 +251,7 @@ def test_last_failed_rows_are_found_whatever_their_group(own_agent: Evals, gate:
 
 def test_stepwise_goes_on_at_the_bad_row(evals: Evals) -> None:
     """``--stepwise`` stops at a bad row and begins there the next time."""
-    evals.write_rows(row("a"), row("b", says="wrong"), row("c"))
-    evals.write_config()
-    evals.run("shop.eval.yaml", "--stepwise").assert_outcomes(passed=1, failed=1)
+    evals.play([row("a"), row("b", says="wrong"), row("c")], "--stepwise").assert_outcomes(passed=1, failed=1)
     evals.write_rows(row("a"), row("b"), row("c"))
     result = evals.run("shop.eval.yaml", "--stepwise")
     result.assert_outcomes(passed=2, deselected=1)
@@ -266,8 +263,7 @@ def test_stepwise_goes_on_at_the_bad_row(evals: Evals) -> None:
 )
 def test_neither_terminal_nor_cache_is_needed(evals: Evals, workers: list[str]) -> None:
     """Without pytest's terminal and cache plug-ins the run, its gate and its files are the same."""
-    evals.write_rows(row("a"), row("b", says="wrong"), errored_row("c"))
-    evals.write_config(gate={"min_pass_rate": 0.9})
+    evals.write([row("a"), row("b", says="wrong"), errored_row("c")], gate={"min_pass_rate": 0.9})
     result = evals.run(
         "shop.eval.yaml", "-p", "no:terminal", "-p", "no:cacheprovider", "--junit-xml=junit.xml", *workers
     )
@@ -281,8 +277,7 @@ def test_neither_terminal_nor_cache_is_needed(evals: Evals, workers: list[str]) 
 @pytest.mark.slow
 def test_playwrights_page_works_beside_our_window(evals: Evals) -> None:
     """pytest-playwright's ``page`` and our ``browser_window`` serve one test, and rows run beside it."""
-    evals.write_rows(row("a"))
-    evals.write_config(browser="playwright")
+    evals.write([row("a")], browser="playwright")
     evals.pytester.makeconftest(
         """
         import pytest

@@ -111,9 +111,7 @@ WRONG = {
 def test_what_an_agents_code_does_is_its_own_fault(odd: Evals, lanes: int) -> None:
     """A wrong type and a ``KeyboardInterrupt`` are errors of source *agent*; the rows beside them pass."""
     names = [name for wrong in WRONG for name in (wrong, f"after {wrong}")]
-    odd.write_rows(*(row(name) for name in names))
-    odd.write_config(agent="odd", lanes=lanes)
-    run = odd.run("shop.eval.yaml")
+    run = odd.play([row(name) for name in names], agent="odd", lanes=lanes)
     assert run.ret == pytest.ExitCode.TESTS_FAILED
     run.result.assert_outcomes(passed=len(WRONG), errors=len(WRONG))
     results = {result["query_id"]: result for result in odd.summary()["results"]}
@@ -186,17 +184,14 @@ def test_an_agent_that_meddles_with_the_loop_errs_itself(evals: Evals, meddler: 
 
 def test_an_answer_is_judged_by_its_text(odd: Evals) -> None:
     """A text of a class of the agent's own, whose methods say otherwise, is what is recorded of it."""
-    odd.write_rows(row("lies"))
-    odd.write_config(agent="odd")
-    run = odd.run("shop.eval.yaml")
+    run = odd.play([row("lies")], agent="odd")
     run.assert_outcomes(failed=1)
     assert run.attempt("lies").final_answer == "wrong"
 
 
 def test_a_limit_is_in_the_headline(odd: Evals) -> None:
     """A failure says first which limit ended the agent: in report and short summary, and when regraded."""
-    odd.write_rows(row("steps"))
-    odd.write_config(agent="odd", limits={"max_steps": 2})
+    odd.write([row("steps")], agent="odd", limits={"max_steps": 2})
     limit = "failed: stopped (limits.max_steps is 2; all were used): answer: no answer was given"
     run = odd.run("shop.eval.yaml")
     run.stdout.fnmatch_lines([limit.replace("[", "[[]"), "FAILED shop.eval.yaml::steps - *limits.max_steps*"])

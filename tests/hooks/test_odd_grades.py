@@ -47,8 +47,7 @@ def test_a_grade_that_cannot_be_recorded_is_errored(evals: Evals, gate: dict[str
     """Copied grades are checked like others: the grader is named, and the run keeps its summary."""
     grader = GRADER.replace("UPDATE", "UPDATES[int(recorded.task.query_id)]")
     evals.pytester.makeconftest(f"{grader}\nUPDATES = [{', '.join(ODD)}]\n")
-    evals.write_rows(*(row(str(number), graders=["odd"]) for number in range(len(ODD))), row("b"))
-    evals.write_config(**gate)
+    evals.write([*(row(str(number), graders=["odd"]) for number in range(len(ODD))), row("b")], **gate)
     result = evals.run("shop.eval.yaml")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert result.summary["errors_by_source"] == {"grader": len(ODD)}
@@ -70,9 +69,7 @@ def test_a_task_of_another_id_is_an_error(evals: Evals, gate: dict[str, Any], wo
             return task.model_copy(update={"query_id": "other"})
         """
     )
-    evals.write_rows(row("a"), row("b", says="wrong"))
-    evals.write_config(**gate)
-    result = evals.run("shop.eval.yaml", *workers)
+    result = evals.play([row("a"), row("b", says="wrong")], *workers, **gate)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert {one.query_id: str(one.error_source) for one in result.attempts} == {
         "a": "harness",
@@ -84,9 +81,7 @@ def test_a_task_of_another_id_is_an_error(evals: Evals, gate: dict[str, Any], wo
 
 def test_a_protected_task_of_another_id_is_not_graded_again(evals: Evals) -> None:
     """Grading again asks the hook as well: a usage error, since nothing was spent."""
-    evals.write_rows(row("a", protected=True))
-    evals.write_config()
-    evals.run("shop.eval.yaml")
+    evals.play([row("a", protected=True)])
     evals.pytester.makeconftest(
         """
         def pytest_browsereval_modify_task(task):
@@ -102,9 +97,7 @@ def test_a_protected_task_of_another_id_is_not_graded_again(evals: Evals) -> Non
 def test_a_grade_without_a_score_is_shown_by_its_verdict(evals: Evals, verdict: str) -> None:
     """A judged grade is no error, whether it has a score or none."""
     evals.pytester.makeconftest(GRADER.replace("UPDATE", f'{{"verdict": Verdict.{verdict}, "score": None}}'))
-    evals.write_rows(row("a", graders=["odd"]))
-    evals.write_config()
-    evals.run("shop.eval.yaml").stdout.re_match_lines([rf".* a .* odd {verdict.lower()}\b"])
+    evals.play([row("a", graders=["odd"])]).stdout.re_match_lines([rf".* a .* odd {verdict.lower()}\b"])
 
 
 @pytest.mark.parametrize(
@@ -118,9 +111,7 @@ def test_a_task_cannot_change_what_the_run_has_gone_by(evals: Evals, change: str
             return task.model_copy(update={{{change}}}) if task.query_id == "a" else task.model_copy()
         """
     )
-    evals.write_rows(row("a"), row("b"))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml")
+    result = evals.play([row("a"), row("b")])
     result.assert_outcomes(passed=1, errors=1)
     key = change.split('"')[1]
     assert re.search(
@@ -132,9 +123,7 @@ def test_a_task_cannot_change_what_the_run_has_gone_by(evals: Evals, change: str
 def test_what_is_no_agent_is_not_taken_for_none(evals: Evals, value: str) -> None:
     """``create_agent`` returns an agent or None; anything else is an error that names the hook."""
     evals.pytester.makeconftest(f"def pytest_browsereval_create_agent(context):\n    return {value}\n")
-    evals.write_rows(row("a"))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml")
+    result = evals.play([row("a")])
     result.assert_outcomes(errors=1)
     told = result.attempt("a").reason
     assert re.search(r"pytest_browsereval_create_agent \(\S*conftest.py:1\) returned .* is not an", told)

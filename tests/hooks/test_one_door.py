@@ -57,8 +57,7 @@ def test_who_is_asked_first(evals: Evals) -> None:
     for folder in (evals.path, evals.path / "z_below"):
         (folder / "conftest.py").write_text(SILENT)
     (evals.path / "z_below" / "test_more.py").write_text("def test_more(): pass\n")
-    evals.write_rows(row("a"))
-    evals.write_config()
+    evals.write([row("a")])
     asking = Asking()
     assert evals.run(plugins=[asking]).ret == 0
     later = list_asked(open_door(near=evals.path / "z_below" / "any.yaml").manager)
@@ -72,8 +71,7 @@ def test_who_is_asked_first(evals: Evals) -> None:
 @pytest.fixture
 def failing(evals: Evals) -> Evals:
     """Two rows that fail alike."""
-    evals.write_rows(row("a", says="wrong"), row("b", says="wrong"))
-    evals.write_config()
+    evals.write([row("a", says="wrong"), row("b", says="wrong")])
     return evals
 
 
@@ -129,9 +127,7 @@ def test_a_package_judges_a_run_in_its_session_and_later(
 ) -> None:
     """Its rule is an item of the session, and missed there as `browsereval gate` misses it."""
     install(evals, "acme_judges", JUDGES)
-    evals.write_rows(row("a"), row("b"))
-    evals.write_config(gate={"min_pass_rate": 0.5})
-    done = evals.run("shop.eval.yaml")
+    done = evals.play([row("a"), row("b")], gate={"min_pass_rate": 0.5})
     assert done.ret == pytest.ExitCode.TESTS_FAILED
     done.stdout.fnmatch_lines(["*gate not met: 2 attempts had steps*", "*attempts read: 2*"])
     assert evals.summary()["attempts_read"] == 2
@@ -151,9 +147,7 @@ def test_a_command_that_lacks_a_conftest_decides_nothing(
 ) -> None:
     """The run names the conftest that has judged it; with ``--config FILE`` the gate is the session's."""
     (evals.path / "conftest.py").write_text(JUDGES)
-    evals.write_rows(row("a"), row("b"))
-    evals.write_config(gate={"min_pass_rate": 0.5})
-    assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.TESTS_FAILED
+    assert evals.play([row("a"), row("b")], gate={"min_pass_rate": 0.5}).ret == pytest.ExitCode.TESTS_FAILED
     assert main(["gate", "latest"]) == 4
     assert "was judged by conftest.py too" in capsys.readouterr().err
     assert main(["gate", "latest", "--config", "shop.eval.yaml"]) == 1

@@ -52,8 +52,7 @@ def dead(evals: Evals, dead_url: str, request: pytest.FixtureRequest) -> Evals:
         (evals.path / "app.py").write_text(ENDS)
         evals.write_config(sites={"shop": {"command": [sys.executable, "app.py"]}}, retries=1)
     else:
-        evals.write_rows(*(row(name) for name in NAMES))
-        evals.write_config(agent=model(dead_url), retries=1)
+        evals.write([row(name) for name in NAMES], agent=model(dead_url), retries=1)
     return evals
 
 
@@ -111,9 +110,7 @@ def test_a_judge_that_does_not_answer_stops_the_run_as_well(evals: Evals, dead_u
 
 def test_a_judge_that_does_not_answer_stops_a_regrading(evals: Evals, dead_url: str) -> None:
     """After two rows, of which the second keeps its grades; the command that grades the rest is printed."""
-    evals.write_rows(*(row(name) for name in NAMES))
-    evals.write_config()
-    run = evals.run("shop.eval.yaml").folder.name
+    run = evals.play([row(name) for name in NAMES]).folder.name
     judge = {"provider": "openai-compatible", "model": "j", "base_url": dead_url, "max_tries": 1}
     evals.write_config(judge=judge, graders=["browsecomp"])
     result = evals.run("shop.eval.yaml", "--eval-regrade=latest")
@@ -135,8 +132,7 @@ def test_what_is_wrong_is_said_once(dead: Evals) -> None:
 
 def test_the_command_that_is_printed_resumes_the_run(evals: Evals, dead_url: str) -> None:
     """Typed as it stands, once the model answers; what an earlier session met is over."""
-    evals.write_rows(*(row(name) for name in NAMES))
-    evals.write_config(agent=model(dead_url))
+    evals.write([row(name) for name in NAMES], agent=model(dead_url))
     stopped = evals.run("--eval-config=shop.eval.yaml", "-k", "r1 or r2 or r3")
     assert stopped.ret == pytest.ExitCode.TESTS_FAILED
     (command,) = (line for line in stopped.outlines if line.startswith("  pytest "))
@@ -152,8 +148,7 @@ def test_the_command_that_is_printed_resumes_the_run(evals: Evals, dead_url: str
 
 def test_an_internal_error_tells_how_to_resume_as_well(evals: Evals) -> None:
     """Pytest itself prints no summary then."""
-    evals.write_rows(*(row(name) for name in NAMES))
-    evals.write_config()
+    evals.write([row(name) for name in NAMES])
     evals.pytester.makeconftest(
         """
         def pytest_runtest_logfinish(nodeid):
@@ -174,18 +169,14 @@ def test_an_answer_in_between_is_no_outage(evals: Evals) -> None:
         return refuses(503) if next(replies) % 2 == 0 else done("right")
 
     with ScriptedModel(reply) as server:
-        evals.write_rows(*(row(name) for name in NAMES))
-        evals.write_config(agent=model(server.base_url))
-        evals.run("shop.eval.yaml")
+        evals.play([row(name) for name in NAMES], agent=model(server.base_url))
     assert list(verdicts(evals.summary()).values()) == ["errored (provider)", "passed"] * 4
 
 
 def test_a_refused_key_ends_the_run_at_once(evals: Evals) -> None:
     """One row is errored, the others are named as not run; ``--eval-keep-going`` tries them all."""
     with ScriptedModel(lambda _: refuses(401)) as server:
-        evals.write_rows(*(row(name) for name in NAMES))
-        evals.write_config(agent=model(server.base_url))
-        result = evals.run("shop.eval.yaml")
+        result = evals.play([row(name) for name in NAMES], agent=model(server.base_url))
         assert len(server.requests) == 1
         assert evals.summary()["not_run"] == NAMES[1:]
         result.stdout.fnmatch_lines(["*answered 401*", "not run: 7 of 8 trials:"])
@@ -217,8 +208,7 @@ def test_a_site_that_is_misspelt_is_refused_before_the_run(evals: Evals, wrong: 
 
 def test_a_plug_in_may_fill_other_names(evals: Evals) -> None:
     """Where a hook changes rows, nobody knows before what a name in braces stands for."""
-    evals.write_rows(row("a", start_url="{place}/"))
-    evals.write_config()
+    evals.write([row("a", start_url="{place}/")])
     evals.pytester.makeconftest(
         """
         def pytest_browsereval_modify_task(task):
@@ -251,6 +241,5 @@ def test_a_plug_in_that_fills_nothing_hides_no_misspelt_site(evals: Evals, key: 
 
 def test_braces_in_the_path_of_an_address_are_no_site(evals: Evals) -> None:
     """Only a name at the beginning stands for a site."""
-    evals.write_rows(row("a", solution=[{"tool": "navigate", "url": "https://x.test/{id}"}]))
-    evals.write_config(agent="noop")
+    evals.write([row("a", solution=[{"tool": "navigate", "url": "https://x.test/{id}"}])], agent="noop")
     evals.run("shop.eval.yaml").assert_outcomes(failed=1)

@@ -82,8 +82,7 @@ def test_an_agent_that_calls_one_is_errored(
 ) -> None:
     """Its row is an error, counted once, which names what was called; the others go on."""
     evals.pytester.makepyfile(own=AGENT.replace("CALL", call))
-    evals.write_rows(row("a"), row("calls"), row("b"))
-    evals.write_config(agent={"type": "function", "function": f"own:{function}"})
+    evals.write([row("a"), row("calls"), row("b")], agent={"type": "function", "function": f"own:{function}"})
     result = evals.run("shop.eval.yaml", *workers)
     result.assert_outcomes(passed=2, errors=1)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -99,9 +98,7 @@ def test_an_agent_that_calls_one_is_errored(
 def test_a_grader_that_calls_one_is_errored(evals: Evals, call: str, where: str) -> None:
     """It cannot judge: neither is its row excused nor are the others."""
     evals.pytester.makeconftest(CONFTEST.replace("CALL", call))
-    evals.write_rows(row("a", graders=[{"type": "calls", "where": where}]), row("b", says="wrong"))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml")
+    result = evals.play([row("a", graders=[{"type": "calls", "where": where}]), row("b", says="wrong")])
     result.assert_outcomes(failed=1, errors=1)
     attempt = result.attempt("a")
     assert attempt.error_source == "grader"
@@ -121,12 +118,11 @@ def solve(context):
     return inner(context)
 """
     )
-    evals.write_rows(row("fails"), row("calls"), row("b"))
-    evals.write_config(
+    result = evals.play(
+        [row("fails"), row("calls"), row("b")],
         agent={"type": "function", "function": "own:solve"},
         gate={"min_pass_rate": 1.0, "max_error_rate": 0.5},
     )
-    result = evals.run("shop.eval.yaml")
     assert result.ret != 0
     result.stdout.fnmatch_lines(["*1 of the run's 3 trials have no result*"])
 
@@ -141,9 +137,7 @@ def test_task_done_cannot_excuse_a_row(
 ) -> None:
     """A failed row whose hook calls one is an error that names the hook and shows the attempt."""
     write_hook(evals, "task_done(metadata, folder)", call)
-    evals.write_rows(row("a", says="wrong"), row("b"))
-    evals.write_config(**gate)
-    result = evals.run("shop.eval.yaml", *workers)
+    result = evals.play([row("a", says="wrong"), row("b")], *workers, **gate)
     found = result.parseoutcomes()
     assert (found["errors"], found.get("skipped", 0), found.get("xfailed", 0)) == (2, 0, 0)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -157,9 +151,7 @@ def test_task_done_cannot_excuse_a_row(
 def test_find_cause_cannot_excuse_a_row(evals: Evals, call: str) -> None:
     """It is asked about failed rows alone; the row stays failed in the run, and is an error here."""
     write_hook(evals, "find_cause(metadata, folder)", call)
-    evals.write_rows(row("a", says="wrong"), row("b"))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml")
+    result = evals.play([row("a", says="wrong"), row("b")])
     found = result.parseoutcomes()
     assert found == {"errors": 1, "passed": 1}
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -171,9 +163,7 @@ def test_find_cause_cannot_excuse_a_row(evals: Evals, call: str) -> None:
 def test_run_summary_cannot_excuse_a_run(evals: Evals, call: str) -> None:
     """The gate is decided all the same, and the broken hook makes the run incomplete."""
     write_hook(evals, "run_summary(summary, run_folder)", call)
-    evals.write_rows(row("a", says="wrong"), row("b"))
-    evals.write_config(gate={"min_pass_rate": 0.9})
-    result = evals.run("shop.eval.yaml")
+    result = evals.play([row("a", says="wrong"), row("b")], gate={"min_pass_rate": 0.9})
     assert result.ret == pytest.ExitCode.INTERNAL_ERROR
     output = result.stdout.str()
     assert f"pytest_browsereval_run_summary called pytest.{call}(): so" in output
@@ -187,9 +177,7 @@ def test_a_hook_cannot_make_a_run_green_by_its_exit_code(evals: Evals, hook: str
     evals.pytester.makeconftest(
         HOOK.replace("HOOK", hook).replace('pytest.CALL("so")', 'pytest.exit("so", returncode=0)')
     )
-    evals.write_rows(row("a", says="wrong"))
-    evals.write_config(gate={"min_pass_rate": 0.9})
-    assert evals.run("shop.eval.yaml", *workers).ret != 0
+    assert evals.play([row("a", says="wrong")], *workers, gate={"min_pass_rate": 0.9}).ret != 0
 
 
 def test_a_skipped_row_that_ran_ahead_counts_once(evals: Evals) -> None:
@@ -203,9 +191,7 @@ def test_a_skipped_row_that_ran_ahead_counts_once(evals: Evals) -> None:
                 pytest.skip("not wanted")
         """
     )
-    evals.write_rows(row("a"), row("b"), row("c"))
-    evals.write_config(lanes=3)
-    result = evals.run("shop.eval.yaml")
+    result = evals.play([row("a"), row("b"), row("c")], lanes=3)
     result.assert_outcomes(passed=2, skipped=1)
     told = json.loads((result.folder / "summary.json").read_text())
     assert told["selected"] == told["skipped"] + told["trials"]
@@ -239,8 +225,7 @@ def test_nothing_hides_a_row_that_was_judged(
 ) -> None:
     """A hook that skips or excuses an item after its attempt makes it red, and is told what to do instead."""
     evals.pytester.makeconftest(f"import pytest\n\n{LATE[place].replace('CALL', call)}\n")
-    evals.write_rows(errored_row("a") if "swallowed and" in place else row("a", says="wrong"))
-    evals.write_config(**gate)
+    evals.write([errored_row("a") if "swallowed and" in place else row("a", says="wrong")], **gate)
     result = evals.run("shop.eval.yaml", "--junit-xml=j.xml")
     found = result.parseoutcomes()
     assert (found.get("skipped", 0), found.get("xfailed", 0)) == (0, 0)
@@ -261,9 +246,7 @@ def test_a_bad_row_that_ran_ahead_cannot_be_skipped(evals: Evals) -> None:
                 pytest.skip("not wanted")
         """
     )
-    evals.write_rows(row("a"), row("b", says="wrong"), row("c"))
-    evals.write_config(lanes=3)
-    result = evals.run("shop.eval.yaml")
+    result = evals.play([row("a"), row("b", says="wrong"), row("c")], lanes=3)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*the run is not green: 1 trial failed that no item*"])
 
@@ -287,8 +270,7 @@ def test_a_row_that_is_named_twice_runs_once(
 ) -> None:
     """No second item makes a failed row pass by a second attempt, unless reruns are allowed."""
     (evals.path / "my_agent.py").write_text(SECOND_TIME)
-    evals.write_rows(row("a"))
-    evals.write_config(agent={"type": "function", "function": "my_agent:solve"}, **gate)
+    evals.write([row("a")], agent={"type": "function", "function": "my_agent:solve"}, **gate)
     named = (
         ["--keep-duplicates", "shop.eval.yaml", "shop.eval.yaml"] if how == "option" else ["shop.eval.yaml"]
     )
@@ -303,7 +285,6 @@ def test_a_row_that_is_named_twice_runs_once(
 def test_a_row_that_is_named_twice_runs_twice_if_allowed(evals: Evals) -> None:
     """With ``--eval-allow-reruns``."""
     (evals.path / "my_agent.py").write_text(SECOND_TIME)
-    evals.write_rows(row("a"))
-    evals.write_config(agent={"type": "function", "function": "my_agent:solve"})
+    evals.write([row("a")], agent={"type": "function", "function": "my_agent:solve"})
     result = evals.run("--keep-duplicates", "shop.eval.yaml", "shop.eval.yaml", "--eval-allow-reruns")
     result.assert_outcomes(passed=1, failed=1)

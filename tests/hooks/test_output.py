@@ -35,8 +35,7 @@ FUNCTION = {"type": "function", "function": "my_agent:solve"}
 
 
 def write(evals: Evals, agent: str, *names: str, **keys: Any) -> None:
-    evals.write_rows(*(row(name, says=None) for name in names))
-    evals.write_config(agent=FUNCTION, **keys)
+    evals.write([row(name, says=None) for name in names], agent=FUNCTION, **keys)
     (evals.path / "my_agent.py").write_text(agent)
 
 

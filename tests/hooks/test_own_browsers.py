@@ -114,9 +114,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 def test_what_a_window_lacks_is_refused_before_the_run(plain: Evals, case: str) -> None:
     """A run that needs a page ends with exit code 4 before an attempt; the message names browser and need."""
     more, keys, told = REFUSED[case]
-    plain.write_rows(row("a", start_url=PAGE, **more))
-    plain.write_config(browser="nimbus/plain", **keys)
-    result = plain.run("shop.eval.yaml")
+    result = plain.play([row("a", start_url=PAGE, **more)], browser="nimbus/plain", **keys)
     assert result.ret == 4
     assert all(part in result.stderr.str() for part in told.split("*"))
     assert not (plain.path / "results").exists()
@@ -157,9 +155,7 @@ def test_rows_without_a_page_need_no_tools(plain: Evals) -> None:
 
 def test_a_browser_that_promises_a_page_has_to_keep_it(plain: Evals) -> None:
     """Its first window errs the attempt and stops the run: no agent works in it, no row after it is tried."""
-    plain.write_rows(row("a", start_url=PAGE), row("b", start_url=PAGE))
-    plain.write_config(browser="nimbus/lying")
-    result = plain.run("shop.eval.yaml")
+    result = plain.play([row("a", start_url=PAGE), row("b", start_url=PAGE)], browser="nimbus/lying")
     assert result.ret == 1
     metadata = result.attempt("a")
     assert (metadata.verdict, metadata.error_source, metadata.total_steps) == (

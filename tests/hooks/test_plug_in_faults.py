@@ -135,8 +135,7 @@ BEFORE: dict[str, tuple[str, str]] = {
 def written(evals: Evals, does: str, member: str) -> None:
     evals.pytester.makeconftest(f"{MEMBERS}\n{does}\n")
     (evals.path / "rows.csv").write_text("a,smoke\n" + "b,\n" * ("relates" in does))
-    evals.write_rows(row("a", tags=["x"]))
-    evals.write_config(**CONFIGS.get(member, {}))
+    evals.write([row("a", tags=["x"])], **CONFIGS.get(member, {}))
 
 
 @pytest.mark.parametrize("does", BEFORE)
@@ -443,7 +442,5 @@ def pytest_runtest_setup(item):
 def test_reporters_describe_a_row_by_its_task(evals: Evals) -> None:
     """What Allure takes for a test's description, its function's docstring, is the row's query."""
     evals.pytester.makeconftest(DESCRIPTIONS)
-    evals.write_rows(row("a", query="Buy a mug."), row("b", query="Buy a pen."))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml", "-s")
+    result = evals.play([row("a", query="Buy a mug."), row("b", query="Buy a pen.")], "-s")
     result.stdout.fnmatch_lines(["*a: Buy a mug.", "*b: Buy a pen."])

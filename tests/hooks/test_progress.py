@@ -27,9 +27,7 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 def test_each_line_stands_alone(evals: Evals, args: tuple[str, ...]) -> None:
     """Also with ``-q``, where pytest prints one letter for each row; the last has nothing left to do."""
-    evals.write_rows(*(row(f"r{number}") for number in range(4)))
-    evals.write_config()
-    output = evals.run("shop.eval.yaml", *args).outlines
+    output = evals.play([row(f"r{number}") for number in range(4)], *args).outlines
     lines = [line for line in output if "eval: " in line and "of 4" in line]
     assert [found[1] for line in lines if (found := LINE.fullmatch(line))] == ["1", "2", "3", "4"], lines
     assert ["left" in line for line in lines] == [True, True, True, False]

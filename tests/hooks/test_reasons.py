@@ -28,8 +28,7 @@ class Reports:
 )
 def test_the_reason_is_the_first_line_and_the_crash_message(evals: Evals, args: tuple[str, ...]) -> None:
     """Readers that take ``reprcrash`` have it, and those that take the last line do not take a folder."""
-    evals.write_rows(row("bad", says="wrong"), errored_row("broken"))
-    evals.write_config()
+    evals.write([row("bad", says="wrong"), errored_row("broken")])
     reports = Reports()
     run = evals.run("shop.eval.yaml", "--junitxml=j.xml", *args, plugins=[reports])
     broken = "errored (navigation): a blank window has no page, and the row starts at http://127.0.0.1:9/."
@@ -53,7 +52,5 @@ def test_the_reason_is_the_first_line_and_the_crash_message(evals: Evals, args: 
 
 def test_a_missed_rule_says_why(evals: Evals) -> None:
     """The short summary has the rule's figures."""
-    evals.write_rows(row("bad", says="wrong"))
-    evals.write_config(gate={"min_pass_rate": 0.9})
-    run = evals.run("shop.eval.yaml")
+    run = evals.play([row("bad", says="wrong")], gate={"min_pass_rate": 0.9})
     run.stdout.fnmatch_lines(["FAILED gate::min_pass_rate - gate not met: *"])

@@ -63,8 +63,7 @@ def test_a_broken_package_stops_an_eval_and_nothing_else(evals: Evals, case: str
     """A package that cannot be used ends an eval with exit code 4; runs without an eval never load it."""
     text, message = BROKEN[case]
     install(evals, "acme_kit", text)
-    evals.write_rows(row("a"))
-    evals.write_config()
+    evals.write([row("a")])
     evals.pytester.makepyfile(test_other="def test_other(): pass")
     result = evals.run("--eval-config=shop.eval.yaml")
     assert result.ret == 4
@@ -102,9 +101,7 @@ def test_a_clash_of_two_conftests_names_both(evals: Evals, way: list[str]) -> No
 def test_a_conftest_may_not_take_a_built_in_name(evals: Evals) -> None:
     """A conftest's member with the name of a built-in one is refused; both are named."""
     evals.pytester.makeconftest(MEMBER.format(name="scripted"))
-    evals.write_rows(row("a"))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml", "--co")
+    result = evals.play([row("a")], "--co")
     assert result.ret == 4
     result.stderr.fnmatch_lines(
         ["*'scripted': *(from pytest-browsereval) and conftest.Mine (from conftest.py)*"]
@@ -150,9 +147,7 @@ def test_a_wrong_hook_is_refused_in_a_sentence(evals: Evals, case: str, options:
     """A hook that is async, misspelt, or takes what there is not ends the run with exit code 4, once told."""
     text, message = WRONG[case]
     evals.pytester.makeconftest(text)
-    evals.write_rows(row("a"))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml", *options)
+    result = evals.play([row("a")], *options)
     assert result.ret == 4
     result.stderr.fnmatch_lines([message])
     everything = result.stdout.str() + result.stderr.str()
@@ -319,9 +314,7 @@ def test_a_hook_that_raises_errs_the_row_it_was_called_for(evals: Evals) -> None
                 raise RuntimeError("no such luck")
         """
     )
-    evals.write_rows(row("opened"), row("modified"), row("graded"), row("good"))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml")
+    result = evals.play([row("opened"), row("modified"), row("graded"), row("good")])
     result.assert_outcomes(passed=1, errors=3)
     summary = evals.summary()
     assert (summary["passed"], summary["errored"]) == (1, 3)
@@ -341,9 +334,7 @@ def test_register_ends_no_session_but_in_a_sentence(evals: Evals, call: str, pla
         evals.pytester.makeconftest(text)
     else:
         install(evals, "acme_kit", text)
-    evals.write_rows(row("a"))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml")
+    result = evals.play([row("a")])
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     told = {
         "conftest": "of conftest.py fails: ",

@@ -280,8 +280,7 @@ def solve(context):
 def test_what_a_dead_worker_has_not_told_of_counts_for_nothing(evals: Evals) -> None:
     """A program that writes a *passed* line and kills its worker has won nothing, for no row."""
     evals.pytester.makepyfile(own=FORGER)
-    evals.write_rows(row("fails"), row("later"))
-    evals.write_config(agent={"type": "function", "function": "own:solve"}, retries=1)
+    evals.write([row("fails"), row("later")], agent={"type": "function", "function": "own:solve"}, retries=1)
     run = evals.run_process("shop.eval.yaml", "-n1")
     assert run.ret == 1, run.stdout.str()
     verdicts = {one["query_id"]: one["verdict"] for one in run.summary["results"]}

@@ -95,9 +95,7 @@ def test_a_few_rows_are_divided(waits: Evals) -> None:
 def test_a_chain_goes_to_one_worker_and_the_rest_to_the_other(waits: Evals) -> None:
     """The chain's first row ends once all free rows have: none waits behind it. Its last is not held up."""
     chain = [waiting("c0", (8, "r*.ended")), *(row(f"c{n}", depends_on=[f"c{n - 1}"]) for n in range(1, 6))]
-    waits.write_rows(*chain, *map(row, names(8)))
-    waits.write_config(agent=FUNCTION)
-    assert waits.run("shop.eval.yaml", "-n2").ret == 0
+    assert waits.play([*chain, *map(row, names(8))], "-n2", agent=FUNCTION).ret == 0
     assert waits.summary()["passed"] == 14
     assert len(processes(waits, "c*")) == 1
     assert processes(waits, "c*") & processes(waits, "r*") == set()

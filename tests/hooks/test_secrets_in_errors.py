@@ -50,9 +50,7 @@ def test_values_of_a_wrong_shape_are_not_told(
     for name, shape in SHAPES.items():
         with subtests.test(name=name):
             monkeypatch.setenv("SHOP_KEY", KEY)
-            evals.write_rows(row("a"))
-            evals.write_config(**shape)
-            run = evals.run("shop.eval.yaml", "--junit-xml=junit.xml")
+            run = evals.play([row("a")], "--junit-xml=junit.xml", **shape)
             assert run.ret == pytest.ExitCode.USAGE_ERROR
             text = run.stdout.str() + run.stderr.str()
             assert "ERROR: " in text
@@ -70,8 +68,6 @@ def test_values_of_a_wrong_shape_are_not_told(
 )
 def test_overrides_of_a_wrong_shape_are_not_told(evals: Evals, given: str) -> None:
     """The same of what is typed as ``--eval-set``."""
-    evals.write_rows(row("a"))
-    evals.write_config()
-    run = evals.run("shop.eval.yaml", f"--eval-set={given}")
+    run = evals.play([row("a")], f"--eval-set={given}")
     assert run.ret == pytest.ExitCode.USAGE_ERROR
     assert not is_told(run.stdout.str() + run.stderr.str())

@@ -13,8 +13,7 @@ ROWS = (row("plain"), row(ODD), row("a::b[1]"), row("漢字 1"))
 @pytest.fixture
 def odd(evals: Evals) -> Evals:
     """Return an eval whose rows have ids of any characters."""
-    evals.write_rows(*ROWS)
-    evals.write_config()
+    evals.write(ROWS)
     return evals
 
 
@@ -51,8 +50,7 @@ def test_a_keyword_finds_the_id(odd: Evals, keyword: str, query_id: str) -> None
 
 def test_trials_of_an_odd_id(evals: Evals) -> None:
     """Variant and trial follow the id as the table prints them."""
-    evals.write_rows(row(ODD), row("plain"))
-    evals.write_config(trials=2, variants={"x": "scripted", "y": "scripted"})
+    evals.write([row(ODD), row("plain")], trials=2, variants={"x": "scripted", "y": "scripted"})
     evals.run(f"shop.eval.yaml::{ODD}").assert_outcomes(passed=4)
     one = evals.run(f"shop.eval.yaml::{ODD}[x-2]", "shop.eval.yaml::plain[y-1]")
     one.assert_outcomes(passed=2)

@@ -99,13 +99,12 @@ def test_outputs_and_arguments_of_tools_are_limited(evals: Evals) -> None:
     """The agent gets what is recorded; arguments beyond the limit are refused."""
     evals.pytester.makeconftest(TOOLS)
     (evals.path / "my_agent.py").write_text(AGENT)
-    evals.write_rows(row("a"))
-    evals.write_config(
+    result = evals.play(
+        [row("a")],
         agent={"type": "function", "function": "my_agent:solve"},
         toolkits=[{"type": "acme/flood"}],
         limits={"max_message_bytes": 4096},
     )
-    result = evals.run("shop.eval.yaml")
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
     folder = attempt_of(evals)
     assert 3000 < int((evals.path / "handed.txt").read_text()) <= 4096
@@ -152,9 +151,7 @@ def bomb() -> Iterator[str]:
 
 def test_a_reply_that_unpacks_to_too_much_errs_its_row(evals: Evals, bomb: str) -> None:
     """It is given up while it is read, errored by the provider, and not asked for again."""
-    evals.write_rows(row("a"))
-    evals.write_config(agent=model(bomb))
-    result = evals.run("shop.eval.yaml")
+    result = evals.play([row("a")], agent=model(bomb))
     assert verdicts(evals.summary()) == {"a": "errored (provider)"}
     result.stdout.fnmatch_lines([f"*the reply is longer than {MAX_REPLY_BYTES} bytes*"])
     assert Bomb.asked == 1

@@ -165,9 +165,7 @@ def test_limits_hold_where_nothing_is_cancelled_or_a_cost_is_unknown(evals: Eval
         (("first", "last", "part"), {"max_cost_usd": 2}, "budget", "limits.max_cost_usd is 2; at least 2.0"),
     )
     for names, limits, reason, said in cases:
-        evals.write_rows(*map(row, names))
-        evals.write_config(agent=FUNCTION, limits=limits)
-        run = evals.run("shop.eval.yaml")
+        run = evals.play([*map(row, names)], agent=FUNCTION, limits=limits)
         run.assert_outcomes(failed=len(names))
         for name in names:
             attempt = run.attempt(name)

@@ -70,7 +70,6 @@ def test_the_next_start_removes_what_a_killed_run_has_left(evals: Evals, tempora
     assert left
     assert all(name.startswith("browsereval-") for name in left)
     asyncio.run(until(lambda: not any(uses(process, temporary) for process in psutil.process_iter())))
-    evals.write_rows(row("a"))
-    evals.write_config()
+    evals.write([row("a")])
     assert evals.run_process("-p", "no:cacheprovider").ret == 0
     assert os.listdir(temporary) == []  # noqa: PTH208

@@ -88,8 +88,7 @@ def test_colours_follow_the_verdict_and_the_environment(
     evals: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Passed is green, failed red, errored yellow; quiet runs have the table too, and NO_COLOR none of it."""
-    evals.write_rows(row("good"), row("bad", says="wrong"), errored_row("broken"))
-    evals.write_config()
+    evals.write([row("good"), row("bad", says="wrong"), errored_row("broken")])
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.delenv("PY_COLORS", raising=False)
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -133,9 +132,7 @@ def test_a_run_folder_that_is_damaged_is_never_green(evals: Evals) -> None:
             next(folder.parents[4].glob("attempts/*")).write_text("{")
         """
     )
-    evals.write_rows(row("good"))
-    evals.write_config(gate={"min_pass_rate": 0})
-    result = evals.run("shop.eval.yaml", "--junit-xml=junit.xml")
+    result = evals.play([row("good")], "--junit-xml=junit.xml", gate={"min_pass_rate": 0})
     assert result.ret == 3
     result.stdout.fnmatch_lines(
         ["*= eval shop =*", "*gate complete: 1 of the run's 1 trials have no result*"]
@@ -151,8 +148,7 @@ def test_graders_that_disagree_are_told(evals: Evals, monkeypatch: pytest.Monkey
     loose = {"type": "answer", "name": "a-reader-with-a-rather-long-name", "match": "includes"}
     both = {"type": "combined", "graders": ["answer", loose], "rule": "any"}
     hint = {"type": "trajectory_score", "advisory": True, "threshold": 1}
-    evals.write_rows(row("split", says="It is right.", graders=[both, hint]), row("agreed", graders=[both]))
-    evals.write_config()
+    evals.write([row("split", says="It is right.", graders=[both, hint]), row("agreed", graders=[both])])
     result = evals.run("shop.eval.yaml")
     result.assert_outcomes(passed=2)
     lines = sections(result.outlines)

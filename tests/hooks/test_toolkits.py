@@ -156,9 +156,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 def test_what_does_not_fit_stops_the_run(kits: Evals, case: str) -> None:
     """Exit code 4 before anything is spent; the message names both sides and what to write."""
     keys, told = REFUSED[case]
-    kits.write_rows(row("a"))
-    kits.write_config(browser="playwright", **keys)
-    result = kits.run("shop.eval.yaml")
+    result = kits.play([row("a")], browser="playwright", **keys)
     assert result.ret == 4, result.stdout.str() + result.stderr.str()
     result.stderr.fnmatch_lines([told])
     assert not (kits.path / "results").exists()
@@ -171,15 +169,14 @@ def test_a_tool_may_ask_for_its_row(kits: Evals, monkeypatch: pytest.MonkeyPatch
     (kits.path / "site").mkdir()
     (kits.path / "site/index.html").write_text("hello")
     steps = [{"tool": "read_row", "more": "please"}, {"tool": "done", "answer": "right"}]
-    kits.write_rows(row("a", start_url="{shop}/", solution=steps))
-    kits.write_config(
+    ran = kits.play(
+        [row("a", start_url="{shop}/", solution=steps)],
         toolkits=["rows"],
         sites={"shop": {"static": "site"}},
         variables=["WORD"],
         dataset={"path": "rows.jsonl", "trusted": True},
         browser="playwright",
     )
-    ran = kits.run()
     assert ran.ret == 0, ran.stdout.str()
     log = next(ran.folder.glob("tasks/a/*/*/*/messages.jsonl")).read_text()
     call, said = (json.loads(line) for line in log.splitlines() if "read_row" in line or "look left" in line)
@@ -190,11 +187,10 @@ def test_a_tool_may_ask_for_its_row(kits: Evals, monkeypatch: pytest.MonkeyPatch
 
 def test_a_run_may_switch_a_plugged_toolkit_off(kits: Evals) -> None:
     """By its key in ``tools``: its tools are gone for every agent, and the row that calls one is refused."""
-    kits.write_rows(
-        row("a", solution=[{"tool": "look_up", "word": "x"}, {"tool": "done", "answer": "right"}])
-    )
-    kits.write_config(toolkits={"type": "words", "key": SECRET})
-    kits.run("shop.eval.yaml").assert_outcomes(passed=1)
+    kits.play(
+        [row("a", solution=[{"tool": "look_up", "word": "x"}, {"tool": "done", "answer": "right"}])],
+        toolkits={"type": "words", "key": SECRET},
+    ).assert_outcomes(passed=1)
     result = kits.run("shop.eval.yaml", "--eval-set=tools.words=false")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*calls 'look_up', which is not a tool that is switched on*"])

@@ -144,7 +144,5 @@ def test_secrets_in_a_traceback_are_redacted(evals: Evals, monkeypatch: pytest.M
 
 def test_faults_of_others_have_no_traceback(evals: Evals) -> None:
     """A page that does not load says all in its message."""
-    evals.write_rows(errored_row("a"))
-    evals.write_config()
-    [error] = evals.run("shop.eval.yaml").attempt("a").errors
+    [error] = evals.play([errored_row("a")]).attempt("a").errors
     assert error.details is None

@@ -106,8 +106,7 @@ def test_sites_and_start_pages_that_fail_err_their_own_rows(evals: Evals) -> Non
 @pytest.mark.slow
 def test_a_site_whose_program_is_missing_ends_the_run_at_once(evals: Evals) -> None:
     """It is a usage error, with the key and what is allowed, before a browser is started."""
-    evals.write_rows(row("a", start_url="{shop}/"))
-    evals.write_config(sites={"shop": {"command": ["no-such-program"]}})
+    evals.write([row("a", start_url="{shop}/")], sites={"shop": {"command": ["no-such-program"]}})
     code, output = go(evals)
     assert code == 4
     assert "sites.shop.command begins with 'no-such-program'" in output
@@ -123,8 +122,7 @@ def test_a_site_whose_program_is_missing_ends_the_run_at_once(evals: Evals) -> N
 @pytest.mark.slow
 def test_no_browser_ends_the_run_at_once(evals: Evals, args: tuple[str, ...]) -> None:
     """Exit code 4, the message and what to type once, and not an error for each of a hundred rows."""
-    evals.write_rows(*(row(f"r{number}") for number in range(100)))
-    evals.write_config(browser="playwright", lanes=4)
+    evals.write([row(f"r{number}") for number in range(100)], browser="playwright", lanes=4)
     env = BLANK_PATH if args else {"BROWSEREVAL_BROWSER": "/nonexistent"}
     code, output = go(evals, *args, env=env)
     assert code == 4
@@ -261,8 +259,7 @@ async def solve(context):
 def test_a_full_disk_ends_the_run(evals: Evals) -> None:
     """What has finished is kept and shown; the lost row is an error, and no further one is paid for."""
     write_agent(evals, FILLS)
-    evals.write_rows(row("first"), row("fills"), *(row(f"r{number}") for number in range(5)))
-    evals.write_config(agent=FUNCTION)
+    evals.write([row("first"), row("fills"), *(row(f"r{number}") for number in range(5))], agent=FUNCTION)
     with small_disk(evals.path / "disk") as disk:
         code, output = go(evals, "--eval-output=disk")
         kept = list(disk.glob("shop/*/tasks/*/*/*/*/metadata.json"))
@@ -281,8 +278,7 @@ def test_a_full_disk_ends_the_run(evals: Evals) -> None:
 def test_a_file_in_place_of_the_output_folder(evals: Evals, args: tuple[str, ...]) -> None:
     """It is a usage error that names the place and the option."""
     (evals.path / "taken").write_text("")
-    evals.write_rows(*(row(f"r{number}") for number in range(9)))
-    evals.write_config()
+    evals.write([row(f"r{number}") for number in range(9)])
     code, output = go(evals, "--eval-output=taken", *args)
     assert code == 4
     assert "taken" in output
@@ -314,8 +310,7 @@ def pytest_runtest_setup(item):
 def test_outcomes_of_pytest_in_an_attempt_are_told(evals: Evals) -> None:
     """A hook that skips errs its row; one that exits ends the run with its words; neither is ever green."""
     evals.pytester.makeconftest(LEAVES)
-    evals.write_rows(row("first"), row("skips"), row("leaves"), row("never"))
-    evals.write_config()
+    evals.write([row("first"), row("skips"), row("leaves"), row("never")])
     code, output = go(evals)
     assert code == 1, output
     told = verdicts(evals.summary())
@@ -328,8 +323,7 @@ def test_outcomes_of_pytest_in_an_attempt_are_told(evals: Evals) -> None:
 def test_pytest_exit_keeps_its_code_and_the_results(evals: Evals) -> None:
     """``pytest.exit`` outside of an attempt is pytest's own, with what has finished summed up."""
     evals.pytester.makeconftest(LEAVES)
-    evals.write_rows(row("first"), row("ends"))
-    evals.write_config()
+    evals.write([row("first"), row("ends")])
     code, output = go(evals)
     assert code == 6
     assert "the shop is closed" in output
@@ -343,10 +337,7 @@ def test_pytest_exit_keeps_its_code_and_the_results(evals: Evals) -> None:
 def test_hostile_rows_spoil_no_report(evals: Evals) -> None:
     """Escape codes, tags, line breaks, NUL and a megabyte of text leave terminal, JUnit and HTML intact."""
     evil = "\x1b[2J\x1b[31mred <script>alert(1)</script>\n]]>\x00"
-    evals.write_rows(
-        row("evil", query=evil, says=evil), row("big", query="y" * 1_000_000, says="z" * 100_000)
-    )
-    evals.write_config()
+    evals.write([row("evil", query=evil, says=evil), row("big", query="y" * 1_000_000, says="z" * 100_000)])
     code, output = go(evals, "-rA", "--color=no", "--junit-xml=junit.xml", "--html=report.html")
     assert code == 1
     assert not {"\x1b", "\x00"} & set(output)

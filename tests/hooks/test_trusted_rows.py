@@ -84,8 +84,7 @@ def refused(evals: Evals, why: str, *args: str) -> None:
 )
 def test_a_program_of_a_row_needs_trust(evals: Evals, block: dict[str, Any]) -> None:
     """It is not started before somebody has written that the rows are trusted."""
-    evals.write_rows(row("a"), row("b", graders=[block]))
-    evals.write_config()
+    evals.write([row("a"), row("b", graders=[block])])
     refused(evals, f"{block['type']!r} of the row starts the program 'sh'")
     evals.write_config(dataset=TRUSTED)
     evals.run().assert_outcomes(passed=2)
@@ -102,8 +101,7 @@ def test_a_program_of_the_config_needs_no_trust(evals: Evals) -> None:
 def test_a_grader_of_a_plugin_says_what_it_does(evals: Evals) -> None:
     """A package's grader that runs code is refused by its bare name too."""
     evals.pytester.makeconftest(PLUGIN)
-    evals.write_rows(row("a"), row("b", graders=["runs"]))
-    evals.write_config()
+    evals.write([row("a"), row("b", graders=["runs"])])
     refused(evals, "'runs' of the row runs the code of the row")
     evals.write_config(dataset=TRUSTED)
     evals.run().assert_outcomes(passed=2)
@@ -116,8 +114,7 @@ def test_a_model_of_a_row_needs_trust(evals: Evals, monkeypatch: pytest.MonkeyPa
     with ScriptedModel(lambda _: says(SAME)) as server:
         model = {"provider": "openai-compatible", "model": "m", "base_url": server.base_url}
         judged = {"type": "browsecomp", "judge": {**model, "api_key": "OPENAI_API_KEY"}}
-        evals.write_rows(row("a"), row("b", graders=[judged]))
-        evals.write_config()
+        evals.write([row("a"), row("b", graders=[judged])])
         refused(evals, "'browsecomp' of the row asks a model of its own (`judge`)")
         assert server.requests == []
         evals.write_config(dataset=TRUSTED)
@@ -130,8 +127,7 @@ def test_an_address_of_a_row_needs_trust(evals: Evals, elsewhere: ThreadingHTTPS
     asked: list[str] = elsewhere.asked  # type: ignore[attr-defined]
     url = f"http://127.0.0.1:{elsewhere.server_port}"
     state = {"type": "state_diff", "source": {"url": f"{url}/latest/meta-data?key=k"}}
-    evals.write_rows(row("a"), row("b", graders=[state], checks=[{"path": "total", "equals": 1}]))
-    evals.write_config()
+    evals.write([row("a"), row("b", graders=[state], checks=[{"path": "total", "equals": 1}])])
     refused(evals, f"'state_diff' of the row asks \"{url}\", which is not one of the sites")
     assert asked == []
     evals.write_config(dataset=TRUSTED)
@@ -141,8 +137,7 @@ def test_an_address_of_a_row_needs_trust(evals: Evals, elsewhere: ThreadingHTTPS
 
 def test_a_stored_grader_needs_trust(evals: Evals) -> None:
     """A run folder may come from elsewhere as well: what it names is not started to grade it again."""
-    evals.write_rows(row("a"), row("b"))
-    evals.write_config(graders=[WRITES])
+    evals.write([row("a"), row("b")], graders=[WRITES])
     evals.run().assert_outcomes(passed=2)
     (evals.path / "PWNED").unlink()
     evals.write_config()
@@ -154,8 +149,7 @@ def test_a_stored_grader_needs_trust(evals: Evals) -> None:
     evals.write_config(dataset=TRUSTED)
     evals.run("--eval-regrade=latest").assert_outcomes(passed=2)
     assert (evals.path / "PWNED").exists()
-    evals.write_rows(row("a"))
-    evals.write_config(dataset=[*TRUSTED, "more.jsonl"])
+    evals.write([row("a")], dataset=[*TRUSTED, "more.jsonl"])
     evals.write_rows(row("c"), name="more.jsonl")
     again = evals.run("--eval-regrade=latest")  # nobody knows where b comes from any more
     assert "task.json: b: the grader 'command' of the row starts" in again.stdout.str() + again.stderr.str()
@@ -164,8 +158,7 @@ def test_a_stored_grader_needs_trust(evals: Evals) -> None:
 
 def test_a_corrected_row_needs_trust(evals: Evals) -> None:
     """What a row names since the run is not started to grade its attempt again."""
-    evals.write_rows(row("a"), row("b"))
-    evals.write_config()
+    evals.write([row("a"), row("b")])
     evals.run().assert_outcomes(passed=2)
     evals.write_rows(row("a"), row("b", graders=[WRITES]))
     current = ("--eval-regrade=latest", "--eval-regrade-rows=current")

@@ -122,8 +122,7 @@ def test_tests_by_hand_have_runs_of_their_own(evals: Evals, workers: list[str]) 
 
 def test_a_test_by_hand_leaves_its_configs_run_alone(evals: Evals) -> None:
     """A test that uses the config of an eval adds nothing to the run of the eval."""
-    evals.write_rows(row("r0", says="wrong"))
-    evals.write_config(gate={"min_pass_rate": 0.9})
+    evals.write([row("r0", says="wrong")], gate={"min_pass_rate": 0.9})
     evals.pytester.makepyfile(
         test_hand=BY_HAND.replace(
             'dataset="rows.jsonl", agent="scripted", graders=["answer"]', 'config="shop.eval.yaml"'

@@ -318,8 +318,7 @@ def test_what_is_of_one_scope_is_run_by_one_worker(evals: Evals) -> None:
 @pytest.mark.slow
 def test_no_trial_has_the_results_of_two_workers(evals: Evals) -> None:
     """``--dist each`` is refused however it is given, before any attempt, unless something overrides it."""
-    evals.write_rows(row("a"))
-    evals.write_config(gate={"min_pass_rate": 1.0})
+    evals.write([row("a")], gate={"min_pass_rate": 1.0})
     cases = (
         ("", ["-n2", "--dist", "each"], 4),
         ("", ["--tx=2*popen", "--dist=each"], 4),
@@ -338,7 +337,6 @@ def test_no_trial_has_the_results_of_two_workers(evals: Evals) -> None:
 @pytest.mark.slow
 def test_num_workers_is_divided_among_processes(evals: Evals) -> None:
     """``num_workers: 3`` with ``-n 2`` gives each process two lanes."""
-    evals.write_rows(row("a"))
-    evals.write_config(num_workers=3)
+    evals.write([row("a")], num_workers=3)
     result = evals.run("--eval-config=shop.eval.yaml", "-n2")
     result.stdout.fnmatch_lines(["eval shop: *2 lanes, in each of 2 processes*"])
