@@ -15,6 +15,11 @@ from pytest_browsereval.testing.evals import EvalDriver, EvalRun
 from tests import forks
 from tests.support import LEFT_OUT
 
+WORKERS = pytest.mark.parametrize(
+    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
+)
+"""Runs a test in one process, and in the slow tier with workers."""
+
 UNREACHABLE = "http://127.0.0.1:9/"
 """Port 9 is never a web server: a row that starts here is errored (navigation), in a blank window as well."""
 

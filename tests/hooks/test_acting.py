@@ -185,23 +185,3 @@ def test_no_tool_says_ok_for_what_did_not_happen(evals: Evals, pages: PageServer
         attempt = run.attempt(tool)
         assert str(attempt.verdict) == "failed", tool
         assert any(f"failed: {tool}: " in error.message and why in error.message for error in attempt.errors)
-
-
-def test_what_the_page_changes_is_in_the_result(evals: Evals, pages: PageServer) -> None:
-    """The form of a page is not an error; two choices of a list are both there."""
-    body = """<input oninput="value = value.toUpperCase()">
-      <select multiple><option>Red<option>Blue</select><input type=password>"""
-    calls = (
-        {"tool": "fill", "target": "input >> nth=0", "text": "ann"},
-        {"tool": "select_option", "target": "select", "value": "Red"},
-        {"tool": "select_option", "target": "select", "value": "Blue"},
-        {"tool": "fill", "target": "[type=password]", "text": "S3cret"},
-    )
-    evals.write([act_row("told", pages.page("/told", body), *calls)], browser="playwright")
-    assert evals.run().ret == 0
-    assert read_results(evals)[:4] == [
-        "Filled input >> nth=0 with 'ann'; the page made it 'ANN'.",
-        "Chose 'Red' in select. Chosen now: 'Red'.",
-        "Chose 'Blue' in select. Chosen now: 'Red', 'Blue'.",
-        "Filled [type=password] with 6 characters.",
-    ]

@@ -74,12 +74,3 @@ def test_options_of_evals_are_refused_where_there_is_none(pytester: pytest.Pytes
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     name = option.partition("=")[0]
     result.stderr.fnmatch_lines([f"ERROR: {name} is about evals, and none was collected: *.eval.yaml, *"])
-
-
-def test_an_eval_whose_rows_are_deselected_is_one(pytester: pytest.Pytester) -> None:
-    """Then the others run, as pytest has it."""
-    evals = Evals(pytester.path)
-    evals.write([row("one")])
-    pytester.makepyfile("def test_of_something_else(): pass")
-    result = evals.run("--eval-agent=noop", "-k", "something_else")
-    result.assert_outcomes(passed=1, deselected=1)

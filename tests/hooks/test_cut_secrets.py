@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, done, sends
-from tests.features.pointing.service import Json, Said, Service
 from tests.hooks.small_evals import Evals, row
 
 KEY = "AzCANARYAPIKEYq7w9"
@@ -45,29 +44,6 @@ def test_a_reply_that_is_told_in_part_shows_no_part_of_the_key(
     assert leaks(evals, run.stdout.str()) == []
 
 
-@pytest.mark.slow
-def test_what_a_service_says_shows_no_part_of_the_key(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same of a service that is posted pictures, of its replies and of its refusals."""
-
-    def answer(request: Json) -> Said:
-        pad = int(request["instruction"].partition("answer of pad-")[2].partition(".")[0])
-        return Said(b"p" * pad + KEY.encode(), 200 if pad < 200 else 400)
-
-    monkeypatch.setenv("SHOP_KEY", KEY)
-    pads = [*range(82, 102, 3), *range(282, 302, 3)]
-    evals.write_rows(*(row(f"pad-{pad}") for pad in pads))
-    service = Service(answer)
-    try:
-        agent = {"type": "visual-action", "url": service.url, "api_key": "SHOP_KEY", "max_tries": 1}
-        evals.write_config(agent=agent, lanes=4, browser="playwright")
-        run = evals.run("shop.eval.yaml", "--eval-keep-going", "--junit-xml=junit.xml")
-    finally:
-        service.close()
-    run.assert_outcomes(errors=len(pads))
-    assert "ppppp" in run.stdout.str()
-    assert leaks(evals, run.stdout.str()) == []
-
-
 PROGRAM = """
 import os
 
@@ -92,21 +68,3 @@ def test_lines_and_answers_that_are_too_long_show_no_part_of_the_key(
     assert leaks(evals, run.stdout.str()) == []
     (log,) = evals.run_folder().glob("tasks/**/agent/stdout.log")
     assert log.read_text().count("[redacted]") == 70_000
-
-
-@pytest.mark.parametrize("before", ["", "12.50 or "])
-def test_a_number_of_a_key_is_not_shown(evals: Evals, monkeypatch: pytest.MonkeyPatch, before: str) -> None:
-    """The grader finds numbers in the answer, and one that is a part of the key is redacted in its reason."""
-    number = "77341298"
-    monkeypatch.setenv("SHOP_KEY", f"sk-abc={number}")
-    code = f"import os\n\nasync def solve(context):\n    return {before!r} + os.environ['SHOP_KEY']\n"
-    (evals.path / "key_agent.py").write_text(code)
-    evals.write_rows(row("a", answer=12.5, graders=[{"type": "answer", "match": "number"}]))
-    evals.write_config(agent={"type": "function", "function": "key_agent:solve"}, variables=["SHOP_KEY"])
-    run = evals.run("shop.eval.yaml", "--junit-xml=junit.xml")
-    run.assert_outcomes(failed=1)
-    shown = run.stdout.str()
-    assert "12.50, [redacted]" in shown if before else "number is [redacted], not 12.5" in shown
-    files = [path for path in evals.path.rglob("*") if path.is_file()]
-    assert [path.name for path in files if number in path.read_text(errors="replace")] == []
-    assert number not in shown

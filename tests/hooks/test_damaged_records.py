@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -123,30 +122,3 @@ def test_json_that_is_nested_too_deeply(evals: Evals, run: EvalRun, name: str) -
         assert "Traceback" not in text
         if name == "manifest.json" and command in ("gate", "compare"):
             assert (code, "manifest.json is damaged: it is nested too deeply" in text) == (4, True)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
-def test_a_link_leads_nothing_out_of_the_run(evals: Evals) -> None:
-    """Neither a row's folder nor that of the page's scripts: what they lead to stays as it was."""
-    victim = evals.path / "victim"
-    victim.mkdir()
-    for name in SCRIPTS:
-        (victim / name).write_text("mine")
-    evals.pytester.makepyfile(own=LINKS)
-    run = evals.play([row("r0"), row("r1")], agent={"type": "function", "function": "own:solve"}, lanes=1)
-    assert run.ret == pytest.ExitCode.TESTS_FAILED, run.stdout.str()
-    assert {path.name: path.read_text() for path in victim.iterdir()} == dict.fromkeys(SCRIPTS, "mine")
-    assert "a folder of the run has become a link to somewhere else" in run.stdout.str()
-
-
-SCRIPTS = ("0001.js", "0099.js")
-LINKS = """
-import os, pathlib
-
-def solve(context):
-    if context.task.query_id == "r0":
-        (run,) = pathlib.Path(str(context.base_dir)).glob("results/*/*")
-        for name in ("index.files", "tasks/r1"):
-            os.symlink(context.base_dir / "victim", run / name)
-    return "right"
-"""

@@ -139,26 +139,6 @@ def test_a_row_starts_as_soon_as_what_it_needs_has_passed(evals: Evals) -> None:
     assert evals.summary()["passed"] == 3
 
 
-LONG = """
-async def solve(context):
-    folder = pathlib.Path(str(context.base_dir))
-    for _ in range(900 if begins(context) == "head" else 0):
-        if len(list(folder.glob("*.begun"))) == 21:
-            return "right"
-        await asyncio.sleep(0.1)
-    return "alone" if context.task.query_id == "head" else "right"
-"""
-
-
-def test_a_row_that_takes_long_keeps_no_lane_idle(evals: Evals) -> None:
-    """The other lane makes all rows behind it, however many, which here is what the row waits for."""
-    write_agent(evals, LONG)
-    evals.write_config(agent=FUNCTION, lanes=2)
-    evals.write_rows(row("head"), *(row(f"r{number}") for number in range(20)))
-    assert evals.run("shop.eval.yaml").ret == 0
-    assert evals.summary()["passed"] == 21
-
-
 @pytest.mark.parametrize(
     "workers",
     [
@@ -222,27 +202,6 @@ def test_a_worker_that_dies_does_not_tear_rows_apart(logged: Evals) -> None:
     logged.run("shop.eval.yaml", "-n2").assert_outcomes(passed=4)
     found = [event for event in events(logged) if event[1:] != "free"]
     assert found == ["+first", "-first", "+dies", "+dies", "-dies", "+last", "-last"]
-
-
-@pytest.mark.slow
-def test_what_cannot_be_kept_is_refused(logged: Evals) -> None:
-    """Rings, and sites of ours without ``reset``: nothing is run."""
-    ring = [row("a", depends_on=["c"]), row("b", depends_on=["a"]), row("c", depends_on=["b"]), row("d")]
-    command = {"command": ["{python}", "-m", "http.server", "{port}"]}
-    cases: list[tuple[list[dict[str, Any]], dict[str, Any], tuple[str, ...], str]] = [
-        (ring, {}, (), "*rows wait for each other: *Drop one depends_on.*"),
-        (
-            [row("a", sites=["bank"], requires_reset=True)],
-            {"sites": {"bank": command}},
-            (),
-            "*row 'a': the row requires_reset, and the site 'bank' has no `reset`.*",
-        ),
-    ]
-    for rows, keys, options, told in cases:
-        result = logged.play(rows, *options, agent=OWN, **keys)
-        assert result.ret == 4
-        result.stderr.fnmatch_lines([told])
-        assert events(logged) == []
 
 
 BANK = """

@@ -57,17 +57,3 @@ def test_an_attempt_that_ran_ahead_keeps_its_time(evals: Evals) -> None:
         assert float(str(cases[name].get("time"))) >= round(took_s, 3)
         run.stdout.re_match_lines([rf"0\.\d\ds setup +shop\.eval\.yaml::{name}"])
     assert "ms</td>" not in (evals.path / "r.html").read_text().partition("::b")[2].partition("</tr>")[0]
-
-
-def test_an_item_s_time_has_its_retries_and_its_fixtures(evals: Evals) -> None:
-    """All attempts of the session count, and so do fixtures; attempts of earlier sessions do not."""
-    evals.write([row("a", start_url="http://127.0.0.1:9/")], retries=1)
-    setups = Setups()
-    run = evals.run("shop.eval.yaml", plugins=[setups])
-    assert len(run.attempts) == 2
-    took_s = sum(one.total_duration_ms or 0 for one in run.attempts) / 1000
-    assert setups.of["a"].duration >= took_s
-    last = Setups()
-    again = evals.run("shop.eval.yaml", "--eval-resume=latest", plugins=[last])
-    own_s = sum(one.total_duration_ms or 0 for one in again.attempts if one.attempt > 2) / 1000
-    assert own_s <= last.of["a"].duration

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.hooks.launched import metadata
 from tests.hooks.small_evals import Evals, row
 
 SECRET = "sk-of-the-user-only"
@@ -112,57 +111,3 @@ def test_logins_of_a_page_have_no_secret(evals: Evals, monkeypatch: pytest.Monke
     (har,) = ran.folder.rglob("network.har")
     assert har.read_text().count("sent.txt?by=") >= 3
     assert har.read_text().count("[redacted]") >= 3
-
-
-LOGIN = """
-import base64, os
-
-def solve(context):
-    user = "u" * int(context.task.query_id[1:])
-    return "Basic " + base64.b64encode(f"{user}:{os.environ['USER_KEY']}".encode()).decode()
-"""
-
-
-def test_a_login_keeps_no_character_of_the_secret(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where base64 ends with the secret, its last characters are no one else's."""
-    monkeypatch.setenv("USER_KEY", SECRET)
-    (evals.path / "my_agent.py").write_text(LOGIN)
-    evals.write_rows(*(row(f"u{size}", says=None) for size in range(3)))
-    function = {"type": "function", "function": "my_agent:solve", "options": {"api_key": "${USER_KEY}"}}
-    evals.write_config(agent=function)
-    evals.run("shop.eval.yaml").assert_outcomes(failed=3)
-    for size in range(3):
-        found = metadata(evals.run_folder(), f"u{size}")
-        assert (found.final_answer or "").endswith("[redacted]")
-
-
-STATE = r"""<!doctype html><title>shop</title><p id=p></p>
-<script id=rails>window.__STATE__ = {"pw": "Tiger\u0026Canary\u003cR\u00f6se\u003e7"};</script>
-<script id=php>window.__MORE__ = {"pw": "Tiger\u0026Canary\u003CR\u00F6se\u003E7"};</script>
-<script type=application/json>{"a": "{\"pw\":\"Tiger\\u0026Canary\\u003cR\u00f6se\\u003e7\"}"}</script>
-<i data-props="{&quot;pw&quot;:&quot;Tiger&amp;Canary&lt;R&#246;se&gt;7&quot;}"></i>
-<script>
-  for (const one of document.scripts) console.log(one.text);
-  document.querySelector("#p").textContent = document.querySelector("#rails").text + " ready";
-</script>"""
-
-
-@pytest.mark.slow
-def test_the_state_that_a_page_embeds_has_no_secret(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the escapes that servers write: not in markup, messages, console, traffic, trace and pages."""
-    monkeypatch.setenv("DB_PASSWORD", "Tiger&Canary<R\u00f6se>7")
-    (evals.path / "site").mkdir()
-    (evals.path / "site/index.html").write_text(STATE)
-    solution = [
-        {"tool": "wait_for_text", "text": "ready"},
-        {"tool": "read_text", "target": "body"},
-        {"tool": "done", "answer": "right"},
-    ]
-    ran = evals.play(
-        [row("a", start_url="{shop}/", solution=solution)],
-        browser="playwright",
-        sites={"shop": {"static": "site"}, "db": {"command": ["true"], "env": {"PW": "${DB_PASSWORD}"}}},
-        capture={"har": True, "trace": "on", "console": True, "dom": True},
-    )
-    assert {name for name, data in contents(ran.folder) if b"Canary" in data} == set()
-    assert "[redacted]" in next(ran.folder.rglob("messages.jsonl")).read_text()

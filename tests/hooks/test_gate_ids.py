@@ -44,13 +44,3 @@ def test_a_row_that_the_config_leaves_out_is_noted(evals: Evals) -> None:
     result.stdout.fnmatch_lines(
         ["*note: `select` of the dataset leaves out rows of gate.must_pass (mug-price)*"]
     )
-
-
-@pytest.mark.slow
-def test_the_doctor_says_it_too(evals: Evals) -> None:
-    """Before the run, with exit code 1."""
-    evals.write([row("mug-price")], gate={"must_pass": ["mug-prise"]}, browser="playwright")
-    result = evals.run_command("doctor", "shop.eval.yaml")
-    assert result.ret == 1
-    said = " ".join(result.stdout.str().split())
-    assert "no row has the id 'mug-prise'. Did you mean 'mug-price'?" in said

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.hooks.small_evals import Evals, errored_row, row
+from tests.hooks.small_evals import WORKERS, Evals, errored_row, row
 
 MIXED = (row("a"), row("b"), row("c"), row("d", says="wrong"))
 
 
-@pytest.mark.parametrize(
-    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
-)
+@WORKERS
 def test_a_met_gate_is_green_with_no_red_row(evals: Evals, workers: list[str]) -> None:
     """Under a gate that is met, bad rows are xfailed, its rules pass, and the exit code is 0."""
     result = evals.play(MIXED, "-v", *workers, gate={"min_pass_rate": 0.7, "must_pass": ["a"]})
@@ -27,9 +24,7 @@ def test_a_met_gate_is_green_with_no_red_row(evals: Evals, workers: list[str]) -
     )
 
 
-@pytest.mark.parametrize(
-    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
-)
+@WORKERS
 def test_a_missed_gate_is_red(evals: Evals, workers: list[str]) -> None:
     """A rule that is not met fails its own item with its figures, and the exit code is 1."""
     result = evals.play(MIXED, "--eval-min-pass-rate=0.9", "--junit-xml=junit.xml", *workers)
@@ -87,13 +82,6 @@ def test_all_errored_is_never_green(evals: Evals) -> None:
     result.stdout.fnmatch_lines(["*no trial was judged*"])
 
 
-def test_rows_can_stay_red(evals: Evals) -> None:
-    """``gate.rows: fail`` shows bad rows as failures beside the gate's items."""
-    result = evals.play(MIXED, gate={"min_pass_rate": 0.5, "rows": "fail"})
-    result.assert_outcomes(passed=3 + 2, failed=1)
-    assert result.ret == 1
-
-
 @pytest.mark.parametrize(
     "gate",
     [{"must_pass": ["a"]}, {"tags": {"smoke": 1}}, {"websites": {"shop": 1}}],
@@ -123,7 +111,8 @@ def test_a_row_that_a_rule_is_about_is_left_to_it(evals: Evals) -> None:
 
 def test_rows_that_stay_red_fail_the_gate_that_is_asked_again(evals: Evals) -> None:
     """As they have failed the session."""
-    assert evals.play(MIXED, gate={"min_pass_rate": 0.5, "rows": "fail"}).ret == 1
+    result = evals.play(MIXED, gate={"min_pass_rate": 0.5, "rows": "fail"})
+    result.assert_outcomes(passed=3 + 2, failed=1)
     again = evals.run_command("gate", "latest")
     assert again.ret == 1
     again.stdout.fnmatch_lines(["NOT MET rows: 1 of 4 trials did not pass, and `rows: fail` allows none"])
@@ -142,9 +131,7 @@ def test_a_session_of_some_rows_is_as_red_as_its_run(evals: Evals, gate: dict[st
     assert "1 trial failed that no item of this session reports" in told
 
 
-@pytest.mark.parametrize(
-    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
-)
+@WORKERS
 def test_last_failed_after_a_gated_run_runs_the_bad_rows(evals: Evals, workers: list[str]) -> None:
     """``--lf`` remembers xfailed rows and forgets the gate's own items."""
     evals.play(MIXED, "--eval-min-pass-rate=0.9", *workers)
@@ -167,23 +154,6 @@ def test_an_interrupted_run_decides_nothing(evals: Evals) -> None:
     result.stdout.no_fnmatch_line("*gate::*")
     assert evals.summary()["selected"] == 3
     assert evals.summary()["failed"] == 1
-
-
-def test_a_baseline_decides_in_the_run_and_again_offline(evals: Evals) -> None:
-    """Rows that passed earlier and fail now break the gate; the folder alone says the same later."""
-    assert evals.play(MIXED, gate={"min_pass_rate": 0.5}).ret == 0
-    first = evals.run_folder()
-    evals.write_rows(row("a"), row("b"), row("c", says="wrong"), row("d", says="wrong"))
-    evals.write_config(
-        gate={"baseline": str(first.relative_to(evals.path)), "max_regressions": 0, "max_drop": 0.1}
-    )
-    result = evals.run("shop.eval.yaml", "-v")
-    assert result.ret == 1
-    result.stdout.fnmatch_lines_random(["*gate::max_regressions FAILED*", "*gate::max_drop *"])
-    second = next(folder for folder in first.parent.iterdir() if folder != first)
-    again = evals.run_command("gate", str(second))
-    assert again.ret == 1
-    again.stdout.fnmatch_lines([f"*max_regressions: * regressed against {first.name}*"])
 
 
 PARTICULAR = """
@@ -251,62 +221,7 @@ def test_baselines_that_do_not_fit(evals: Evals) -> None:
     result.stdout.fnmatch_lines(["not compared: *have no task in common*"])
 
 
-def test_a_baseline_that_is_not_there_stops_before_anything_is_spent(evals: Evals) -> None:
-    """Exit code 4 with file and line, and no run folder."""
-    result = evals.play(MIXED, gate={"baseline": "base.json", "max_regressions": 0})
-    assert result.ret == 4
-    result.stderr.fnmatch_lines(["*shop.eval.yaml:*: gate.baseline: *base.json is not a folder*"])
-    assert not (evals.path / "results").exists()
-
-
-def test_a_run_elsewhere_finds_its_baseline(evals: Evals) -> None:
-    """Its manifest tells the config's folder without those above both."""
-    evals.write_rows(row("a"), name="evals/rows.jsonl")
-    evals.write_config("evals/shop.eval.yaml", output_dir="../out")
-    assert evals.run("evals/shop.eval.yaml").ret == 0
-    (first,) = (evals.path / "out/shop").iterdir()
-    evals.run_command("export", str(first), "--to=baseline", "-o", "evals/base.json")
-    evals.write_config(
-        "evals/shop.eval.yaml", output_dir="../out", gate={"baseline": "base.json", "max_regressions": 0}
-    )
-    (evals.path / "base.json").write_text("{")
-    assert evals.run("evals/shop.eval.yaml", "--eval-output=far/away").ret == 0
-    (other,) = (evals.path / "far/away/shop").iterdir()
-    assert json.loads((other / "manifest.json").read_text())["config_folder"] == "../../../../evals"
-    gated = evals.run_command("gate", str(other))
-    assert gated.ret == 0, gated.stderr.str()
-
-
-def test_a_baseline_whose_rows_are_all_in_quarantine_misses_its_rule(evals: Evals) -> None:
-    """The rule has its item and is red, in the run and offline; nothing breaks."""
-    assert evals.play([row("a")]).ret == 0
-    first = evals.run_folder().relative_to(evals.path)
-    gate = {"baseline": str(first), "max_regressions": 0, "quarantine": {"a": "2999-01-01"}}
-    result = evals.play([row("a"), row("b")], "-v", "--eval-baseline=latest", gate=gate)
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*gate::max_regressions FAILED*"])
-    result.stdout.fnmatch_lines(
-        ["*no task was judged both here and in *: all that the baseline has is in quarantine"]
-    )
-    again = evals.run_command("gate", "latest")
-    assert again.ret == 1
-    again.stdout.fnmatch_lines(["NOT MET max_regressions: no task was judged both here and in*"])
-
-
-def test_a_run_without_a_result_misses_the_rules_of_its_baseline(evals: Evals) -> None:
-    """Where every fixture breaks there is nothing to compare, which is told in place of a crash."""
-    assert evals.play([row("c")]).ret == 0
-    evals.write_config(gate={"max_regressions": 0})
-    (evals.path / "conftest.py").write_text(PARTICULAR)
-    result = evals.run("shop.eval.yaml", "-v", "--eval-baseline=latest")
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*gate::max_regressions FAILED*"])
-    result.stdout.fnmatch_lines(["not compared: *(B) has no trial with a result*"])
-
-
-@pytest.mark.parametrize(
-    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
-)
+@WORKERS
 @pytest.mark.parametrize("gate", [{}, {"rows": "xfail"}, {"max_cost_usd": 5}, {"max_error_rate": 0.5}])
 def test_rows_stay_red_without_a_rule_on_verdicts(
     evals: Evals, gate: dict[str, Any], workers: list[str]
@@ -332,40 +247,6 @@ def test_any_rule_on_verdicts_decides_about_rows(evals: Evals, gate: dict[str, A
     result = evals.play([row("a"), row("b"), row("c", says="wrong")], gate=gate)
     assert result.ret == 0
     assert result.parseoutcomes()["xfailed"] == 1
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("gate", {"min_pass_rate": False}),
-        ("gate", {"tags": {"smoke": True}}),
-        ("retries", False),
-        ("trials", True),
-        ("limits", {"max_steps": True}),
-        ("dataset", [{"type": "jsonl", "path": "rows.jsonl", "select": {"limit": True}}]),
-        ("browser", {"type": "playwright", "viewport": {"width": True, "height": 800}}),
-        ("judge", {"provider": "openai", "model": "m", "votes": True, "api_key": "X"}),
-        ("graders", [{"type": "performance", "pass_at": True}]),
-    ],
-)
-def test_booleans_are_no_numbers(evals: Evals, key: str, value: Any) -> None:
-    """``min_pass_rate: no`` is refused anywhere in the config, with file and line: it would be 0."""
-    evals.write([row("a", says="wrong")], **{key: value})
-    result = evals.run("--eval-config=shop.eval.yaml")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert re.search(r"shop\.eval\.yaml:\d+: \S+: expected a number, not (true|false)", result.stderr.str())
-
-
-def test_booleans_of_options_and_rows_are_no_numbers(evals: Evals) -> None:
-    """The command line and the blocks of rows say numbers by numbers as well."""
-    evals.write([row("a", says="wrong")])
-    result = evals.run("--eval-config=shop.eval.yaml", "--eval-set=gate.min_pass_rate=false")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "gate.min_pass_rate: expected a number, not false" in result.stderr.str()
-    evals.write_rows(row("a", graders=[{"type": "performance", "pass_at": True}]))
-    result = evals.run("--eval-config=shop.eval.yaml")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "pass_at: expected a number, not true" in result.stderr.str()
 
 
 TELLS = """
@@ -402,15 +283,6 @@ def test_a_rule_tells_no_secret(evals: Evals, monkeypatch: pytest.MonkeyPatch) -
         assert text.count("[redacted] was refused") >= 2
         assert "tok-98765" not in text
     assert "tok-98765" not in (evals.path / "junit.xml").read_text()
-
-
-def test_the_line_of_the_rows_has_one_percentage(evals: Evals) -> None:
-    """All rows are done when the gate's items follow; these do not make it less."""
-    evals.write([row("a"), row("b")], gate={"min_pass_rate": 0.5})
-    run = evals.run()
-    (line,) = (line for line in run.outlines if line.startswith("shop.eval.yaml"))
-    assert line.count("%") == 1, line
-    assert any(line.startswith("gate ..") for line in run.outlines)
 
 
 @pytest.mark.slow

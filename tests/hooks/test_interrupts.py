@@ -176,25 +176,3 @@ def test_a_signal_ends_a_run_whose_config_was_found_while_collecting(evals: Eval
     assert "ended by SIGTERM" in run.output
     assert "Resume the run with\n  pytest" in run.output
     assert verdicts(evals.summary())["r0"] == "passed"
-
-
-@pytest.mark.slow
-def test_the_next_start_removes_what_a_killed_run_has_left(busy: Launched, evals: Evals) -> None:
-    """The temporary folder of a controller that was killed goes; one that is in use stays."""
-    busy.send(signal.SIGKILL)
-    assert busy.wait() == -signal.SIGKILL
-    busy.assert_nothing_left()
-    left = temporary_folders(evals)
-    evals.write_rows(*(row(f"slow{number}") for number in range(4)), row("quick"))
-    other = Launched(evals, "shop.eval.yaml", "-n1")
-    try:
-        wait_for(lambda: "1 worker [5 items]" in other.output, "the second run has begun")
-        in_use = temporary_folders(evals)
-        assert len(in_use) == 1
-        assert in_use != left
-        third = Launched(evals, "shop.eval.yaml", "-k", "quick")
-        assert third.wait() == 0, third.output
-        assert temporary_folders(evals) == in_use
-    finally:
-        other.kill()
-        other.wait()

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from pytest_browsereval.hooks.items import properties
-from pytest_browsereval.model.grades import GraderResult
-from pytest_browsereval.model.usage import Usage
 from tests.hooks.small_evals import Evals, errored_row, row
-from tests.recorded import PASSED, attempt
 
 pytestmark = pytest.mark.quick
 
@@ -85,41 +79,6 @@ def test_k_m_and_collect_only_select_without_running(evals: Evals) -> None:
     assert not (evals.path / "results").exists()
 
 
-def test_further_names_of_a_conftest_are_selected_by_k(evals: Evals) -> None:
-    """A row has none of its own, and takes those that a plug-in adds or sets."""
-    evals.write([row(name) for name in ("a", "b", "c")])
-    evals.pytester.makeconftest("""
-        def pytest_itemcollected(item):
-            if item.name == "a":
-                item.extra_keyword_matches.add("special")
-            if item.name == "b":
-                item.extra_keyword_matches = {"special", "more"}
-    """)
-    result = evals.run("shop.eval.yaml", "--co", "-q", "-k", "special")
-    result.stdout.fnmatch_lines(["shop.eval.yaml::a", "shop.eval.yaml::b", "2/3 tests collected*"])
-
-
-def test_fixtures_are_reached_through_an_item(evals: Evals) -> None:
-    """A plug-in finds their values at the item until it is over, as at any test."""
-    evals.write([row("a"), row("b")])
-    evals.pytester.makeconftest("""
-        import pytest
-        @pytest.fixture(autouse=True)
-        def shelf(request):
-            assert request.node.funcargs is not None
-            return request.node.name + "-shelf"
-        def pytest_collection_modifyitems(items):
-            assert [item.funcargs for item in items] == [{}, {}]
-        def pytest_runtest_teardown(item):
-            print("had", item.funcargs["shelf"])
-        def pytest_sessionfinish(session):
-            assert [item.funcargs for item in session.items] == [None, None]
-    """)
-    result = evals.run("shop.eval.yaml", "-s")
-    result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["*had a-shelf*", "*had b-shelf*"])
-
-
 def test_last_failed_first_and_stop_work(evals: Evals) -> None:
     """``--lf`` runs the bad rows only, brackets in ids included; ``--ff`` runs them first; ``-x`` stops."""
     evals.play([row("a"), row("b", says="wrong"), row("c")], trials=2).assert_outcomes(passed=4, failed=2)
@@ -176,30 +135,6 @@ def test_junit_tells_errors_from_failures_with_properties(evals: Evals) -> None:
     assert {"steps", "duration_s", "termination_reason", "cost_usd", "folder", "trial"} <= set(found)
 
 
-def test_what_judges_used_is_a_property() -> None:
-    """Tokens and money of all judges of a trial; unknown as soon as one price is, absent without a judge."""
-    used = Usage(input_tokens=100, output_tokens=10, requests=2, cost_usd=0.5)
-    unpriced = Usage(input_tokens=1, output_tokens=1, requests=1)
-
-    def told(*usages: Usage) -> dict[str, Any]:
-        grades = {
-            f"g{n}": GraderResult(grader=f"g{n}", verdict=PASSED, score=1, usage=u, cost_usd=u.cost_usd)
-            for n, u in enumerate(usages)
-        }
-        found = dict(
-            properties(attempt("a", grader_results=grades), Path("/run/tasks/a/default/1/attempt-1"))
-        )
-        return {name: value for name, value in found.items() if name.startswith("judge_")}
-
-    assert told(Usage()) == {}
-    assert told(used, Usage(), used) == {
-        "judge_tokens_in": 200,
-        "judge_tokens_out": 20,
-        "judge_cost_usd": 1.0,
-    }
-    assert told(used, unpriced)["judge_cost_usd"] is None
-
-
 def test_conftest_fixtures_surround_rows(evals: Evals) -> None:
     """Fixtures of a conftest of every scope apply to rows; an own one makes a row run alone."""
     evals.write([row("a"), row("b"), row("c")], lanes=3)
@@ -231,33 +166,3 @@ def test_conftest_fixtures_surround_rows(evals: Evals) -> None:
     evals.run("shop.eval.yaml").assert_outcomes(passed=3)
     order = (evals.path / "log.txt").read_text().strip()
     assert order == "app+ data+ own+ a own- own+ b own- own+ c own- data- app-"
-
-
-FRAMES = """
-import asyncio, sys, threading, traceback
-from pathlib import Path
-
-async def agent(context):
-    main = traceback.extract_stack(sys._current_frames()[threading.main_thread().ident])
-    files = [(frame.filename, frame.name) for frame in (*main, *traceback.extract_stack())]
-    for task in asyncio.all_tasks() - {asyncio.current_task()}:
-        work = task.get_coro()
-        while (code := getattr(work, "cr_code", None)) is not None:
-            files.append((code.co_filename, code.co_qualname))
-            work = work.cr_await
-    places = [(Path(file), name) for file, name in files]
-    ours = [one for one in places if "pytest_browsereval" in one[0].parts and "testing" not in one[0].parts]
-    found = [f"{file.stem}:{name}" for file, name in ours]
-    Path("frames.txt").write_text("\\n".join(found))
-    return "right"
-"""
-
-
-def test_few_frames_are_between_a_hook_and_the_agent(evals: Evals) -> None:
-    """A traceback of an agent is short: twelve frames of ours, without those that wait for the loop."""
-    (evals.path / "frames_agent.py").write_text(FRAMES)
-    evals.play([row("a")], agent={"type": "function", "function": "frames_agent:agent"})
-    frames = (evals.path / "frames.txt").read_text().splitlines()
-    between = [one for one in frames if not one.startswith("lanes:") or one.endswith(".lane")]
-    assert {"items:setup", "attempt:attempt"} <= set(between)
-    assert len(between) <= 12, "\n".join(between)

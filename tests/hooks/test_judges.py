@@ -13,7 +13,6 @@ from tests.hooks.launched import files_with, go, metadata, verdicts
 from tests.hooks.small_evals import Evals, row
 
 KEY = "sk-of-the-judge-only"
-GOLD = "Plastic Man"
 
 
 def judge_at(server: ScriptedModel, **keys: Any) -> dict[str, Any]:
@@ -63,22 +62,6 @@ def test_a_judge_sees_the_pictures_of_a_real_attempt(evals: Evals) -> None:
 
 
 @pytest.mark.slow
-def test_a_refused_key_of_the_judge_stops_the_run(evals: Evals) -> None:
-    """The row is errored, not failed; no worker begins another, and the variable to look at is told."""
-    evals.write_rows(*(row(f"r{number}", graders=["mind2web_judge"]) for number in range(20)))
-    with ScriptedModel([], api_key="another") as server:
-        evals.write_config(judge=judge_at(server))
-        code, output = go(evals, "-n2", env={"JUDGE_KEY": KEY})
-    assert code == 1, output
-    assert "answered 401" in output
-    assert "JUDGE_KEY" in output
-    summary = evals.summary()
-    assert set(verdicts(summary).values()) == {"errored (grader)"}
-    assert 1 <= summary["errored"] <= 4
-    assert f"{20 - summary['errored']} not run" in output
-
-
-@pytest.mark.slow
 def test_what_a_judge_lacks_is_told_before_anything_is_spent(evals: Evals) -> None:
     """No judge, no key, no pictures, no reference: each with file and line, and no attempt is begun."""
     evals.write_rows(
@@ -108,21 +91,3 @@ def test_what_a_judge_lacks_is_told_before_anything_is_spent(evals: Evals) -> No
         assert "rows.jsonl:2" not in output
     assert server.requests == []
     assert not list(evals.path.glob("results/shop/*/tasks/*"))
-
-
-@pytest.mark.slow
-def test_a_protected_answer_is_in_no_file_and_no_line(evals: Evals) -> None:
-    """Whatever a judge quotes; reports of a failure show the agent's side only."""
-    evals.write_rows(
-        row("p", answer=GOLD, protected=True, graders=["browsecomp", "answer"], says="Elastic Girl")
-    )
-    reply = {"reasoning": f"{GOLD} is not it", "stated_answer": "Elastic Girl", "is_same": False}
-    with ScriptedModel(lambda _: says(json.dumps(reply))) as server:
-        evals.write_config(judge=judge_at(server))
-        reports = ("--junit-xml=junit.xml", "--html=report.html", "-rA", "-vv")
-        code, output = go(evals, *reports, env={"JUDGE_KEY": KEY})
-    assert code == 1, output
-    assert "[withheld]" in output
-    assert GOLD in server.requests[0].text
-    assert GOLD not in output
-    assert set(files_with(evals.path, GOLD)) == {"rows.jsonl"}

@@ -172,15 +172,6 @@ def test_an_exit_code_that_the_system_takes_for_0_is_none(evals: Evals) -> None:
     assert evals.play([row("a")]).ret == pytest.ExitCode.INTERNAL_ERROR
 
 
-def test_a_rule_is_shown_as_it_is_named(evals: Evals) -> None:
-    """By the name that a config writes, a slash included."""
-    evals.pytester.makeconftest(RULE.replace("LEAVE", "return None").replace('"leaves"', '"acme/leaves"'))
-    result = evals.play([row("a")], "-v", gate={"rules": [{"type": "acme/leaves"}, {"type": "acme/leaves"}]})
-    text = result.stdout.str()
-    assert "gate::acme/leaves FAILED" in text
-    assert "gate::acme/leaves[2] FAILED" in text
-
-
 def test_a_conftest_that_leaves_makes_no_green_gate(evals: Evals) -> None:
     """It is named, as one that cannot be imported is."""
     write_rule(evals, "return None")

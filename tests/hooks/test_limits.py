@@ -183,25 +183,6 @@ def test_code_that_blocks_the_loop_has_an_owner(evals: Evals) -> None:
     assert verdicts(evals.summary()) == {**wanted, "fine": "passed"}
 
 
-@pytest.mark.slow
-def test_a_path_without_an_end_keeps_nobody_from_leaving(evals: Evals) -> None:
-    """The row whose own path takes exponential time is errored, and the process ends with the run."""
-    numbers = f"`{list(range(200))}`"
-    path = f"map(&map(&map(&map(&@, {numbers}), {numbers}), {numbers}), {numbers})"
-    check = {"js": "Array(300).fill(0)", "path": path, "equals": 1}
-    (evals.path / "site").mkdir()
-    (evals.path / "site/index.html").write_text("<title>Shop</title>")
-    evals.write_rows(row("a", start_url="{shop}/", graders=["page_state"], checks=[check]))
-    evals.write_config(browser="playwright", sites={"shop": {"static": "site"}})
-    # Five seconds of a whole processor are what everybody else has.
-    evals.pytester.makeconftest(
-        "from pytest_browsereval.graders import values\n\nvalues.EVALUATION_LIMIT_S = 1.0\n"
-    )
-    run = evals.run_process("shop.eval.yaml", limit_s=60)
-    run.assert_outcomes(errors=1)
-    assert "took more than 1 s to look up" in run.attempt("a").reason
-
-
 LATE = """
 async def solve(context):
     try:

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from pytest_browsereval.testing.evals import BLANK
-from tests.hooks.small_evals import Evals, errored_row, row
+from tests.hooks.small_evals import WORKERS, Evals, errored_row, row
 from tests.support import WITH_NEIGHBOURS, WITH_RERUNS
 
 AGENT = """
@@ -84,9 +84,7 @@ def test_timeout_errs_the_row_that_is_stuck(own_agent: Evals) -> None:
     assert junit_counts(own_agent.path / "junit.xml") == {"failures": 0, "errors": 1, "skipped": 0}
 
 
-@pytest.mark.parametrize(
-    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
-)
+@WORKERS
 def test_failed_rows_are_not_run_again(own_agent: Evals, workers: list[str]) -> None:
     """``--reruns`` of pytest-rerunfailures, in addopts say, runs tests again and no row; the header tells."""
     own_agent.write_rows(*map(row, ("good", "flaky", "breaks-once", "never")))
@@ -140,9 +138,7 @@ def test_a_row_that_is_run_again_keeps_its_result(own_agent: Evals, option: str)
     assert attempts_of(own_agent, "flaky") == 1
 
 
-@pytest.mark.parametrize(
-    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
-)
+@WORKERS
 def test_allowed_reruns_are_new_attempts(own_agent: Evals, workers: list[str]) -> None:
     """With ``--eval-allow-reruns`` failed and errored rows are run again: header and rate tell."""
     own_agent.write_rows(*map(row, ("good", "flaky", "breaks-once", "never")))
@@ -165,17 +161,6 @@ def test_allowed_reruns_are_new_attempts(own_agent: Evals, workers: list[str]) -
     last = text.split('name="flaky"')[-1].partition("</testcase>")[0]
     assert last.count('name="verdict"') == 1
     assert 'name="attempt" value="2"' in last
-
-
-def test_gated_rows_are_not_rerun(own_agent: Evals) -> None:
-    """Under a gate a bad row is expected, so pytest-rerunfailures leaves it alone; it counts once."""
-    own_agent.write_rows(row("good"), row("flaky"))
-    configure(own_agent, gate={"min_pass_rate": 0.5})
-    own_agent.options = WITH_RERUNS + BLANK
-    result = own_agent.run("shop.eval.yaml", "--reruns=1", "--eval-allow-reruns")
-    result.assert_outcomes(passed=3, xfailed=1)
-    assert result.ret == 0
-    assert attempts_of(own_agent, "flaky") == 1
 
 
 def test_split_covers_all_rows_once(evals: Evals) -> None:
@@ -225,30 +210,6 @@ def test_rows_of_a_group_never_run_at_once(own_agent: Evals, options: list[str])
         assert all(first[1] <= second[0] for first, second in pairwise(sorted(spans)))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("gate", [{}, {"gate": {"min_pass_rate": 1}}], ids=["plain", "gated"])
-def test_last_failed_rows_are_found_whatever_their_group(own_agent: Evals, gate: dict[str, Any]) -> None:
-    """``--lf`` after a run in groups selects the bad rows, without workers too, where ids have no group."""
-    own_agent.pytester.makeconftest(
-        """
-        import pytest
-
-        @pytest.hookimpl(tryfirst=True)
-        def pytest_collection_modifyitems(items):
-            for item in items:
-                item.add_marker(pytest.mark.xdist_group("all"))
-        """
-    )
-    own_agent.write_rows(row("good"), row("never"))
-    configure(own_agent, trials=2, **gate)
-    result = own_agent.run("shop.eval.yaml", "-n2", "--dist=loadgroup", "-v")
-    result.stdout.fnmatch_lines(["*shop.eval.yaml::never?1? *"])
-    again = own_agent.run("shop.eval.yaml", "--lf", "--co", "-q")
-    assert [line for line in again.outlines if "::" in line] == [
-        f"shop.eval.yaml::never[{n}]" for n in (1, 2)
-    ]
-
-
 def test_stepwise_goes_on_at_the_bad_row(evals: Evals) -> None:
     """``--stepwise`` stops at a bad row and begins there the next time."""
     evals.play([row("a"), row("b", says="wrong"), row("c")], "--stepwise").assert_outcomes(passed=1, failed=1)
@@ -258,9 +219,7 @@ def test_stepwise_goes_on_at_the_bad_row(evals: Evals) -> None:
     assert [r["query_id"] for r in evals.summary()["results"]] == ["b", "c"]
 
 
-@pytest.mark.parametrize(
-    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
-)
+@WORKERS
 def test_neither_terminal_nor_cache_is_needed(evals: Evals, workers: list[str]) -> None:
     """Without pytest's terminal and cache plug-ins the run, its gate and its files are the same."""
     evals.write([row("a"), row("b", says="wrong"), errored_row("c")], gate={"min_pass_rate": 0.9})

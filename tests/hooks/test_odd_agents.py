@@ -187,13 +187,3 @@ def test_an_answer_is_judged_by_its_text(odd: Evals) -> None:
     run = odd.play([row("lies")], agent="odd")
     run.assert_outcomes(failed=1)
     assert run.attempt("lies").final_answer == "wrong"
-
-
-def test_a_limit_is_in_the_headline(odd: Evals) -> None:
-    """A failure says first which limit ended the agent: in report and short summary, and when regraded."""
-    odd.write([row("steps")], agent="odd", limits={"max_steps": 2})
-    limit = "failed: stopped (limits.max_steps is 2; all were used): answer: no answer was given"
-    run = odd.run("shop.eval.yaml")
-    run.stdout.fnmatch_lines([limit.replace("[", "[[]"), "FAILED shop.eval.yaml::steps - *limits.max_steps*"])
-    again = odd.run("shop.eval.yaml", f"--eval-regrade={odd.run_folder()}")
-    again.stdout.fnmatch_lines([limit])

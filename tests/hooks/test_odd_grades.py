@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.hooks.small_evals import Evals, row
+from tests.hooks.small_evals import WORKERS, Evals, row
 
 pytestmark = pytest.mark.quick
 
@@ -30,37 +30,8 @@ def pytest_browsereval_register(registry):
 """
 
 
-ODD = {
-    '{"score": math.nan}': "Out of range float values are not JSON compliant",
-    '{"score": 7}': "score: Input should be less than or equal to 1; it is 7",
-    '{"verdict": "great"}': "verdict: Input should be 'passed', 'failed' or 'errored'; it is 'great'",
-    '{"verdict": Verdict.ERRORED}': "is errored, so it cannot have the score 0",
-    '{"details": {"at": math.inf}}': "Out of range float values are not JSON compliant",
-    '{"details": {"at": object()}}': "Unable to serialize unknown type",
-    '{"criteria": ("x",)}': "criteria.0: Input should be a valid dictionary",
-}
-"""What a grade is changed to, and what is said of it."""
-
-
 @pytest.mark.parametrize("gate", GATES, ids=["no gate", "gate"])
-def test_a_grade_that_cannot_be_recorded_is_errored(evals: Evals, gate: dict[str, Any]) -> None:
-    """Copied grades are checked like others: the grader is named, and the run keeps its summary."""
-    grader = GRADER.replace("UPDATE", "UPDATES[int(recorded.task.query_id)]")
-    evals.pytester.makeconftest(f"{grader}\nUPDATES = [{', '.join(ODD)}]\n")
-    evals.write([*(row(str(number), graders=["odd"]) for number in range(len(ODD))), row("b")], **gate)
-    result = evals.run("shop.eval.yaml")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert result.summary["errors_by_source"] == {"grader": len(ODD)}
-    for number, told in enumerate(ODD.values()):
-        attempt = result.attempt(str(number))
-        grade = attempt.grader_results["odd"]
-        assert grade.verdict == "errored"
-        assert told in grade.reasoning
-        assert "odd" in attempt.reason
-
-
-@pytest.mark.parametrize("gate", GATES, ids=["no gate", "gate"])
-@pytest.mark.parametrize("workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["one", "two"])
+@WORKERS
 def test_a_task_of_another_id_is_an_error(evals: Evals, gate: dict[str, Any], workers: list[str]) -> None:
     """``modify_task`` cannot have a row count as another one: it is errored, and the hook is named."""
     evals.pytester.makeconftest(
@@ -77,20 +48,6 @@ def test_a_task_of_another_id_is_an_error(evals: Evals, gate: dict[str, Any], wo
     }
     told = result.attempt("a").reason
     assert re.search(r"modify_task \(\S*conftest.py:1\) changed the query_id of 'a' to 'other'", told)
-
-
-def test_a_protected_task_of_another_id_is_not_graded_again(evals: Evals) -> None:
-    """Grading again asks the hook as well: a usage error, since nothing was spent."""
-    evals.play([row("a", protected=True)])
-    evals.pytester.makeconftest(
-        """
-        def pytest_browsereval_modify_task(task):
-            return task.model_copy(update={"query_id": "other"})
-        """
-    )
-    result = evals.run("--eval-config=shop.eval.yaml", "--eval-regrade=latest")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "changed the query_id of 'a' to 'other'" in result.stderr.str()
 
 
 @pytest.mark.parametrize("verdict", ["PASSED", "FAILED"])

@@ -21,7 +21,6 @@ from typing import Any
 import psutil
 import pytest
 
-from pytest_browsereval.testing import ScriptedModel, done
 from tests.hooks.small_evals import Evals, errored_row, row
 
 AGENT = "def solve(context):\n    return 'right'\n"
@@ -135,27 +134,3 @@ def test_nothing_survives_its_session(evals: Evals, monkeypatch: pytest.MonkeyPa
         assert {key: after[key] for key in after if after[key] != before[key]} == {}, kind
         assert gc.get_freeze_count() <= frozen, kind  # what was frozen before may be freed meanwhile
     monkeypatch.setenv("PYTEST_CURRENT_TEST", "")
-
-
-def test_a_function_is_imported_anew(evals: Evals) -> None:
-    """The second session sees what was changed beside its config, or a module of the same name elsewhere."""
-    for folder, says in (("a", "right"), ("a", "not right"), ("b", "right")):
-        evals.write_rows(row("x", says=None), name=f"{folder}/rows.jsonl")
-        evals.write_config(f"{folder}/shop.eval.yaml", agent=FUNCTION)
-        (evals.path / folder / "my_agent.py").write_text(AGENT.replace("right", says))
-        outcomes = evals.run(f"{folder}/shop.eval.yaml").parseoutcomes()
-        assert outcomes == {"passed" if says == "right" else "failed": 1}
-
-
-def test_recorded_calls_do_not_reach_the_next_session(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A session that replays asks no model; the next one does."""
-    monkeypatch.setenv("MODEL_KEY", "key-of-a-model")
-    evals.write_rows(row("a", says=None))
-    with ScriptedModel(lambda _: done("right"), api_key="key-of-a-model") as model:
-        agent = {"type": "single", "model": "m", "base_url": model.base_url, "api_key": "MODEL_KEY"}
-        evals.write_config(agent=agent)
-        asked = []
-        for mode in ("record", "replay", "live"):
-            evals.run("shop.eval.yaml", f"--eval-llm={mode}").assert_outcomes(passed=1)
-            asked.append(len(model.requests))
-    assert asked == [1, 1, 2]

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from tests.hooks.small_evals import Evals, errored_row, row
+from tests.hooks.small_evals import WORKERS, Evals, errored_row, row
 
 pytestmark = pytest.mark.quick
 
 CALLS = ["xfail", "skip", "fail", "exit"]
-WORKERS = pytest.mark.parametrize(
-    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["one", "two"]
-)
-
 AGENT = """
 import pytest
 
@@ -28,27 +23,6 @@ async def solve_on_loop(context):
     return solve(context)
 """
 
-CONFTEST = """
-from typing import Literal
-import pytest
-from pytest_browsereval import GraderConfig, GraderResult, Verdict
-
-class Calls(GraderConfig):
-    type: Literal["calls"] = "calls"
-    where: str = "grade"
-
-    async def observe(self, window, task, site_urls):
-        if self.where == "observe":
-            pytest.CALL("so")
-
-    async def grade(self, recorded):
-        if self.where == "grade":
-            pytest.CALL("so")
-        return GraderResult(grader=self.label, verdict=Verdict.PASSED, score=1)
-
-def pytest_browsereval_register(registry):
-    registry.register(Calls)
-"""
 
 HOOK = """
 import pytest
@@ -91,18 +65,6 @@ def test_an_agent_that_calls_one_is_errored(
     assert counts(evals) == {
         "selected": 3, "skipped": 0, "trials": 3, "passed": 2, "failed": 0, "errored": 1
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("where", ["grade", "observe"])
-@pytest.mark.parametrize("call", CALLS)
-def test_a_grader_that_calls_one_is_errored(evals: Evals, call: str, where: str) -> None:
-    """It cannot judge: neither is its row excused nor are the others."""
-    evals.pytester.makeconftest(CONFTEST.replace("CALL", call))
-    result = evals.play([row("a", graders=[{"type": "calls", "where": where}]), row("b", says="wrong")])
-    result.assert_outcomes(failed=1, errors=1)
-    attempt = result.attempt("a")
-    assert attempt.error_source == "grader"
-    assert f"pytest.{call}(): so" in attempt.grader_results["calls"].reasoning
 
 
 def test_an_outcome_hides_no_lost_row(evals: Evals) -> None:
@@ -178,23 +140,6 @@ def test_a_hook_cannot_make_a_run_green_by_its_exit_code(evals: Evals, hook: str
         HOOK.replace("HOOK", hook).replace('pytest.CALL("so")', 'pytest.exit("so", returncode=0)')
     )
     assert evals.play([row("a", says="wrong")], *workers, gate={"min_pass_rate": 0.9}).ret != 0
-
-
-def test_a_skipped_row_that_ran_ahead_counts_once(evals: Evals) -> None:
-    """A row that a conftest skips after its attempt ran ahead has a result, so that it hides no lost one."""
-    evals.pytester.makeconftest(
-        """
-        import pytest
-
-        def pytest_runtest_setup(item):
-            if item.name == "b":
-                pytest.skip("not wanted")
-        """
-    )
-    result = evals.play([row("a"), row("b"), row("c")], lanes=3)
-    result.assert_outcomes(passed=2, skipped=1)
-    told = json.loads((result.folder / "summary.json").read_text())
-    assert told["selected"] == told["skipped"] + told["trials"]
 
 
 LATE = {

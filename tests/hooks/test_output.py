@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import logging
-import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -120,13 +117,6 @@ async def solve(context):
     for me in ("a", "b"):
         assert output_of(evals, me) == [("stdout", f"task of {me}"), ("stdout", f"thread of {me}")]
     assert "task of" not in run.stdout.str()
-
-
-def test_silent_attempts_leave_no_file(evals: Evals) -> None:
-    """Nothing is written for an attempt that prints nothing."""
-    write(evals, "def solve(context):\n    return 'right'\n", "a")
-    evals.run("shop.eval.yaml").assert_outcomes(passed=1)
-    assert not (folder_of(evals, "a") / "output.txt").exists()
 
 
 def test_secrets_and_steering_characters_are_not_kept(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,50 +332,3 @@ def test_the_log_level_holds_between_items_too(evals: Evals) -> None:
     evals.run("shop.eval.yaml", "--log-level=INFO")
     assert [[kind for kind, _ in output_of(evals, name)] for name in "ab"] == [["log"], ["log"]]
     assert logging.getLogger().level == level
-
-
-def test_nothing_stays_replaced(evals: Evals) -> None:
-    """After a session the streams, the loggers and what shows warnings are what they were."""
-    write(evals, AGENT.replace("Barrier(2)", "Barrier(1)"), "a")
-    out = io.StringIO()
-    before = (sys.stdout, sys.stderr, list(logging.getLogger().handlers))
-    wrapped = (vars(out).get("write"), getattr(warnings, "_showwarnmsg_impl"))  # noqa: B009 not in typeshed
-    real, sys.stdout = sys.stdout, out
-    try:
-        pytest.main([*evals.options, "-p", "no:cacheprovider", str(evals.path / "shop.eval.yaml"), "-s"])
-    finally:
-        sys.stdout = real
-    assert "begins a" in out.getvalue()
-    assert before == (sys.stdout, sys.stderr, list(logging.getLogger().handlers))
-    assert wrapped == (vars(out).get("write"), getattr(warnings, "_showwarnmsg_impl"))  # noqa: B009
-    assert all("write" not in vars(stream) for stream in (sys.stdout, sys.stderr, sys.__stdout__))
-
-
-def test_an_eval_that_runs_an_eval_keeps_both_outputs(evals: Evals) -> None:
-    """An agent that runs pytest in this process keeps what it prints itself; so does the inner attempt."""
-    agent = """
-import pathlib, subprocess, sys
-from pytest_browsereval.testing.evals import EvalDriver
-
-def inner(context):
-    print("inner agent")
-    return "right"
-
-def solve(context):
-    driver = EvalDriver(pathlib.Path(__file__).parent / "inner", options=["-p", "no:cacheprovider"])
-    run = driver.run("shop.eval.yaml")
-    print("outer saw", run.parseoutcomes())
-    return "right"
-"""
-    write(evals, agent, "a")
-    inner = Evals(evals.path / "inner")
-    inner.path.mkdir()
-    write(inner, agent, "x")
-    inner.write_config(agent={"type": "function", "function": "my_agent:inner"})
-    (evals.path / "my_agent.py").rename(evals.path / "outer_agent.py")
-    evals.write_config(agent={"type": "function", "function": "outer_agent:solve"})
-    evals.run("shop.eval.yaml").assert_outcomes(passed=1)
-    assert output_of(inner, "x") == [("stdout", "inner agent")]
-    assert [line for line in output_of(evals, "a") if line[0] == "stdout"] == [
-        ("stdout", "outer saw {'passed': 1}")
-    ]

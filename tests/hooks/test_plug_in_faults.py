@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.testing.evals import EvalRun
 from tests.hooks.small_evals import Evals, row
 
 MEMBERS = """
@@ -189,28 +188,6 @@ def test_a_validator_that_raises_names_its_member(evals: Evals, place: str) -> N
     assert "conftest.py:" in text
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "does",
-    [
-        "Agent.check = boom",
-        *(
-            pytest.param(does, marks=pytest.mark.slow)
-            for does in ("Rows.index = boom", "Blank.start = aboom")
-        ),
-    ],
-)
-def test_workers_name_it_once_as_well(evals: Evals, does: str) -> None:
-    """With workers the run ends with exit code 4, and the message is there."""
-    member, told = BEFORE[does]
-    written(evals, does, member)
-    result = evals.run("shop.eval.yaml", "-n1")
-    text = result.stdout.str() + result.stderr.str()
-    assert result.ret == 4
-    assert NAMES[member] + told.format(conftest=evals.path / "conftest.py") in text
-    assert "INTERNALERROR" not in text
-
-
 @pytest.mark.parametrize(
     "does", ["Agent.check = quotes", "Agent.preflight = quotes", "Blank.start = aquotes"]
 )
@@ -350,50 +327,6 @@ Blank.open_window = open_odd
     result = evals.run("shop.eval.yaml")
     result.assert_outcomes(errors=1)
     assert told in result.attempt("a").reason
-
-
-# -- what a dataset gets for free
-
-
-def ids_of(result: EvalRun) -> list[str]:
-    return sorted(metadata.query_id for metadata in result.attempts)
-
-
-SELECTED: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "tags": ({"tags": ["smoke"]}, ["a", "c"]),
-    "ids": ({"ids": ["b"]}, ["b"]),
-    "limit": ({"limit": 2}, ["a", "b"]),
-    "sample": ({"sample": 2, "by": "tag"}, ["a", "b"]),
-}
-
-
-@pytest.mark.parametrize("case", SELECTED)
-def test_a_dataset_of_a_plug_in_is_selected_from(evals: Evals, case: str) -> None:
-    """``select`` takes its rows of any dataset; a node id of a row that is left out is not there."""
-    select, expected = SELECTED[case]
-    written(evals, "", "Rows")
-    (evals.path / "rows.csv").write_text("a,smoke\nb,slow\nc,smoke\nd,slow\n")
-    dataset = {"type": "nimbus/rows", "path": "rows.csv", "select": select}
-    evals.write_config(dataset=dataset)
-    result = evals.run("shop.eval.yaml")
-    assert result.ret == 0
-    if case != "sample":
-        assert ids_of(result) == expected
-    else:
-        assert len(ids_of(result)) == 2
-    left_out = next(name for name in "dcba" if name not in ids_of(result))
-    other = evals.run(f"shop.eval.yaml::{left_out}")
-    assert other.ret == 4
-    assert f"has no row '{left_out}'" in other.stderr.str()
-
-
-def test_an_unknown_tag_is_refused(evals: Evals) -> None:
-    """A selection that names what no row has is an error with the nearest name, as in built-in datasets."""
-    written(evals, "", "Rows")
-    evals.write_config(dataset={"type": "nimbus/rows", "path": "rows.csv", "select": {"tags": ["smok"]}})
-    result = evals.run("shop.eval.yaml")
-    assert result.ret == 4
-    assert "rows.csv: select.tags: no row has the tag 'smok'. Did you mean 'smoke'?" in result.stderr.str()
 
 
 def test_a_row_has_one_id(evals: Evals) -> None:

@@ -145,16 +145,3 @@ def test_states_are_read_and_scored(benchmarks: Evals) -> None:
     (benchmarks.path / "apps" / "notes" / "server.py").write_text("raise SystemExit('the app has gone')")
     again = benchmarks.run("--eval-config=shop.eval.yaml", "--eval-regrade=latest")
     again.stdout.fnmatch_lines(["regraded 4 attempts: 4 unchanged"])
-
-
-def test_what_is_missing_ends_the_run_before_it_begins(benchmarks: Evals) -> None:
-    """A verifier that is not there, a check for a model without a model: no window is opened."""
-    (benchmarks.path / "apps" / "notes" / "v" / "e2.py").unlink()
-    question = {"type": "llm_boolean", "rubric": "Does it say 17?", "expected_value": True}
-    (benchmarks.path / "real" / "shop-2.json").write_text(json.dumps(task(2, "", evals=[question])))
-    result = benchmarks.run()
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    told = result.stderr.str() + result.stdout.str()
-    assert "the verifier 'v/e2.py' of the row is not in" in told
-    assert "the grader 'agisdk' asks a model, and the config names none" in told
-    assert not list((benchmarks.path / "results").rglob("attempt-*"))

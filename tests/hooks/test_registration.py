@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.hooks.small_evals import Evals, row
+from tests.hooks.small_evals import WORKERS, Evals, row
 
 MEMBER = """
 from typing import Literal
@@ -108,9 +108,7 @@ def test_a_conftest_may_not_take_a_built_in_name(evals: Evals) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
-)
+@WORKERS
 def test_a_bad_file_that_a_bare_run_finds_is_not_green(evals: Evals, workers: list[str]) -> None:
     """A bare ``pytest`` that comes upon an eval file that cannot be used ends with exit code 4, not 0."""
     evals.write_rows(row("a"), name="sub/rows.jsonl")
@@ -155,21 +153,6 @@ def test_a_wrong_hook_is_refused_in_a_sentence(evals: Evals, case: str, options:
     assert "INTERNALERROR" not in everything
     assert "Traceback" not in everything
     assert not (evals.path / "results").exists()
-
-
-@pytest.mark.parametrize(
-    "options", [[], pytest.param(["-n1"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
-)
-def test_a_wrong_hook_of_a_sub_folder_is_refused(evals: Evals, options: list[str]) -> None:
-    """A conftest that comes up while collecting is looked at as well; nothing is run."""
-    evals.write_rows(row("a"), name="sub/rows.jsonl")
-    (evals.path / "sub" / "conftest.py").write_text("async def pytest_browsereval_message(message): ...")
-    evals.write_config("sub/shop.eval.yaml")
-    result = evals.run(*options)
-    assert result.ret == 4
-    text = result.stdout.str() + result.stderr.str()
-    assert "the hook pytest_browsereval_message (" in text
-    assert "INTERNALERROR" not in text
 
 
 @pytest.mark.parametrize("case", ["name", "argument"])
@@ -295,31 +278,6 @@ def test_hooks_come_in_order_with_their_arguments(evals: Evals, options: list[st
     assert answers == {"a": "right", "b": "Say b", "c": "Say c"}
     scores = {r["query_id"]: r["grades"]["answer"]["score"] for r in evals.summary()["results"]}
     assert scores == {"a": 1.0, "b": 0.0, "c": 0.75}
-
-
-def test_a_hook_that_raises_errs_the_row_it_was_called_for(evals: Evals) -> None:
-    """An exception in a hook of an attempt makes that row errored, with the hook's line; the others go on."""
-    evals.pytester.makeconftest(
-        """
-        def pytest_browsereval_window_opened(window, task):
-            if task.query_id == "opened":
-                raise RuntimeError("no such luck")
-
-        def pytest_browsereval_modify_task(task, config):
-            if task.query_id == "modified":
-                raise RuntimeError("no such luck")
-
-        def pytest_browsereval_grade(grader, recorded):
-            if recorded.task.query_id == "graded":
-                raise RuntimeError("no such luck")
-        """
-    )
-    result = evals.play([row("opened"), row("modified"), row("graded"), row("good")])
-    result.assert_outcomes(passed=1, errors=3)
-    summary = evals.summary()
-    assert (summary["passed"], summary["errored"]) == (1, 3)
-    reasons = {r["query_id"]: r["reason"] for r in summary["results"] if r["verdict"] == "errored"}
-    assert all("RuntimeError: no such luck" in why and "conftest.py:" in why for why in reasons.values())
 
 
 @pytest.mark.parametrize(

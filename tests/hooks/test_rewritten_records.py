@@ -9,14 +9,10 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.testing.evals import EvalRun
-from tests.hooks.small_evals import Evals, row
+from tests.hooks.small_evals import WORKERS, Evals, row
 from tests.recorded import remove_lines
 
 pytestmark = pytest.mark.quick
-
-WORKERS = pytest.mark.parametrize(
-    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["one", "two"]
-)
 
 AGENT = """
 import json, pathlib, time
@@ -75,8 +71,6 @@ def solve(context):
     how = context.config.options["how"]
     return "wrong" * (20_000 if "text" in how else 1) if query_id == "fails" else "right"
 """
-
-GATES: list[dict[str, Any]] = [{}, {"gate": {"min_pass_rate": 0.1}}]
 
 
 def write(evals: Evals, how: str = "change", **keys: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -55,19 +54,3 @@ def test_values_of_a_wrong_shape_are_not_told(
             text = run.stdout.str() + run.stderr.str()
             assert "ERROR: " in text
             assert not is_told(text)
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        "browser.env=" + json.dumps([f"SHOP_TOKEN={KEY}"]),
-        "browser=" + json.dumps([{"env": {"SHOP_TOKEN": KEY}}]),
-        "judge=" + json.dumps({"api_key": KEY, "nonsense": 1}),
-        f"judge=api_key: {KEY}",
-    ],
-)
-def test_overrides_of_a_wrong_shape_are_not_told(evals: Evals, given: str) -> None:
-    """The same of what is typed as ``--eval-set``."""
-    run = evals.play([row("a")], f"--eval-set={given}")
-    assert run.ret == pytest.ExitCode.USAGE_ERROR
-    assert not is_told(run.stdout.str() + run.stderr.str())

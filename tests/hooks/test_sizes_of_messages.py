@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from pytest_browsereval.capture.sizes import MAX_MESSAGE_BYTES
-from pytest_browsereval.llm.bounded import MAX_REPLY_BYTES
 from pytest_browsereval.testing import ScriptedModel, done, says
-from tests.hooks.launched import verdicts
 from tests.hooks.small_evals import Evals, row
 
 END = "the-end-of-it"
@@ -110,49 +102,3 @@ def test_outputs_and_arguments_of_tools_are_limited(evals: Evals) -> None:
     assert 3000 < int((evals.path / "handed.txt").read_text()) <= 4096
     assert (folder / "messages.jsonl").stat().st_size < 16_000
     assert "The arguments are too large" in (folder / "messages.jsonl").read_text()
-
-
-class Bomb(BaseHTTPRequestHandler):
-    """Answers every request with 64 MB in 64 KB."""
-
-    protocol_version = "HTTP/1.1"
-    packed = b""
-    asked = 0
-
-    def do_POST(self) -> None:
-        type(self).asked += 1
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Encoding", "gzip")
-        self.send_header("Content-Length", str(len(self.packed)))
-        self.end_headers()
-        try:
-            self.wfile.write(self.packed)
-        except OSError:  # whoever asked has had enough
-            self.close_connection = True
-
-    def log_message(self, *args: object) -> None: ...
-
-
-@pytest.fixture
-def bomb() -> Iterator[str]:
-    """Return the address of a model whose replies are small and unpack to much."""
-    text = b'{"choices": [{"message": {"content": "' + b"x" * (4 * MAX_REPLY_BYTES) + b'"}}]}'
-    Bomb.packed, Bomb.asked = gzip.compress(text, 1), 0
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Bomb)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def test_a_reply_that_unpacks_to_too_much_errs_its_row(evals: Evals, bomb: str) -> None:
-    """It is given up while it is read, errored by the provider, and not asked for again."""
-    result = evals.play([row("a")], agent=model(bomb))
-    assert verdicts(evals.summary()) == {"a": "errored (provider)"}
-    result.stdout.fnmatch_lines([f"*the reply is longer than {MAX_REPLY_BYTES} bytes*"])
-    assert Bomb.asked == 1
-    assert sum(path.stat().st_size for path in evals.run_folder().rglob("*") if path.is_file()) < 2_000_000

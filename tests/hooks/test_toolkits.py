@@ -183,14 +183,3 @@ def test_a_tool_may_ask_for_its_row(kits: Evals, monkeypatch: pytest.MonkeyPatch
     assert call["params"] == {"more": "please"}
     assert said["result"]["output"].startswith("a look left shop [")  # the variable is a secret
     assert "swordfish" not in log
-
-
-def test_a_run_may_switch_a_plugged_toolkit_off(kits: Evals) -> None:
-    """By its key in ``tools``: its tools are gone for every agent, and the row that calls one is refused."""
-    kits.play(
-        [row("a", solution=[{"tool": "look_up", "word": "x"}, {"tool": "done", "answer": "right"}])],
-        toolkits={"type": "words", "key": SECRET},
-    ).assert_outcomes(passed=1)
-    result = kits.run("shop.eval.yaml", "--eval-set=tools.words=false")
-    assert result.ret == 4
-    result.stderr.fnmatch_lines(["*calls 'look_up', which is not a tool that is switched on*"])

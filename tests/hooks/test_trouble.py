@@ -103,16 +103,6 @@ def test_sites_and_start_pages_that_fail_err_their_own_rows(evals: Evals) -> Non
         assert told in output
 
 
-@pytest.mark.slow
-def test_a_site_whose_program_is_missing_ends_the_run_at_once(evals: Evals) -> None:
-    """It is a usage error, with the key and what is allowed, before a browser is started."""
-    evals.write([row("a", start_url="{shop}/")], sites={"shop": {"command": ["no-such-program"]}})
-    code, output = go(evals)
-    assert code == 4
-    assert "sites.shop.command begins with 'no-such-program'" in output
-    assert not (evals.path / "results").exists()
-
-
 # -- the browser
 
 
@@ -307,19 +297,6 @@ def pytest_runtest_setup(item):
 
 
 @pytest.mark.slow
-def test_outcomes_of_pytest_in_an_attempt_are_told(evals: Evals) -> None:
-    """A hook that skips errs its row; one that exits ends the run with its words; neither is ever green."""
-    evals.pytester.makeconftest(LEAVES)
-    evals.write([row("first"), row("skips"), row("leaves"), row("never")])
-    code, output = go(evals)
-    assert code == 1, output
-    told = verdicts(evals.summary())
-    assert told == {"first": "passed", "skips": "errored (harness)", "leaves": "errored (harness)"}
-    assert "pytest.skip(): not today. Skip a row before its attempt" in output
-    assert "called pytest.exit(): that is enough" in output
-
-
-@pytest.mark.slow
 def test_pytest_exit_keeps_its_code_and_the_results(evals: Evals) -> None:
     """``pytest.exit`` outside of an attempt is pytest's own, with what has finished summed up."""
     evals.pytester.makeconftest(LEAVES)
@@ -405,22 +382,3 @@ def test_models_that_fail_and_models_that_tell_secrets(evals: Evals) -> None:
     assert "answered 500 after 2 tries" in output
     assert files_with(evals.path, *list_spellings([KEY, PASSWORD])) == []
     assert "[redacted]" in output
-
-
-@pytest.mark.parametrize(
-    "args", [(), pytest.param(("-n2",), marks=pytest.mark.slow)], ids=["alone", "workers"]
-)
-@pytest.mark.slow
-def test_a_refused_key_stops_the_run(evals: Evals, args: tuple[str, ...]) -> None:
-    """No further row is begun, and the message tells which variable to look at."""
-    evals.write_rows(*(row(f"r{number}") for number in range(30)))
-    with ScriptedModel([], api_key="another") as server:
-        agent = {"type": "single", "model": "m", "base_url": server.base_url, "api_key": "THE_KEY"}
-        evals.write_config(agent=agent, lanes=2)
-        code, output = go(evals, *args, env={"THE_KEY": KEY})
-    assert code == 1, output
-    assert "answered 401" in output
-    assert "THE_KEY" in output
-    errored = evals.summary()["errored"]
-    assert 1 <= errored <= 4
-    assert f"{30 - errored} not run" in output

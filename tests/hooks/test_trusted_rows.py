@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -43,31 +40,6 @@ def pytest_browsereval_register(registry):
 '''
 
 
-class Site(BaseHTTPRequestHandler):
-    """Answers with JSON and counts who asks."""
-
-    def do_GET(self) -> None:
-        self.server.asked.append(self.path)  # type: ignore[attr-defined]
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b'{"total": 1}')
-
-    def log_message(self, *args: Any) -> None:
-        """Write nothing."""
-
-
-@pytest.fixture
-def elsewhere() -> Iterator[ThreadingHTTPServer]:
-    """Return a server that is not one of the config's sites; ``asked`` are the paths of its requests."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Site) as server:
-        server.asked = []  # type: ignore[attr-defined]
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
-
-
 def refused(evals: Evals, why: str, *args: str) -> None:
     """Assert that a run is refused by file and line, and that nothing has begun."""
     ran = evals.run(*args)
@@ -89,13 +61,6 @@ def test_a_program_of_a_row_needs_trust(evals: Evals, block: dict[str, Any]) -> 
     evals.write_config(dataset=TRUSTED)
     evals.run().assert_outcomes(passed=2)
     assert (evals.path / "PWNED").exists()
-
-
-def test_a_program_of_the_config_needs_no_trust(evals: Evals) -> None:
-    """Who writes the config may run what they like, whatever rows say."""
-    evals.write_rows(row("a"), row("b", graders=[{"type": "command", "command": ["no-such-program"]}]))
-    evals.write_config(graders=[WRITES])
-    evals.run().assert_outcomes(passed=2)
 
 
 def test_a_grader_of_a_plugin_says_what_it_does(evals: Evals) -> None:
@@ -120,19 +85,6 @@ def test_a_model_of_a_row_needs_trust(evals: Evals, monkeypatch: pytest.MonkeyPa
         evals.write_config(dataset=TRUSTED)
         evals.run().assert_outcomes(passed=2)
         assert len(server.requests) == 1
-
-
-def test_an_address_of_a_row_needs_trust(evals: Evals, elsewhere: ThreadingHTTPServer) -> None:
-    """This machine asks no address for a row but those of the config's sites."""
-    asked: list[str] = elsewhere.asked  # type: ignore[attr-defined]
-    url = f"http://127.0.0.1:{elsewhere.server_port}"
-    state = {"type": "state_diff", "source": {"url": f"{url}/latest/meta-data?key=k"}}
-    evals.write([row("a"), row("b", graders=[state], checks=[{"path": "total", "equals": 1}])])
-    refused(evals, f"'state_diff' of the row asks \"{url}\", which is not one of the sites")
-    assert asked == []
-    evals.write_config(dataset=TRUSTED)
-    evals.run().assert_outcomes(passed=2)
-    assert asked == ["/latest/meta-data?key=k"]
 
 
 def test_a_stored_grader_needs_trust(evals: Evals) -> None:
@@ -196,23 +148,3 @@ def test_tests_by_hand_need_trust(evals: Evals) -> None:
     assert "the grader 'command' of the row starts the program 'sh'" in ran.stdout.str()
     assert not (evals.path / "PWNED").exists()
     evals.run("-k", "test_trusted").assert_outcomes(passed=1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("arguments", [(), ("--validate",)], ids=["looks", "validates"])
-def test_the_doctor_starts_no_program_of_a_row(evals: Evals, arguments: tuple[str, ...]) -> None:
-    """It tells the rows, by a rule of its own; a Python that a row names is not tried either."""
-    mine = evals.path / "python"
-    mine.write_text(f"#!/bin/sh\ntouch {evals.path}/PWNED\n")
-    mine.chmod(0o755)
-    (evals.path / "verify.py").write_text("import requests\n")
-    verifier = {"additional": {"verifier_path": "verify.py"}}
-    rooted = {"type": "infinity", "root": ".", "python": str(mine)}
-    evals.write_rows(
-        row("a", graders=[WRITES]), row("b", graders=[rooted], metadata=verifier, start_url="http://h.test/")
-    )
-    evals.write_config(browser="playwright")
-    done = evals.run_command("doctor", "shop.eval.yaml", *arguments)
-    assert done.ret == 1
-    done.stdout.re_match_lines([r".*untrusted-row.*", r".*rows\.jsonl:1.*'sh'", r".*rows\.jsonl:2.*"])
-    assert not (evals.path / "PWNED").exists()

@@ -7,13 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.hooks.small_evals import Evals, row
+from tests.hooks.small_evals import WORKERS, Evals, row
 
 pytestmark = pytest.mark.quick
-
-WORKERS = pytest.mark.parametrize(
-    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["one", "two"]
-)
 
 
 def rename(config: Path, name: str) -> None:
@@ -82,14 +78,6 @@ def test_a_file_that_is_only_called_eval_has_its_folders_name(evals: Evals, work
     assert [verdicts(folder) for folder in sorted(result.folders)] == [{"r0": "failed"}, {"r0": "passed"}]
     latest = evals.run_command("gate", "latest", "--config", "a/eval.yaml")
     assert latest.ret != 0, "the runs lie elsewhere"
-
-
-def test_the_latest_run_of_a_file_called_eval_is_found(evals: Evals) -> None:
-    """Options and commands look for the runs of ``eval.yaml`` where they are."""
-    write_two(evals, "a/eval.yaml", "b/eval.yaml")
-    assert evals.run("--eval-config=b/eval.yaml").folder.parent == evals.path / "b/results/b"
-    assert evals.run("--eval-config=b/eval.yaml", "--eval-resume=latest").ret == 0
-    assert evals.run_command("gate", "latest", "--config", "b/eval.yaml").ret == 0
 
 
 BY_HAND = """

@@ -211,37 +211,6 @@ def test_a_call_by_text_is_a_whole_reply_too(evals: Evals) -> None:
     assert {each.query_id: each.verdict for each in run.attempts} == {n: v for n, (_, v) in BY_TEXT.items()}
 
 
-@pytest.mark.parametrize(
-    "pieces",
-    [
-        [call("list_tabs", "a"), call("list_tabs", "b"), call("done", "c", answer="7")],
-        [call("list_tabs", None), call("list_tabs", ""), call("done", None, answer="7")],
-    ],
-)
-def test_calls_that_all_have_the_number_0_are_several(evals: Evals, pieces: list[Json]) -> None:
-    """Gateways stream parallel calls so; each is made once."""
-    chunks = [piece({"tool_calls": [{**made, "index": 0}]}) for made in pieces]
-    evals.write_rows(number_row("lamp"))
-    with ScriptedModel([stream(*chunks, piece({}, finish_reason="tool_calls"))]) as server:
-        evals.write_config(agent=block(server, stream=True))
-        run = evals.run("shop.eval.yaml")
-    assert run.ret == pytest.ExitCode.OK, run.attempt("lamp").reason
-    assert run.attempt("lamp").total_steps == 2
-
-
-@pytest.mark.parametrize("call_id", [None, "", "call_1", "call_0", 0])
-def test_ids_of_calls_are_unique_in_a_conversation(evals: Evals, call_id: Any) -> None:
-    """Some servers give none, or the same in each turn, and refuse such a history; replays have the same."""
-    turn = whole(None, "tool_calls", call("list_tabs", call_id), call("list_tabs", call_id))
-    evals.write_rows(number_row("lamp"))
-    with ScriptedModel([sends(json.dumps(turn))] * 3 + [sends(json.dumps(DONE))]) as server:
-        evals.write_config(agent=block(server))
-        run = evals.run("shop.eval.yaml", "--eval-llm=record")
-        server.assert_finished()
-    assert run.ret == pytest.ExitCode.OK
-    assert evals.run("shop.eval.yaml", "--eval-llm=replay").ret == pytest.ExitCode.OK
-
-
 def test_a_request_that_is_refused_for_its_content_errs_its_row(evals: Evals) -> None:
     """The run goes on, before and after the key has answered; a key that never did still ends it."""
     reasons = {"error": {"code": 403, "message": "No.", "metadata": {"reasons": ["violence"]}}}
@@ -260,16 +229,6 @@ def test_a_request_that_is_refused_for_its_content_errs_its_row(evals: Evals) ->
     errored, passed = ("errored", "provider"), ("passed", None)
     assert list(map(found.get, replies)) == [errored, errored, passed, errored, passed]
     assert "the key none" not in run.stdout.str()
-
-
-def test_a_key_that_is_refused_at_once_ends_the_run(evals: Evals) -> None:
-    """The message says that none was sent."""
-    evals.write_rows(number_row("one"), number_row("two"))
-    with ScriptedModel(lambda _: refuses(403, "Forbidden")) as server:
-        evals.write_config(agent=block(server, api_key="none"))
-        run = evals.run("shop.eval.yaml")
-        assert len(server.requests) == 1
-    run.stdout.fnmatch_lines(["*No key was sent. If the server needs one, write `api_key: NAME*"])
 
 
 USAGES = {

@@ -58,28 +58,6 @@ def test_each_row_runs_once_over_all_workers(own_agent: Evals) -> None:
     assert len(list((own_agent.path / "results/shop").iterdir())) == 1
 
 
-TOGETHER = """
-async def solve(context):
-    begins(context)
-    folder = pathlib.Path(str(context.base_dir))
-    for _ in range(1800):
-        if len(list(folder.glob("*.begun"))) >= 6:
-            return "right"
-        await asyncio.sleep(0.1)
-    return "alone"
-"""
-
-
-@pytest.mark.slow
-def test_lanes_of_all_workers_are_used_at_once(evals: Evals) -> None:
-    """Two workers of three lanes have six attempts in flight: none of them ends before all six have begun."""
-    write_agent(evals, TOGETHER)
-    evals.write_config(agent=FUNCTION, lanes=3)
-    evals.write_rows(*(row(f"r{n}") for n in range(8)))
-    assert evals.run("shop.eval.yaml", "-n2").ret == 0
-    assert evals.summary()["passed"] == 8
-
-
 HELD = """
 async def solve(context):
     name = begins(context)
@@ -174,41 +152,7 @@ def test_what_a_killed_worker_had_judged_ahead_is_not_made_again(evals: Evals) -
 
 
 @pytest.mark.slow
-def test_evals_found_in_folders_work_with_workers(own_agent: Evals) -> None:
-    """A bare ``pytest -n 2`` finds eval files and gates them."""
-    own_agent.write_rows(*(row(f"r{n}") for n in range(4)))
-    result = own_agent.run("-n2", "--eval-min-pass-rate=1")
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["*pass rate 100.0% (4 of 4 judged)*"])
-
-
-@pytest.mark.slow
-def test_a_row_that_kills_its_worker_once_is_run_again(own_agent: Evals) -> None:
-    """After a death the attempts in flight run again, and everything passes."""
-    own_agent.write_config(agent=OWN, lanes=4, retries=1)
-    own_agent.write_rows(
-        *(row(f"slow{n}") for n in range(8)), row("dies-once"), *(row(f"r{n}") for n in range(5))
-    )
-    result = own_agent.run("shop.eval.yaml", "-n2")
-    assert result.ret == 0
-    assert own_agent.summary()["passed"] == 14
-
-
-@pytest.mark.slow
-def test_only_the_row_that_kills_is_blamed(own_agent: Evals) -> None:
-    """A row that always kills its process is errored; its neighbours in the lanes pass."""
-    own_agent.write_rows(
-        *(row(f"slow{n}") for n in range(6)), row("dies-always"), *(row(f"r{n}") for n in range(6))
-    )
-    result = own_agent.run("shop.eval.yaml", "-n2", "--junit-xml=junit.xml")
-    assert result.ret == 1
-    summary = own_agent.summary()
-    assert (summary["passed"], summary["errored"]) == (12, 1)
-    assert [r["query_id"] for r in summary["results"] if r["verdict"] == "errored"] == ["dies-always"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dist", ["loadgroup", "loadfile", "worksteal"])
+@pytest.mark.parametrize("dist", ["load", "loadgroup", "loadfile", "worksteal"])
 def test_a_death_under_a_distribution_by_scopes_costs_the_row_that_did_it(
     own_agent: Evals, dist: str
 ) -> None:
