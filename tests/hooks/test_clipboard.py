@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
 
-from pytest_browsereval.browsers.playwright import clipboard
 from tests.hooks.small_evals import Evals, row
 from tests.support import serving
 
@@ -56,8 +53,11 @@ def key(name: str) -> dict[str, Any]:
     return {"tool": "press_key", "key": name, "target": FIELD}
 
 
+COPY = (key("Control+A"), key("Control+C"))
+
+
 def copies(text: str) -> list[dict[str, Any]]:
-    return [{"tool": "fill", "target": FIELD, "text": text}, key("Control+A"), key("Control+C")]
+    return [{"tool": "fill", "target": FIELD, "text": text}, *COPY]
 
 
 def field_row(name: str, url: str, ends_as: str, *calls: dict[str, Any]) -> dict[str, Any]:
@@ -71,61 +71,15 @@ def sees(name: str) -> dict[str, Any]:
     return {"tool": "wait_for_text", "text": f"{name} has copied", "timeout_s": 30}
 
 
-@pytest.mark.slow
 def test_rows_that_run_at_once_paste_their_own_text(evals: Evals, site: str) -> None:
-    """With two lanes each row pastes what it has copied itself; one that copied nothing pastes nothing."""
-    evals.write_rows(
-        field_row("a", site, "SECRETASECRETA", *copies("SECRETA"), sees("b"), key("End"), key("Control+V")),
-        field_row("b", site, "BBB", sees("a"), key("Control+V"), key("End"), *_appends("BBB")),
-        field_row("c", site, "", key("Control+V")),
-    )
-    evals.write_config(browser=PATIENT, lanes=2)
-    run = evals.run()
-    verdicts = {attempt.query_id: str(attempt.verdict) for attempt in run.attempts}
-    assert verdicts == {"a": "passed", "b": "passed", "c": "passed"}, json.dumps(verdicts)
-    assert run.ret == 0
-
-
-def _appends(text: str) -> list[dict[str, Any]]:
-    return [{"tool": "type_text", "target": FIELD, "text": text}, key("Control+A"), key("Control+C")]
-
-
-def test_a_copy_button_copies(evals: Evals, site: str) -> None:
-    """As in a person's Chrome, a page may write to the clipboard after a click."""
+    """With two lanes each row pastes what it has copied itself, also by the page; the next one nothing."""
+    appends = {"tool": "type_text", "target": FIELD, "text": "BBB"}
     click = {"tool": "click", "target": "text=Copy"}
-    evals.write([field_row("a", site, "code of ?a", click, key("Control+V"))], browser=PATIENT)
-    assert evals.run().ret == 0
-
-
-@pytest.mark.slow
-def test_a_row_pastes_nothing_of_the_row_before(evals: Evals, site: str) -> None:
-    """With one lane the clipboard of an attempt ends with it."""
-    evals.write_rows(
-        field_row("a", site, "SECRETASECRETA", *copies("SECRETA"), key("End"), key("Control+V")),
+    rows = [
+        field_row("a", site, "SECRETASECRETA", *copies("SECRETA"), sees("b"), key("End"), key("Control+V")),
+        field_row("b", site, "BBB", sees("a"), key("Control+V"), key("End"), appends, *COPY),
         field_row("c", site, "", key("Control+V")),
-    )
-    evals.write_config(browser=PATIENT)
-    run = evals.run()
-    assert {attempt.query_id: str(attempt.verdict) for attempt in run.attempts} == {
-        "a": "passed",
-        "c": "passed",
-    }
-    assert run.ret == 0
-
-
-@pytest.mark.slow
-def test_a_clipboard_that_does_not_come_is_no_failure_of_the_agent(
-    evals: Evals, site: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The attempt is errored, and says why, before the tool's own time is up."""
-
-    async def hang(*_: Any) -> None:
-        await asyncio.sleep(600)
-
-    monkeypatch.setattr(clipboard, "_write", hang)
-    evals.write([field_row("a", site, "", key("Control+V"))], browser="playwright")
-    run = evals.run()
-    (attempt,) = run.attempts
-    assert str(attempt.verdict) == "errored"
-    assert "clipboard could not be kept apart" in attempt.reason
-    assert run.ret != 0
+        field_row("d", site, "code of ?d", click, key("Control+V")),
+    ]
+    run = evals.play(rows, browser=PATIENT, lanes=2)
+    run.assert_outcomes(passed=4)

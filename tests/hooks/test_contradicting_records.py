@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from tests.hooks.small_evals import Evals, row
 from tests.hooks.test_foreign_results import told
 from tests.recorded import change_line, copy_line, remove_lines
 
+Json = dict[str, Any]
 FAILED = "tasks/r2/default/1/attempt-1"
 
 
@@ -58,34 +61,58 @@ def test_a_record_against_the_summary(evals: Evals, run: EvalRun) -> None:
     assert "3 selected, 2 passed, 1 failed" in told(evals, "runs", str(run.folder))[1]
 
 
-def test_a_verdict_against_the_grades_in_its_record(evals: Evals, run: EvalRun) -> None:
-    """The verdict alone was changed, in the record and in the summary."""
-    change_line(run.folder, "r2", verdict="passed")
-    content = json.loads((run.folder / "summary.json").read_text())
-    for one in content["results"]:
-        one["verdict"] = "passed"
-    (run.folder / "summary.json").write_text(json.dumps(content))
-    code, text = told(evals, "gate", str(run.folder))
-    assert (code, "passed by its record, and no grade that decides is passed" in text) == (1, True)
+def rewrite_summary(folder: Path, change: Callable[[Json], Json]) -> None:
+    place = folder / "summary.json"
+    place.write_text(json.dumps(change(json.loads(place.read_text()))))
 
 
-@pytest.mark.parametrize(
-    ("key", "value"), [("cost_usd", 5.0), ("total_steps", 7), ("total_duration_ms", 9_999_999.0)]
-)
-def test_a_figure_against_the_summary(evals: Evals, run: EvalRun, key: str, value: float) -> None:
-    """Gates have rules about costs, steps and durations as well."""
-    change_line(run.folder, "r2", **{key: value})
-    code, text = told(evals, "gate", str(run.folder))
-    assert code == 1
-    assert f"{FAILED}: failed by its record, with {key.removeprefix('total_')} {value}, which is" in text
+def turn_both(folder: Path) -> None:
+    """Change the verdict alone, in the record and in the summary."""
+    change_line(folder, "r2", verdict="passed")
+    passed = {"verdict": "passed"}
+    rewrite_summary(folder, lambda all_: {**all_, "results": [one | passed for one in all_["results"]]})
 
 
-def test_totals_against_the_records(evals: Evals, run: EvalRun) -> None:
-    """A summary may be what somebody reads first."""
-    place = run.folder / "summary.json"
-    place.write_text(json.dumps(json.loads(place.read_text()) | {"passed": 3, "failed": 0}))
-    code, text = told(evals, "gate", str(run.folder))
-    assert (code, "summary.json: passed 3, 2 by the records" in text) == (1, True)
+def swap_rows(folder: Path) -> None:
+    """Leave the count right, without the row that failed: the summary knows the names."""
+    (folder / "selected.jsonl").unlink()
+    copy_line(folder, "r0", query_id="r9")
+    remove_lines(folder, "r2")
+
+
+def drop_results(folder: Path) -> None:
+    """Leave a summary that contradicts no record."""
+    rewrite_summary(folder, lambda content: {key: content[key] for key in content if key != "results"})
+
+
+EDITS: list[tuple[Callable[[Path], None], str]] = [
+    (turn_both, "passed by its record, and no grade that decides is passed"),
+    (swap_rows, "tasks/r9/default/1/attempt-1: passed by its record, without a result in summary.json"),
+    (drop_results, "summary.json is damaged"),
+    (
+        lambda folder: rewrite_summary(folder, lambda content: content | {"passed": 3, "failed": 0}),
+        "summary.json: passed 3, 2 by the records",
+    ),
+    *(
+        (
+            lambda folder, key=key, value=value: change_line(folder, "r2", **{key: value}),
+            f"{FAILED}: failed by its record, with {key.removeprefix('total_')} {value}, which is",
+        )
+        for key, value in (("cost_usd", 5.0), ("total_steps", 7), ("total_duration_ms", 9_999_999.0))
+    ),
+]
+
+
+def test_files_that_contradict_each_other_meet_no_gate(
+    evals: Evals, run: EvalRun, subtests: pytest.Subtests
+) -> None:
+    """A verdict, a figure, a total or a name that one file has and another has not."""
+    for number, (edit, said) in enumerate(EDITS):
+        with subtests.test(said=said):
+            copy = shutil.copytree(run.folder, evals.path / f"copy-{number}")
+            edit(copy)
+            code, text = told(evals, "gate", str(copy))
+            assert (code, said in text) == (1, True), text
 
 
 def test_totals_that_no_run_can_have(evals: Evals, run: EvalRun) -> None:
@@ -99,25 +126,6 @@ def test_totals_that_no_run_can_have(evals: Evals, run: EvalRun) -> None:
                 evals, command, str(run.folder), *([str(run.folder)] if command == "compare" else [])
             )
             assert f"{key} {str(value)[:5]}" in text, (command, text)
-
-
-def test_a_summary_without_results(evals: Evals, run: EvalRun) -> None:
-    """It would contradict no record."""
-    place = run.folder / "summary.json"
-    content = json.loads(place.read_text())
-    place.write_text(json.dumps({key: value for key, value in content.items() if key != "results"}))
-    code, text = told(evals, "gate", str(run.folder))
-    assert (code, "summary.json is damaged" in text) == (1, True)
-
-
-def test_rows_that_were_swapped(evals: Evals, run: EvalRun) -> None:
-    """The count is right, and the failed row has gone: the summary knows the names."""
-    (run.folder / "selected.jsonl").unlink()
-    copy_line(run.folder, "r0", query_id="r9")
-    remove_lines(run.folder, "r2")
-    code, text = told(evals, "gate", str(run.folder))
-    assert code == 1
-    assert "tasks/r9/default/1/attempt-1: passed by its record, without a result in summary.json" in text
 
 
 def test_a_contradicted_run_is_compared_with_nothing(evals: Evals, run: EvalRun) -> None:

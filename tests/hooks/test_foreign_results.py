@@ -61,13 +61,6 @@ def test_a_foreign_result_beside_all_others(evals: Evals, run: EvalRun) -> None:
     )
 
 
-def test_another_variant_or_trial_is_foreign(evals: Evals, run: EvalRun) -> None:
-    """A name is told with variant and number where these are not the usual ones."""
-    copy_line(run.folder, "r0", variant="other")
-    code, text = told(evals, "gate", str(run.folder))
-    assert (code, "no session has selected: r0[other-1]" in text) == (1, True)
-
-
 def test_merging_counts_no_foreign_result(evals: Evals, tmp_path: Path) -> None:
     """A part with one is refused: its summary does not know it."""
     evals.write([row(f"r{number}") for number in range(8)], gate={"min_pass_rate": 0.5})

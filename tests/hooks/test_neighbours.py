@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from pytest_browsereval.testing.evals import BLANK
-from tests.hooks.small_evals import WORKERS, Evals, errored_row, row
+from tests.hooks.small_evals import WORKERS, Evals, row
 from tests.support import WITH_NEIGHBOURS, WITH_RERUNS
 
 AGENT = """
@@ -217,20 +217,6 @@ def test_stepwise_goes_on_at_the_bad_row(evals: Evals) -> None:
     result = evals.run("shop.eval.yaml", "--stepwise")
     result.assert_outcomes(passed=2, deselected=1)
     assert [r["query_id"] for r in evals.summary()["results"]] == ["b", "c"]
-
-
-@WORKERS
-def test_neither_terminal_nor_cache_is_needed(evals: Evals, workers: list[str]) -> None:
-    """Without pytest's terminal and cache plug-ins the run, its gate and its files are the same."""
-    evals.write([row("a"), row("b", says="wrong"), errored_row("c")], gate={"min_pass_rate": 0.9})
-    result = evals.run(
-        "shop.eval.yaml", "-p", "no:terminal", "-p", "no:cacheprovider", "--junit-xml=junit.xml", *workers
-    )
-    assert result.ret == 1
-    assert not result.outlines
-    summary = evals.summary()
-    assert (summary["passed"], summary["failed"], summary["errored"]) == (1, 1, 1)
-    assert junit_counts(evals.path / "junit.xml") == {"failures": 2, "errors": 0, "skipped": 2}
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -142,20 +141,6 @@ def solve(context):
     )
     assert "hush" not in text
     assert "key [redacted] red \\x1b]0;title" in text
-
-
-def test_a_secret_of_several_lines_is_not_kept(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A private key is redacted though its lines are written one by one."""
-    monkeypatch.setenv("SHOP_KEY", "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG\n9w0BAQEFAASCBKcwggSj\n=\n")
-    agent = """
-def solve(context):
-    print(context.config.options["private_key"])
-    return "right"
-"""
-    write(evals, agent, "a")
-    evals.write_config(agent={**FUNCTION, "options": {"private_key": "${SHOP_KEY}"}})
-    evals.run("shop.eval.yaml").assert_outcomes(passed=1)
-    assert [line for _, line in output_of(evals, "a")] == ["[redacted]", "[redacted]", "[redacted]", "=", ""]
 
 
 def test_much_output_is_cut_in_the_middle(evals: Evals) -> None:
@@ -322,13 +307,3 @@ def test_workers_send_the_output_with_the_reports(evals: Evals) -> None:
     for me in ("a", "b"):
         assert f"begins {me}\n" in shown[me]
     assert "begins a" in (evals.path / "j.xml").read_text()
-
-
-def test_the_log_level_holds_between_items_too(evals: Evals) -> None:
-    """``log_level`` counts for an attempt at any time, also while no item is up."""
-    agent = 'import logging\n\ndef solve(context):\n    logging.info("quiet")\n    return "wrong"\n'
-    write(evals, agent, "a", "b", lanes=2)
-    level = logging.getLogger().level
-    evals.run("shop.eval.yaml", "--log-level=INFO")
-    assert [[kind for kind, _ in output_of(evals, name)] for name in "ab"] == [["log"], ["log"]]
-    assert logging.getLogger().level == level

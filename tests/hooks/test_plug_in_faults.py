@@ -284,24 +284,6 @@ def test_a_browser_that_cannot_be_closed_costs_no_report(evals: Evals, how: str,
     assert evals.summary()["passed"] == 1
 
 
-def test_a_window_that_cannot_be_closed_errs_its_own_row(evals: Evals) -> None:
-    """The rows after it pass, and the browser is closed."""
-    written(
-        evals,
-        """
-from pytest_browsereval.testing.blank import BlankWindow
-class Stuck(BlankWindow):
-    close = aboom
-async def first_is_stuck(self, request):
-    return Stuck() if request.query_id.count("/stuck/") else BlankWindow()
-Blank.open_window = first_is_stuck
-""",
-        "Blank",
-    )
-    evals.write_rows(row("stuck"), row("b"))
-    evals.run("shop.eval.yaml").assert_outcomes(passed=1, errors=1)
-
-
 @pytest.mark.parametrize(
     ("figures", "told"),
     [
@@ -327,38 +309,6 @@ Blank.open_window = open_odd
     result = evals.run("shop.eval.yaml")
     result.assert_outcomes(errors=1)
     assert told in result.attempt("a").reason
-
-
-def test_a_row_has_one_id(evals: Evals) -> None:
-    """A dataset that reads another id than it has listed is refused: two rows would count as one."""
-    written(
-        evals,
-        "Rows.read = lambda self, ref, read=Rows.read: read(self, ref).model_copy(update={'query_id': 'x'})",
-        "Rows",
-    )
-    result = evals.run("shop.eval.yaml")
-    assert result.ret == 4
-    assert f"{NAMES['Rows']}`read` returned the row 'x' for 'a'" in result.stderr.str()
-
-
-def test_a_grade_has_the_name_of_its_grader(evals: Evals) -> None:
-    """A result that names another grader is told under its own: reports show who has judged."""
-    written(
-        evals,
-        """
-from pytest_browsereval import GraderResult, Verdict
-async def poses(self, recorded):
-    return GraderResult(grader="answer", verdict=Verdict.PASSED, score=1.0, reasoning="")
-Grader.grade = poses
-""",
-        "Grader",
-    )
-    result = evals.run("shop.eval.yaml")
-    assert result.ret == 0
-    assert "nimbus/grader 1" in result.stdout.str()
-    assert {name: grade.grader for name, grade in result.attempt("a").grader_results.items()} == {
-        "nimbus/grader": "nimbus/grader"
-    }
 
 
 DESCRIPTIONS = """

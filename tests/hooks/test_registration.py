@@ -98,16 +98,6 @@ def test_a_clash_of_two_conftests_names_both(evals: Evals, way: list[str]) -> No
     assert "INTERNALERROR" not in text
 
 
-def test_a_conftest_may_not_take_a_built_in_name(evals: Evals) -> None:
-    """A conftest's member with the name of a built-in one is refused; both are named."""
-    evals.pytester.makeconftest(MEMBER.format(name="scripted"))
-    result = evals.play([row("a")], "--co")
-    assert result.ret == 4
-    result.stderr.fnmatch_lines(
-        ["*'scripted': *(from pytest-browsereval) and conftest.Mine (from conftest.py)*"]
-    )
-
-
 @WORKERS
 def test_a_bad_file_that_a_bare_run_finds_is_not_green(evals: Evals, workers: list[str]) -> None:
     """A bare ``pytest`` that comes upon an eval file that cannot be used ends with exit code 4, not 0."""

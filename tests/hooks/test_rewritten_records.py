@@ -120,16 +120,6 @@ def test_a_changed_long_text_is_named(evals: Evals) -> None:
     assert text.name in "".join(path.read_text() for path in run.folder.rglob("*.js")) + shown.stdout.str()
 
 
-def test_a_record_is_missed_without_a_gate_too(evals: Evals) -> None:
-    """A run of which nothing failed is incomplete when a record is gone."""
-    write(evals, "remove")
-    evals.write_rows(row("fails", answer="wrong"), row("rewrites"))
-    run = evals.run("shop.eval.yaml")
-    run.assert_outcomes(passed=2)
-    assert run.ret == pytest.ExitCode.INTERNAL_ERROR
-    assert "tasks/fails/default/1/attempt-1. Find out" in " ".join(run.stdout.str().split())
-
-
 def test_a_lost_trial_is_made_again_by_resume(evals: Evals) -> None:
     """Resuming runs the trial anew, whatever the record says by now; then the run is complete."""
     write(evals, gate={"min_pass_rate": 0.1})
@@ -218,16 +208,6 @@ def test_a_part_with_a_foreign_record_is_not_merged(evals: Evals) -> None:
     done = evals.run_command("merge", str(run.folder), str(evals.path / "other"), "-o", "whole")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     assert "tasks/r9/default/1/attempt-1. Remove these lines" in done.stderr.str()
-
-
-def test_a_rewritten_attempt_may_be_removed(evals: Evals) -> None:
-    """The next one has a number of its own, so that it counts."""
-    write(evals, gate={"min_pass_rate": 0.1})
-    run = evals.run("shop.eval.yaml")
-    remove_lines(run.folder, "fails")
-    again = evals.run("shop.eval.yaml", "--eval-resume")
-    assert again.ret == 0, again.stdout.str()
-    assert evals.run_command("gate", str(run.folder)).ret == 0
 
 
 @pytest.mark.parametrize("content", [None, "", "junk", '{"folder": 3'])

@@ -56,16 +56,3 @@ def test_variables_of_a_config_are_in_no_file(evals: Evals, place: str) -> None:
         "agent": block["variants"].get("default"),
     }
     assert {name: ours[place]["env"][name] for name in VARIABLES} == dict.fromkeys(VARIABLES, "***")
-
-
-def test_a_key_in_an_address_is_in_no_record(evals: Evals) -> None:
-    """An address of a config may hold a key as a parameter; its other parameters are recorded."""
-    address = "http://127.0.0.1:9/v1?api-version=2&api-key=key-of-the-gateway"
-    model = {"provider": "openai-compatible", "model": "m", "base_url": address, "api_key": "none"}
-    evals.write_rows(row("a"))
-    config = evals.write_config(agent={"type": "single", **model, "max_tries": 1})
-    ran = evals.run("--junit-xml=junit.xml", "-vv")
-    ran.assert_outcomes(errors=1)
-    assert files_with(evals.path, "key-of-the-gateway") == [config.name]
-    assert "key-of-the-gateway" not in ran.stdout.str()
-    assert "api-version=2&api-key=***" in (ran.folder / "manifest.json").read_text()

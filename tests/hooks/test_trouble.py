@@ -7,28 +7,24 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-import psutil
 import pytest
 
 from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done, refuses
 from tests.hooks.launched import (
     FUNCTION,
-    Launched,
     files_with,
     go,
     metadata,
     verdicts,
-    wait_for,
     write_agent,
 )
 from tests.hooks.small_evals import Evals, errored_row, row
-from tests.support import has_ended
 
 BLANK_PATH = {"PATH": "/nowhere", "PLAYWRIGHT_BROWSERS_PATH": "/nowhere", "BROWSEREVAL_BROWSER": ""}
 DONE = {"tool": "done", "answer": "right"}
@@ -122,100 +118,6 @@ def test_no_browser_ends_the_run_at_once(evals: Evals, args: tuple[str, ...]) ->
     assert not (evals.path / "results").exists()
 
 
-WAITS = """
-async def solve(context):
-    is_slow, go = begins(context).startswith("slow"), pathlib.Path(str(context.base_dir)) / "go"
-    while is_slow and not go.exists():
-        await asyncio.sleep(0.05)
-    await context.tools.call("read_text")
-    return "right"
-"""
-
-
-@pytest.mark.slow
-def test_a_killed_browser_costs_the_attempts_in_it(evals: Evals) -> None:
-    """They are errored and made again in a new browser; the run ends as if nothing had happened."""
-    write_agent(evals, WAITS)
-    evals.write_rows(row("slow0"), row("slow1"), row("r0"), row("r1"))
-    evals.write_config(browser="playwright", agent=FUNCTION, lanes=2, retries=1)
-    run = Launched(evals, "shop.eval.yaml")
-    try:
-        wait_for(lambda: run.has_begun("slow0", "slow1"), "agents are at work")
-        wait_for(lambda: main_process(run), "the browser shows its parts")
-        killed = main_process(run)
-        assert killed is not None
-        killed.kill()
-        wait_for(lambda: has_ended(killed.pid), "the browser has ended")
-        (evals.path / "go").touch()
-        assert run.wait() == 0, run.output
-    finally:
-        run.kill()
-    run.assert_nothing_left()
-    assert {r["query_id"]: r["attempts"] for r in evals.summary()["results"]} == {
-        "slow0": 2,
-        "slow1": 2,
-        "r0": 1,
-        "r1": 1,
-    }
-    first = evals.run_folder() / "tasks/slow0/default/1/attempt-1/metadata.json"
-    assert '"error_source": "browser"' in first.read_text()
-
-
-def main_process(run: Launched) -> psutil.Process | None:
-    """Return the browser that has renderers, not the script that starts it."""
-    for process in run.processes():
-        with suppress(psutil.Error):  # it has just ended
-            if not is_part(process) and any(map(is_part, process.children())):
-                return process
-    return None
-
-
-def is_part(process: psutil.Process) -> bool:
-    """Whether a process is one of those that a browser makes for itself; they come and go."""
-    with suppress(psutil.Error):
-        return any(word.startswith("--type=") for word in process.cmdline())
-    return False
-
-
-PAGES = {
-    "loop": "<button onclick='while (true) {}'>Go</button>",
-    "alerts": "<button onclick='for (let i = 0; i < 1000; i++) alert(i)'>Go</button>",
-    "stop": "<script>for (;;) alert(1)</script>",
-    "popups": "<button onclick='for (let i = 0; i < 50; i++) window.open(\"about:blank\")'>Go</button>",
-    "unload": "<input><script>onbeforeunload = e => e.preventDefault()</script>",
-}
-
-
-@pytest.mark.slow
-def test_hostile_pages_end_in_bounded_time(evals: Evals) -> None:
-    """Endless loops, alerts, pop-ups and a page that will not be left cost their own row at most."""
-    (evals.path / "site").mkdir()
-    for name, body in PAGES.items():
-        (evals.path / f"site/{name}.html").write_text(f"<!doctype html><title>{name}</title>{body}")
-    presses = [{"tool": "click", "target": "text=Go"}, DONE]
-    leaves = [{"tool": "fill", "target": "input", "text": "x"}, DONE]
-    evals.write_rows(
-        *(row(name, start_url=f"{{site}}/{name}.html", solution=presses) for name in ("alerts", "popups")),
-        row("loop", start_url="{site}/loop.html", solution=presses),
-        row("stop", start_url="{site}/stop.html"),
-        row("unload", start_url="{site}/unload.html", solution=leaves),
-        row("fine"),
-    )
-    # Long enough for a busy machine, which only the endless loop waits for to its end.
-    evals.write_config(lanes=3, sites={"site": {"static": "site"}}, browser={"action_timeout_ms": 10_000})
-    code, output = go(evals)
-    assert code == 1, output
-    told = verdicts(evals.summary())
-    assert told.pop("popups") in ("passed", "failed")  # fifty windows may take longer than a click may
-    assert told == {
-        "alerts": "passed",
-        "loop": "failed",
-        "stop": "passed",
-        "unload": "passed",
-        "fine": "passed",
-    }
-
-
 # -- the disk
 
 
@@ -277,18 +179,8 @@ def test_a_file_in_place_of_the_output_folder(evals: Evals, args: tuple[str, ...
 
 # -- plug-ins that end the run
 
-LEAVES = """
+CLOSES = """
 import pytest
-
-def pytest_browsereval_window_opened(window, task):
-    if task.query_id == "leaves":
-        pytest.exit("that is enough")
-    if task.query_id == "skips":
-        pytest.skip("not today")
-
-@pytest.fixture(autouse=True, scope="module")
-def ends(request):
-    yield
 
 def pytest_runtest_setup(item):
     if item.name == "ends":
@@ -299,7 +191,7 @@ def pytest_runtest_setup(item):
 @pytest.mark.slow
 def test_pytest_exit_keeps_its_code_and_the_results(evals: Evals) -> None:
     """``pytest.exit`` outside of an attempt is pytest's own, with what has finished summed up."""
-    evals.pytester.makeconftest(LEAVES)
+    evals.pytester.makeconftest(CLOSES)
     evals.write([row("first"), row("ends")])
     code, output = go(evals)
     assert code == 6

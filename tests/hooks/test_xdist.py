@@ -119,39 +119,6 @@ def test_a_worker_that_is_killed_costs_only_what_was_in_flight_in_it(evals: Eval
 
 
 @pytest.mark.slow
-def test_what_a_killed_worker_had_judged_ahead_is_not_made_again(evals: Evals) -> None:
-    """It had told of these lines at once; all rows are reported."""
-    write_agent(evals, HELD)
-    evals.write_config(
-        agent=FUNCTION, lanes=2, retries=1
-    )  # the held row was alone in flight, so it is blamed
-    ahead = [f"{verdict}{n}" for verdict in ("passed", "failed") for n in range(2)]
-    answers = {name: {"answer": "right" if name.startswith("passed") else "other"} for name in ahead}
-    evals.write_rows(row("held0"), row("held1"), *(row(name) | answers[name] for name in ahead))
-    launched = Launched(evals, "shop.eval.yaml", "-n2")
-    try:
-        done = "results/*/*/tasks/*/*/1/attempt-1/metadata.json"
-        wait_for(lambda: len(list(evals.path.glob(done))) == len(ahead), "all rows behind the held ones")
-        firsts = [["held0"], ["held1"]]
-        wait_for(lambda: sorted(in_flight(evals.path).values()) == firsts, "only the held rows are in flight")
-        victim, lost = in_flight(evals.path).popitem()
-        kill(victim)
-        (evals.path / "go").touch()
-        assert launched.wait() == 1, launched.output
-    finally:
-        launched.kill()
-    assert "2 failed, 4 passed" in launched.output
-    begun = Counter(path.parts[-4] for path in evals.run_folder().glob("tasks/*/*/*/attempt-*"))
-    assert {name: begun[name] for name in ("held0", "held1")} == {
-        name: 3 if name in lost else 1 for name in ("held0", "held1")
-    }
-    assert {begun[name] for name in ahead} == {1}
-    told = {name: name[:-1] for name in ahead}
-    assert verdicts(evals.summary()) == {"held0": "passed", "held1": "passed", **told}
-    launched.assert_nothing_left()
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("dist", ["load", "loadgroup", "loadfile", "worksteal"])
 def test_a_death_under_a_distribution_by_scopes_costs_the_row_that_did_it(
     own_agent: Evals, dist: str
