@@ -72,9 +72,7 @@ NO_NOUNS = {
     "Select": "the block of the config key `select`",
 }
 """Public names that do not end in a noun, each with its reason."""
-USED_ANYWAY = {
-    "JobPart": "a job of GitHub Actions",
-}
+USED_ANYWAY = {"JobPart": "a job of GitHub Actions"}
 """Names with a word that the glossary replaces, each with its reason."""
 
 

@@ -51,10 +51,7 @@ WITHIN_A_ROW = {
     ("hookspecs", "commands"): "the specification names what a hook returns",
     ("testing", "__main__"): "the driver of evals runs the command in its own process",
     ("commands", "hookspecs"): "a command's plugin manager has the hooks",
-    (
-        "benchmarks",
-        "features",
-    ): "leaves of both rooms share judges, verifiers and the family of attacks",
+    ("benchmarks", "features"): "leaves of both rooms share judges, verifiers and the family of attacks",
 }
 
 LEAVES = ("benchmarks", "features")
@@ -93,14 +90,7 @@ DOORS: dict[str, set[str]] = {
 """Heavy libraries, and the modules that import them: one for each thing that is done with them."""
 
 
-READERS_OF_LINES = {
-    "Lines",
-    "list_files",
-    "parse_line",
-    "read_bytes",
-    "read_content",
-    "read_raw",
-}
+READERS_OF_LINES = {"Lines", "list_files", "parse_line", "read_bytes", "read_content", "read_raw"}
 """What reads ``attempts/*.jsonl``. Others ask a ``StoredRun``."""
 
 KNOW_LINES = {
@@ -122,9 +112,7 @@ RUNNER_CLASSES = (
 )
 """Classes of pytest and xdist that ours derive from or are handed."""
 
-PRIVATE_OF_XDIST = {
-    "_check_nodes_have_same_collection": "reports how the collections of workers differ",
-}
+PRIVATE_OF_XDIST = {"_check_nodes_have_same_collection": "reports how the collections of workers differ"}
 """Private names of xdist's schedulers that ours use: no public one does that."""
 
 PUBLIC_UNDERSCORES = {"_exit", "_current_frames", "_replace"}

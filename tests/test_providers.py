@@ -3,13 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_browsereval.errors import ConfigError
-from pytest_browsereval.providers import (
-    PROVIDERS,
-    REFUSED,
-    is_variable_name,
-    provider_named,
-    resolve_env_value,
-)
+from pytest_browsereval.providers import PROVIDERS, REFUSED, provider_named, resolve_env_value
 
 BROWSEROS = [
     "anthropic",
@@ -37,27 +31,6 @@ BROWSEROS = [
 def test_every_provider_of_browseros_is_known() -> None:
     """Each name that a BrowserOS config may have is either usable or refused with what to write."""
     assert sorted(BROWSEROS) == sorted([*PROVIDERS, *REFUSED])
-
-
-def test_every_provider_has_an_address_or_asks_for_one(subtests: pytest.Subtests) -> None:
-    """A provider without an address of its own is the one that takes any, and it alone."""
-    for name in sorted(PROVIDERS):
-        with subtests.test(name=name):
-            provider = provider_named(name)
-            assert (provider.base_url is None) == (name == "openai-compatible")
-            assert provider.base_url is None or not provider.base_url.endswith("/")
-
-
-def test_a_provider_has_a_key_variable_or_needs_no_key(subtests: pytest.Subtests) -> None:
-    """Remote providers know their variable; keyless ones have none."""
-    for name in sorted(PROVIDERS):
-        with subtests.test(name=name):
-            provider = provider_named(name)
-            if provider.is_keyless or provider.base_url is None:
-                assert provider.key_variable is None
-            else:
-                assert provider.key_variable is not None
-                assert is_variable_name(provider.key_variable)
 
 
 def test_a_provider_of_another_protocol_is_refused_with_what_to_write(subtests: pytest.Subtests) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.errors import RegistryError
@@ -76,12 +76,6 @@ def test_members_are_listed_in_order(registry: Registry) -> None:
     everything: list[Any] = [("dataset", "first", First, ("1st",)), ("dataset", "acme/second", Second, ())]
     assert list(registry.members("dataset")) == listed
     assert list(registry.everything()) == everything
-
-
-def test_registering_works_as_a_decorator() -> None:
-    """The class is returned unchanged."""
-    registry = Registry()
-    assert registry.register(First) is First
 
 
 @pytest.mark.parametrize("aliases", [(), ("acme/second",), ("1st",)])
@@ -174,36 +168,6 @@ def test_a_field_takes_a_name_a_block_or_a_member(registry: Registry) -> None:
     assert isinstance(config.more[1], Second)
 
 
-def test_an_unknown_family_is_refused() -> None:
-    """The message lists the families."""
-
-    class Kit(Component):
-        family: ClassVar[str] = "tolkit"
-        type: Literal["acme/kit"] = "acme/kit"
-
-    with pytest.raises(RegistryError, match=r"in the family 'tolkit'\. Families: agent, grader, toolkit"):
-        Registry().register(Kit)
-
-
-def test_the_owner_of_a_member_is_known(registry: Registry) -> None:
-    """By name and by alias; a member that nobody has registered counts as ours."""
-    assert registry.owner("dataset", "acme/second") == "acme 1.0"
-    assert registry.owner("dataset", "1st") == registry.owner("dataset", "nothing") == "pytest-browsereval"
-
-
-def test_a_bare_name_is_a_block_without_options() -> None:
-    """A text is short for a block with that type."""
-
-    class Plain(Component):
-        family: ClassVar[str] = "agent"
-        type: Literal["plain"] = "plain"
-
-    registry = Registry()
-    registry.register(Plain)
-    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[Component, MemberOf("agent")])
-    assert adapter.validate_python("plain", context={"registry": registry}) == Plain()
-
-
 def test_problems_inside_keep_their_place(registry: Registry) -> None:
     """All problems in a member of a member are reported at once, with their paths."""
     raw = {
@@ -235,21 +199,6 @@ def test_dumps_hold_the_members_own_keys(registry: Registry) -> None:
         held(Holder.model_validate_json(config.model_dump_json(), context={"registry": registry}), registry)
         == config
     )
-
-
-def test_members_are_strict_and_frozen(registry: Registry) -> None:
-    """A member refuses unknown keys and cannot be changed."""
-    member: Any = First(path=Path("x"))
-    with pytest.raises(ValidationError, match="frozen"):
-        member.size = 2
-    with pytest.raises(ValidationError, match="Extra inputs"):
-        First.model_validate({"path": "x", "sise": 2})
-
-
-def test_a_field_needs_a_registry() -> None:
-    """To validate without a registry is a mistake of the caller."""
-    with pytest.raises(RuntimeError, match="needs a registry in the validation context"):
-        Holder.model_validate({"one": {"type": "first", "path": "a"}})
 
 
 # -- members that are imported when they are asked for

@@ -2,10 +2,7 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -306,26 +303,6 @@ def test_a_mapping_makes_a_config(
             {"agent": "noop", "dataset": "a.jsonl", "trails": 2}, path=Path("test_a.py"), registry=registry
         )
     assert str(caught.value).startswith("test_a.py: trails: unknown key. Did you mean 'trials'?")
-
-
-def test_the_process_environment_is_used(tmp_path: Path) -> None:
-    """By default a config reads the environment of the process."""
-    (tmp_path / "a.yaml").write_text("agent: noop\ndataset: ${DATA}.jsonl\n")
-    code = (
-        "from pathlib import Path; from pytest_browsereval.config import load_config; "
-        "from pytest_browsereval.door import builtin_registry; "
-        "print(load_config(Path('a.yaml'), registry=builtin_registry()).dataset[0].path)"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={**os.environ, "DATA": "rows"},
-        capture_output=True,
-        text=True,
-        timeout=250,
-        check=True,
-    )
-    assert result.stdout.strip() == "rows.jsonl"
 
 
 NASTY: list[Any] = [

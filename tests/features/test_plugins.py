@@ -16,8 +16,7 @@ def pytest_browsereval_start(config):
 
 def test_a_feature_is_left_out_by_its_name(evals: Evals) -> None:
     """``-p no:browsereval.github`` leaves its summary out; its options are unknown then."""
-    evals.write_rows(row("a"))
-    evals.write_config()
+    evals.write([row("a")])
     summary = evals.path / "summary.md"
     evals.pytester._monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     assert evals.run("shop.eval.yaml", "-p", "no:browsereval.github").ret == 0
@@ -31,9 +30,7 @@ def test_a_feature_is_left_out_by_its_name(evals: Evals) -> None:
 
 def test_a_feature_that_there_is_not_is_warned_of(evals: Evals) -> None:
     """A typo would leave nothing out, and nobody would see it."""
-    evals.write_rows(row("a"))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml", "-p", "no:browsereval.dashbord", "-p", "no:browsereval.html")
+    result = evals.play([row("a")], "-p", "no:browsereval.dashbord", "-p", "no:browsereval.html")
     assert result.ret == 0
     text = " ".join(result.stdout.str().split())
     assert (
@@ -45,8 +42,7 @@ def test_a_feature_that_there_is_not_is_warned_of(evals: Evals) -> None:
 
 def test_a_feature_starts_once(evals: Evals) -> None:
     """The hook is called when an eval is asked for, also in a conftest that comes up after that."""
-    evals.write_rows(row("a"), row("b"))
-    evals.write_config()
+    evals.write([row("a"), row("b")])
     (evals.path / "conftest.py").write_text(STARTS)
     below = evals.path / "z_below"
     below.mkdir()
@@ -63,8 +59,7 @@ def test_a_feature_starts_once(evals: Evals) -> None:
 @pytest.mark.slow
 def test_a_worker_starts_features_too(evals: Evals) -> None:
     """Each process calls the hook, and can tell which it is."""
-    evals.write_rows(row("a"), row("b"))
-    evals.write_config()
+    evals.write([row("a"), row("b")])
     (evals.path / "conftest.py").write_text(
         "def pytest_browsereval_start(config):\n"
         "    name = getattr(config, 'workerinput', {}).get('workerid', 'main')\n"
@@ -84,8 +79,7 @@ def test_a_worker_starts_features_too(evals: Evals) -> None:
 )
 def test_a_start_that_fails_is_bad_usage(evals: Evals, does: str, told: str) -> None:
     """The hook is named with its line, and pytest ends with 4, whatever exit code the hook asks for."""
-    evals.write_rows(row("a"))
-    evals.write_config()
+    evals.write([row("a")])
     conftest = evals.path / "conftest.py"
     conftest.write_text(f"import pytest, sys\ndef pytest_browsereval_start(config):\n    {does}\n")
     result = evals.run("shop.eval.yaml")

@@ -232,8 +232,7 @@ def test_rows_stay_red_without_a_rule_about_them(
 
 
 @pytest.mark.parametrize(
-    "gate",
-    [{"min_pass_rate": 0.5}, {"variants": {"default": 0.5}}, {"min_task_rate": 0.5}],
+    "gate", [{"min_pass_rate": 0.5}, {"variants": {"default": 0.5}}, {"min_task_rate": 0.5}]
 )
 def test_any_rule_on_verdicts_decides_about_rows(evals: Evals, gate: dict[str, Any]) -> None:
     """A floor of tasks, or of the variant, takes rows over from pytest as ``min_pass_rate`` does."""

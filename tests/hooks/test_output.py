@@ -78,8 +78,7 @@ def test_output_stands_under_its_own_row(evals: Evals) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "seen"),
-    [("no", set()), ("stdout", {"begins"}), ("stderr", {"ends"}), ("log", {"log of"})],
+    ("option", "seen"), [("no", set()), ("stdout", {"begins"}), ("stderr", {"ends"}), ("log", {"log of"})]
 )
 def test_show_capture_is_obeyed(evals: Evals, option: str, seen: set[str]) -> None:
     """``--show-capture`` chooses among an attempt's output as it does among a test's."""

@@ -27,10 +27,7 @@ def shelf():
     yield
 """
 
-TOGETHER = {
-    "no fixture": {},
-    "one of the session": {"conftest.py": FIXTURE.format(scope="session")},
-}
+TOGETHER = {"no fixture": {}, "one of the session": {"conftest.py": FIXTURE.format(scope="session")}}
 APART = {
     "one of each file": {"conftest.py": FIXTURE.format(scope="module")},
     "one of each row": {"conftest.py": FIXTURE.format(scope="function")},

@@ -16,14 +16,7 @@ import pytest
 
 from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done, refuses
-from tests.hooks.launched import (
-    FUNCTION,
-    files_with,
-    go,
-    metadata,
-    verdicts,
-    write_agent,
-)
+from tests.hooks.launched import FUNCTION, files_with, go, metadata, verdicts, write_agent
 from tests.hooks.small_evals import Evals, errored_row, row
 
 BLANK_PATH = {"PATH": "/nowhere", "PLAYWRIGHT_BROWSERS_PATH": "/nowhere", "BROWSEREVAL_BROWSER": ""}

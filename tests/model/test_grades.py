@@ -40,12 +40,7 @@ def test_an_errored_grade_has_no_score() -> None:
 
 @pytest.mark.parametrize(
     ("verdicts", "is_split"),
-    [
-        ([], False),
-        ([PASSED, PASSED], False),
-        ([PASSED, ERRORED], False),
-        ([FAILED, ERRORED, PASSED], True),
-    ],
+    [([], False), ([PASSED, PASSED], False), ([PASSED, ERRORED], False), ([FAILED, ERRORED, PASSED], True)],
 )
 def test_only_verdicts_can_disagree(verdicts: list[Verdict], is_split: bool) -> None:  # noqa: FBT001
     """An errored grade does not count."""

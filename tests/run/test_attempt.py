@@ -238,13 +238,6 @@ def test_an_agent_that_raises_is_errored(bench: Bench, case: str) -> None:
     assert metadata.stops_run is (case == "stop")
 
 
-def test_an_agent_cannot_exit(bench: Bench) -> None:
-    """``sys.exit()`` in an agent errs its attempt and ends nothing else."""
-    metadata = bench.run(lambda _: sys.exit("enough"))
-    assert (metadata.verdict, metadata.error_source) == (ERRORED, ErrorSource.AGENT)
-    assert "SystemExit: enough" in metadata.reason
-
-
 @pytest.mark.parametrize(
     "fault",
     [
@@ -353,14 +346,6 @@ def test_a_grader_that_breaks_is_errored_never_0(bench: Bench, at: Any, why: str
     assert (metadata.verdict, metadata.error_source) == (ERRORED, ErrorSource.GRADER)
 
 
-def test_an_errored_grade_that_decides_nothing(bench: Bench) -> None:
-    """Where another grade decides, a broken grader does not change the verdict."""
-    bench.graders = (Broken(), AnswerGrader())
-    bench.keys = {"pass_when": "any"}
-    assert bench.run("right").verdict is PASSED
-    assert bench.run("wrong").verdict is ERRORED
-
-
 def test_evidence_is_kept(bench: Bench) -> None:
     """What a grader saw of the live page is on disk beside the grades."""
     bench.graders = (Broken(),)
@@ -370,56 +355,12 @@ def test_evidence_is_kept(bench: Bench) -> None:
     assert json.loads((folder / "grades.json").read_text())["broken"]["score"] is None
 
 
-def test_hooks_change_task_agent_and_grade(bench: Bench) -> None:
-    """A modified task is what the agent gets and what is recorded; a grade of a hook stands in."""
-    seen: list[tuple[str, str]] = []
-    bench.behaviour.modify_task = lambda task: task.model_copy(update={"query": "Say it twice."})
-    bench.behaviour.window_opened = lambda window, task: seen.append((window.url, task.query))
-    bench.behaviour.message = lambda node_id, message: seen.append((node_id, message.type))
-    bench.behaviour.grade = lambda grader, _: GraderResult(grader=grader.label, verdict=PASSED, score=0.5)
-    metadata = bench.run(lambda context: context.task.query)
-    assert (metadata.final_answer, metadata.query) == ("Say it twice.", "Say it twice.")
-    assert metadata.grader_results["answer"].score == 0.5
-    assert seen == [("about:blank", "Say it twice."), ("f::a", "user")]
-
-
-@pytest.mark.parametrize("at", ["modify_task", "window_opened", "message"])
-def test_a_hook_that_interrupts_errs_its_attempt(bench: Bench, at: str) -> None:
-    """``KeyboardInterrupt`` in a hook's code is an error of the attempt; the loop goes on."""
-
-    def interrupts(*_: object) -> None:
-        raise KeyboardInterrupt("mine")
-
-    setattr(bench.behaviour, at, interrupts)
-    metadata = bench.run()
-    assert (metadata.verdict, metadata.error_source) == (ERRORED, ErrorSource.HARNESS)
-    assert "KeyboardInterrupt: mine (" in metadata.reason
-    setattr(bench.behaviour, at, None)
-    assert bench.run("right").verdict is PASSED
-
-
 def test_messages_of_a_result_are_logged(bench: Bench) -> None:
     """What an agent hands over with its result is in the log with what was captured."""
     result = AgentResult("right", messages=(AssistantMessage(content="I think so."),))
     bench.run(lambda _: result)
     lines = (bench.store.root / "tasks/a/default/1/attempt-1/messages.jsonl").read_text().splitlines()
     assert [json.loads(line)["type"] for line in lines] == ["user", "assistant"]
-
-
-def test_secrets_are_in_no_file(bench: Bench) -> None:
-    """Neither answers nor errors nor grades bring a secret into a file of the run."""
-    bench.secret = "hunter2"
-
-    def leaks(_: AgentContext) -> str:
-        raise Fault(ErrorSource.PROVIDER, "refused: key hunter2")
-
-    assert bench.run(leaks).reason == "refused: key [redacted]"
-    bench.store = RunStore(bench.folder / "other")
-    session = bench.session()
-    bench.behaviour.create_agent = lambda context: Player(context, lambda _: "the key is hunter2")
-    bench.on_loop(attempt(bench.trial(), session, "f::a"))
-    assert "hunter2" not in bench.text()
-    assert "[redacted]" in bench.text()
 
 
 def test_errored_attempts_are_retried_and_no_others(bench: Bench) -> None:

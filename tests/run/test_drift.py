@@ -14,7 +14,7 @@ from pydantic import Field
 from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.run.manifest import manifest
-from pytest_browsereval.run.preflight import MOST_LISTED, drift
+from pytest_browsereval.run.preflight import drift
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.tools.base import Tool, tool
 
@@ -104,15 +104,6 @@ def test_what_is_not_as_it_was_is_named(
     """In one note, by kind; a tool is another one if its description or its arguments are."""
     runs.ran(OLD, *before)
     assert runs.told(*now) == ([] if told is None else note(told))
-
-
-def test_a_long_list_is_cut(runs: Runs) -> None:
-    """The first names are told, and how many more there are."""
-    runs.ran(OLD)
-    some = [replace(look, name=f"look_{number}") for number in range(MOST_LISTED)]
-    names = ", ".join(each.name for each in some)
-    assert runs.told(*some) == note(f"new: {names}")
-    assert runs.told(*some, press, leap) == note(f"new: {names} and 2 more")
 
 
 def test_only_the_newest_run_counts(runs: Runs) -> None:

@@ -247,25 +247,6 @@ def test_a_config_may_leave_the_rows_own_graders_out(planned: Planned) -> None:
     assert "no grader that reads it" in refusal(plan)
 
 
-# -- rows
-
-
-def test_bad_rows_are_told_once_each(planned: Planned) -> None:
-    """Over variants and trials a bad row is one problem; good rows beside it do not hide it."""
-    plan = planned(row("good"), row("bad", graders=[]), trials=3)
-    with pytest.raises(DatasetError) as caught:
-        check(plan, plan.entries())
-    assert str(caught.value).count("has no grader") == 1
-
-
-def test_rows_are_checked_against_agent_and_tools(planned: Planned) -> None:
-    """A solution that calls a tool that is switched off is refused; another agent does not care."""
-    solution = [{"tool": "click_at", "x": 1, "y": 1}, {"tool": "done", "answer": "right"}]
-    assert "click_at" in refusal(planned(row("a", solution=solution), tools={"pointer": False}))
-    plan = planned(row("a", solution=solution), tools={"pointer": False}, agent="noop")
-    check(plan, plan.entries())
-
-
 # -- protected rows
 
 GOLD = "Quetzaltenango"
