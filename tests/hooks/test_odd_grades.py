@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.hooks.small_evals import WORKERS, Evals, row
+from tests.hooks.small_evals import Evals, row
 
 pytestmark = pytest.mark.quick
 
@@ -31,7 +31,7 @@ def pytest_browsereval_register(registry):
 
 
 @pytest.mark.parametrize("gate", GATES, ids=["no gate", "gate"])
-@WORKERS
+@pytest.mark.parametrize("workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)])
 def test_a_task_of_another_id_is_an_error(evals: Evals, gate: dict[str, Any], workers: list[str]) -> None:
     """``modify_task`` cannot have a row count as another one: it is errored, and the hook is named."""
     evals.pytester.makeconftest(
