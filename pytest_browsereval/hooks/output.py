@@ -229,22 +229,11 @@ class _LogHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep a record of an attempt; any other one is somebody else's."""
-        output = self._routing.output()
-        if output is None:
-            self._as_without(record)
-            return
-        try:
-            output.write(LOG, self.format(record) + "\n")
-        except Exception:  # noqa: BLE001 as every handler does
-            self.handleError(record)
-
-    def _as_without(self, record: logging.LogRecord) -> None:
-        """Print what would be printed if this handler were not there and there were no other one."""
-        last, logger = logging.lastResort, logging.getLogger(record.name)
-        while logger.parent is not None and logger.propagate and not logger.handlers:
-            logger = logger.parent
-        if last is not None and logger.handlers == [self] and record.levelno >= last.level:
-            last.handle(record)
+        if (output := self._routing.output()) is not None:
+            try:
+                output.write(LOG, self.format(record) + "\n")
+            except Exception:  # noqa: BLE001 as every handler does
+                self.handleError(record)
 
 
 def _end_of(text: str, folder: Path) -> str:

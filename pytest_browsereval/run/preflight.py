@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -15,14 +15,9 @@ from pytest_browsereval.model.display import join_first
 from pytest_browsereval.needs import Asker, Needs, Offers, ask_needs, check_fit, find_misfits
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.cassettes import LIVE, name_cassette
-from pytest_browsereval.run.lookup import age
-from pytest_browsereval.run.manifest import tool_hashes
 from pytest_browsereval.run.plan import Entry, list_ids
-from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run.toolsets import Toolsets
-from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.sites import check
-from pytest_browsereval.tools.base import Tool
 
 T = TypeVar("T")
 
@@ -56,7 +51,6 @@ def preflight(run: ActiveRun) -> list[str]:
         with naming(dataset, "notes"):
             notes += dataset.notes(config.base_dir)
     notes += check_gate_ids(config)
-    notes += drift(run.store, config, run.toolsets.tools)
     return notes
 
 
@@ -191,34 +185,6 @@ def check_trials(run: ActiveRun, entries: Iterable[Entry], toolsets: Toolsets | 
 
 MOST_LISTED = 5
 """Names that a note lists of each kind."""
-
-
-def drift(store: RunStore, config: EvalConfig, tools: Sequence[Tool]) -> list[str]:
-    """Return a note if the tools differ from those of the last run of the config; else nothing.
-
-    Args:
-        store: where this run will be; earlier ones are its neighbours.
-        config: what is run.
-        tools: the tools that are switched on.
-    """
-    folders = sorted(store.root.parent.glob("*"), key=age, reverse=True)
-    manifests = ((one.name, StoredRun(one).read_manifest()) for one in folders if one != store.root)
-    same = ((run_id, one) for run_id, one in manifests if one.get("config_file") == config.path.name)
-    # Damaged ones are left out.
-    known = ((run_id, one["tool_hashes"]) for run_id, one in same if isinstance(one.get("tool_hashes"), dict))
-    run_id, before = next(known, ("", None))
-    if before is None:
-        return []
-    now = tool_hashes(tools)
-    kinds = {
-        "new": [name for name in now if name not in before],
-        "gone": [name for name in before if name not in now],
-        "changed": [name for name in now if name in before and now[name] != before[name]],
-    }
-    if not any(kinds.values()):
-        return []
-    message = "; ".join(f"{kind}: {join_first(names, MOST_LISTED)}" for kind, names in kinds.items() if names)
-    return [f"the tools are not those of the last run ({run_id}): {message}. Compare the two with care."]
 
 
 def check_gate_ids(config: EvalConfig) -> list[str]:
