@@ -179,7 +179,7 @@ class PopupAttack(AttackConfig):
     dialog: Literal["alert", "confirm", "prompt"] = "alert"
     """Which dialog of JavaScript, for the look ``dialog``."""
     title: str | None = Field(default=None, min_length=1)
-    """The heading of the box; by default one that suits the look."""
+    """Its heading; by default one that suits the look."""
     buttons: tuple[str, ...] | None = Field(default=None, min_length=1)
     """The labels of the box's buttons, each of which closes it; by default those that suit the look."""
 

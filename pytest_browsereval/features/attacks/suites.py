@@ -38,7 +38,7 @@ class SuiteAttack(Component):
     """The rows that run under each of the attacks. What it says comes before what the suite says. Each attack
     draws a ``sample`` of its own, unless a ``seed`` is given."""
     goal: Goal | None = None
-    """What the attacker wants, in place of the suite's goals: for sites of your own."""
+    """What the attacker wants."""
 
 
 @cache

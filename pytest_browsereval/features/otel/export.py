@@ -38,8 +38,7 @@ class OtelExport(ExportConfig):
     """Where the receiver is; ``/v1/traces`` is added to what does not end so. By default that of
     ``OTEL_EXPORTER_OTLP_ENDPOINT``, else ``http://localhost:4318``."""
     headers: dict[str, SecretStr] = Field(default_factory=dict)
-    """Headers of every request, such as ``Authorization: Bearer ${TOKEN}``, besides those of
-    ``OTEL_EXPORTER_OTLP_HEADERS``."""
+    """Headers of every request, such as ``Authorization: Bearer ${TOKEN}``."""
     content: bool = False
     """Whether texts are sent too: queries, answers, replies, arguments and results of tools, reasons; never
     those of protected rows."""
