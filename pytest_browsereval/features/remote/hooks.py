@@ -51,6 +51,7 @@ class Uploading:
         self._controller = controller
         self._name = name
         self._has_begun = False
+        self._configs: dict[str, Path] = {}
         self._brought: dict[str, str | None] = {}
         """The folders that runs were brought into, by the names of the evals."""
         self._pushes: dict[ActiveRun, Push] = {}
@@ -88,6 +89,11 @@ class Uploading:
         """
         if self._name is None or runs_nothing(self._session.config):
             return None
+        if self._configs.setdefault(config.name, config.path) != config.path:
+            raise UsageError(
+                f"{config.path} and {self._configs[config.name]} have one name, and would be one run at the "
+                "URL. Write another `name` into one of them."
+            )
         part = self._find_part(config.name, self._name)
         self._check_free(part)
         folder = home_of(config.output_dir, config.name) / self._session.run_id

@@ -119,6 +119,17 @@ def cut_off(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     return cut.folder
 
 
+def test_two_evals_of_one_name_are_not_one_run(evals: Evals, bucket: str) -> None:
+    """They would write into one another's try."""
+    write(evals)
+    shop = (evals.path / "shop.eval.yaml").read_text()
+    (evals.path / "other.eval.yaml").write_text(f"{shop}\nname: shop\noutput_dir: others\n")
+    run = evals.run("shop.eval.yaml", "other.eval.yaml", f"--eval-output={bucket}", NAME)
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    assert run.folders == ()
+    assert "have one name, and would be one run at the URL" in run.stderr.str() + run.stdout.str()
+
+
 def test_an_upload_that_was_cut_off_counts_as_far_as_it_is_there(
     evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
