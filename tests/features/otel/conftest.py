@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.exported import example_run, mixed_run
+from tests.exported import mixed_run
 from tests.features.otel.receiver import Receiver, receiving
 
-__all__ = ["example_run", "mixed_run"]
+__all__ = ["mixed_run"]
 
 
 @pytest.fixture

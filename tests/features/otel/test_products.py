@@ -112,13 +112,9 @@ def mlflow(servers: tuple[Callable[[], str], Callable[[], str]]) -> str:
 
 def serving_phoenix(programs: Path, folder: Path) -> AbstractContextManager[Callable[[], str]]:
     port = find_port()
-    env = {
-        "PHOENIX_HOST": "127.0.0.1",
-        "PHOENIX_PORT": str(port),
-        "PHOENIX_GRPC_PORT": str(find_port()),
-        "PHOENIX_WORKING_DIR": str(folder),
-        "PHOENIX_TELEMETRY_ENABLED": "false",
-    }
+    ports = {"PHOENIX_PORT": str(port), "PHOENIX_GRPC_PORT": str(find_port())}
+    where = {"PHOENIX_HOST": "127.0.0.1", "PHOENIX_WORKING_DIR": str(folder)}
+    env = {**ports, **where, "PHOENIX_TELEMETRY_ENABLED": "false"}
     return serving([programs / "phoenix", "serve"], f"http://127.0.0.1:{port}", folder, env)
 
 
@@ -186,30 +182,13 @@ MIXED_KINDS = {"AGENT": 24 + 6, "LLM": 24, "TOOL": 30}
 """The spans of the mixed run by their kinds, as Phoenix calls them."""
 
 
-def count_kinds(run: Path) -> dict[str, int]:
-    """Return how many spans of each kind a run of scripted agents has."""
-    attempts = open_run(run).attempts
-    return {"AGENT": len(attempts), "TOOL": sum(len(one.steps) for one in attempts)}
-
-
-def test_phoenix(evals: Evals, sent_run: Path, phoenix: str) -> None:
-    """Sent twice, spans are there once, and their figures are those of `summary.json`."""
-    check_phoenix(evals, sent_run, phoenix, MIXED_KINDS, times=2)
-
-
-def test_phoenix_has_the_figures_of_an_example(evals: Evals, example_run: Path, phoenix: str) -> None:
-    """Of a real browser, with pages and rows of other makers."""
-    check_phoenix(evals, example_run, phoenix, count_kinds(example_run))
-
-
 def ids_of(attempt: StoredAttempt) -> SpanIds:
     return derive_ids(name_trace(attempt.id, attempt.node_id))
 
 
-def check_phoenix(
-    evals: Evals, sent_run: Path, phoenix: str, kinds: Mapping[str, int], times: int = 1
-) -> None:
-    send(evals, sent_run, phoenix, times)
+def test_phoenix(evals: Evals, sent_run: Path, phoenix: str) -> None:
+    """Sent twice, spans are there once, and their figures are those of `summary.json`."""
+    send(evals, sent_run, phoenix, times=2)
     run, figures = open_run(str(sent_run)), read_figures(sent_run)
 
     def find_projects() -> list[dict[str, Any]]:
@@ -219,9 +198,9 @@ def check_phoenix(
     (project,) = find_projects()
     home = f"{phoenix}/v1/projects/{project['id']}"
 
-    wait_for(lambda: len(read_all(f"{home}/spans")) >= sum(kinds.values()), "all spans are there")
+    wait_for(lambda: len(read_all(f"{home}/spans")) >= sum(MIXED_KINDS.values()), "all spans are there")
     spans = read_all(f"{home}/spans")
-    assert Counter(one["span_kind"] for one in spans) == kinds
+    assert Counter(one["span_kind"] for one in spans) == MIXED_KINDS
     roots = [one["attributes"] for one in spans if one["parent_id"] is None]
     calls = [{f"gen_ai.usage.{way}_tokens": one["attributes"][f"llm.token_count.{name}"]
               for way, name in (("input", "prompt"), ("output", "completion"))}
@@ -231,30 +210,11 @@ def check_phoenix(
 
 def test_mlflow(evals: Evals, sent_run: Path, mlflow: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sent twice, traces are there once, and their figures are those of `summary.json`."""
-    check_mlflow(evals, sent_run, mlflow, MIXED_KINDS, patch=monkeypatch, times=2)
-
-
-def test_mlflow_has_the_figures_of_an_example(
-    evals: Evals, example_run: Path, mlflow: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of a real browser, with pages and rows of other makers."""
-    check_mlflow(evals, example_run, mlflow, count_kinds(example_run), patch=monkeypatch)
-
-
-def check_mlflow(
-    evals: Evals,
-    sent_run: Path,
-    mlflow: str,
-    kinds: Mapping[str, int],
-    *,
-    patch: pytest.MonkeyPatch,
-    times: int = 1,
-) -> None:
     run, figures = open_run(str(sent_run)), read_figures(sent_run)
     made = HTTP.post(f"{mlflow}/api/2.0/mlflow/experiments/create", json={"name": run.eval}).json()
     home = made["experiment_id"]
-    patch.setenv("OTEL_EXPORTER_OTLP_HEADERS", f"x-mlflow-experiment-id={home}")
-    send(evals, sent_run, mlflow, times)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", f"x-mlflow-experiment-id={home}")
+    send(evals, sent_run, mlflow, times=2)
     place = {"type": "MLFLOW_EXPERIMENT", "mlflow_experiment": {"experiment_id": home}}
     found = HTTP.post(
         f"{mlflow}/api/3.0/mlflow/traces/search", json={"locations": [place], "max_results": 500}
@@ -273,7 +233,7 @@ def check_mlflow(
     calls = [one for one in attributes if one["gen_ai.operation.name"] == "chat"]
     assert make_figures(roots, calls) == figures
     found_kinds = Counter(one["mlflow.spanType"].replace("CHAT_MODEL", "LLM") for one in attributes)
-    assert found_kinds == kinds
+    assert found_kinds == MIXED_KINDS
 
 
 def test_the_example_for_mlflow(evals: Evals, programs: Path, mlflow: str) -> None:
