@@ -117,21 +117,6 @@ def test_a_task_is_skipped_while_the_run_is_paused(evals: Evals, args: tuple[str
     assert "1 of the run's 6 trials" in launched.output
 
 
-@pytest.mark.slow
-def test_an_errored_attempt_is_not_made_again_after_a_stop(evals: Evals) -> None:
-    """A further attempt would be one that nobody wants."""
-    write_agent(evals, AGENT)
-    evals.write_rows(row("breaks"), row("b"))
-    evals.write_config(agent=FUNCTION, retries=3)
-    with watched(evals, "shop.eval.yaml") as (launched, asker):
-        wait_for(begun(evals, "breaks"), "it is in flight")
-        assert asker.want("stop") == 200
-        go(evals)
-        assert launched.wait() == pytest.ExitCode.TESTS_FAILED
-    assert len(finished(evals, "breaks")()) == 1
-    assert verdicts(evals.summary()) == {"breaks": "errored (agent)"}
-
-
 @PLACES
 @pytest.mark.slow
 def test_the_news_of_a_run(evals: Evals, args: tuple[str, ...]) -> None:

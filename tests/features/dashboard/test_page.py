@@ -96,41 +96,6 @@ def test_a_run_from_its_start_to_its_end(server: DashboardServer, session: Sessi
     watch(server.url, work)
 
 
-def test_a_run_in_rounds(server: DashboardServer, session: Session, watch: Watch) -> None:
-    """How many there will be is not known: all figures are said to be the most."""
-    session.store.write_manifest({"browser": "x", "config": {"trials": {"min": 1, "max": 2}}})
-    session.begin("a", "b")
-    session.fly("a").end(graded("a", grade("state", PASSED), started_at=now(), completed_at=now()))
-
-    async def work(watcher: Watcher) -> None:
-        await watcher.open()
-        await watcher.sees("#now", "1 of up to 2 trials done, 0 in flight, up to 1 waiting;")
-        await watcher.sees("#times", "elapsed, at most about")
-
-    watch(server.url, work)
-
-
-def test_a_picture_that_is_no_picture(server: DashboardServer, session: Session, watch: Watch) -> None:
-    """It is told, and the next one is shown."""
-    session.begin("buy")
-    flying = session.fly("buy")
-    flying.picture(1)
-    (flying.folder / "screenshots" / "001.png").write_bytes(b"not a picture")
-
-    async def work(watcher: Watcher) -> None:
-        await watcher.open()
-        flying.say(call(1), result(1, "Clicked.", picture=1))
-        await watcher.sees("#lanes .view", "The picture 001.png cannot be shown.")
-        flying.picture(2)
-        flying.say(call(2), result(2, "Clicked.", picture=2))
-        await watcher.page.wait_for_function(
-            "() => document.querySelector('#lanes .view').textContent === ''"
-            " && document.querySelector('#lanes img').naturalWidth === 640"
-        )
-
-    watch(server.url, work)
-
-
 def test_what_one_wants_of_the_run(server: DashboardServer, session: Session, watch: Watch) -> None:
     """Pause and resume, skip and keep, stop: each is told by the page once the run folder has it."""
     session.begin("buy", "find")
@@ -192,24 +157,6 @@ def test_an_attempt_that_is_open_grows(server: DashboardServer, session: Session
     watch(server.url, work)
 
 
-def test_of_several_evals_each_has_its_page(session: Session, watch: Watch, tmp_path: Any) -> None:
-    """Their names lead from one to the other."""
-    other = Session(tmp_path / "other")
-    session.begin("buy")
-    other.begin("pay")
-    runs = [session.watched(HOSTILE), other.watched("bank")]
-
-    async def work(watcher: Watcher) -> None:
-        await watcher.open()
-        await watcher.sees("#queue li", "buy")
-        await watcher.page.get_by_role("link", name="bank").click()
-        await watcher.sees("#queue li", "pay")
-        assert await watcher.page.locator("#runs [aria-current=page]").inner_text() == "bank"
-
-    with closing(DashboardServer(lambda: runs)) as served:
-        watch(served.url, work)
-
-
 def test_hostile_text_is_text(server: DashboardServer, session: Session, watch: Watch) -> None:
     """Of rows, tasks, messages, verdicts and reasons: before the page was opened, and after it."""
     trials = {f"n{n}{HOSTILE}": Trial(TrialKey(f"{n}{HOSTILE}", HOSTILE), HOSTILE) for n in range(3)}
@@ -252,6 +199,9 @@ def test_hostile_text_is_text(server: DashboardServer, session: Session, watch: 
         assert "owned" not in (await page.title()).partition("<")[0]
         assert await page.title() != "owned"
         assert await page.evaluate("({}).x === undefined")
+        for width in (400, 1280):
+            await page.set_viewport_size({"width": width, "height": 700})
+            assert await page.evaluate("document.documentElement.scrollWidth") == width
 
     watch(server.url, work)
 
@@ -290,31 +240,6 @@ def test_what_got_into_the_page_would_not_run(
         known = ("Content Security Policy", "'Trusted")
         assert [text for text in watcher.complaints if not any(part in text for part in known)] == []
         watcher.complaints.clear()
-
-    watch(server.url, work)
-
-
-def test_narrow_and_dark(server: DashboardServer, session: Session, watch: Watch) -> None:
-    """Nothing is wider than the window at 400 pixels, and dark is dark."""
-    session.begin(
-        "buy", "a-task-with-a-name-that-is-as-long-as-names-of-tasks-may-well-be-in-a-large-data-set", lanes=4
-    )
-    flying = session.fly("buy")
-    flying.picture(1)
-    flying.say(UserMessage(content="W" * 500), call(1, text="x" * 300), result(1, "y" * 500, picture=1))
-
-    async def work(watcher: Watcher) -> None:
-        for width in (400, 1280):
-            await watcher.page.set_viewport_size({"width": width, "height": 700})
-            await watcher.open()
-            await watcher.sees("#stream li", "yyyy")
-            await watcher.page.wait_for_selector("#lanes img")
-            assert await watcher.page.evaluate("document.documentElement.scrollWidth") == width
-        colours = []
-        for scheme in ("light", "dark"):
-            await watcher.page.emulate_media(color_scheme=scheme)
-            colours.append(await watcher.page.evaluate("getComputedStyle(document.body).backgroundColor"))
-        assert colours == ["rgb(244, 245, 247)", "rgb(15, 19, 24)"]
 
     watch(server.url, work)
 

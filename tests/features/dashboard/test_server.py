@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from contextlib import closing
 from pathlib import Path
 
 from pytest_browsereval.features.dashboard.server import DashboardServer
@@ -106,6 +107,14 @@ def test_skipping_and_stopping(asker: Asker, session: Session) -> None:
     assert session.state.stopped
     assert session.state.skipped == {TrialKey("find", trial=2)}
     assert asker.want("pause", run=1) == 404
+
+
+def test_each_of_several_evals_has_its_page(session: Session, tmp_path: Path) -> None:
+    """Each names all of them, so that one leads to the other."""
+    runs = [session.watched("shop"), Session(tmp_path / "other").watched("bank")]
+    with closing(DashboardServer(lambda: runs)) as served:
+        live = [Asker.of(served.url).data(run)["live"] for run in (0, 1)]
+    assert [(one["runs"], one["own"]) for one in live] == [(["shop", "bank"], 0), (["shop", "bank"], 1)]
 
 
 def test_a_dashboard_that_nobody_asks_ends_at_once() -> None:
