@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from itertools import product
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from pytest_browsereval.analysis import quarantine
-from pytest_browsereval.analysis.quarantine import find_quarantined
+from pytest_browsereval.analysis.quarantine import describe_quarantine, find_quarantined, is_quarantined
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import name_raised
 from pytest_browsereval.model.derived import find_outcome, find_score
@@ -64,91 +62,49 @@ def decide(
     return tuple(found.values())
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """A run as the rules of a gate look at it."""
-
-    summary: RunSummary
-    gate: GateConfig
-    against: Sequence[RuleResult]
-    """What features say."""
-    whole: Sequence[StoredAttempt]
-    """The last attempt of each trial."""
-    out: frozenset[str]
-    """The rows that are in quarantine."""
-
-    @cached_property
-    def counted(self) -> list[StoredAttempt]:
-        return [one for one in self.whole if not quarantine.is_quarantined(one, self.out)]
-
-    @cached_property
-    def data(self) -> list[StoredAttempt]:
-        return [one for one in self.counted if one.derived is None]
-
-
 def _rules(summary: RunSummary, gate: GateConfig, against: Sequence[RuleResult]) -> Iterator[RuleResult]:
+    """Yield the results in the order of the report.
+
+    A new rule is a key of ``GateConfig`` and a line here, or one of ``MEASURES`` or ``FIGURES`` if it limits
+    what a judged trial takes.
+    """
     whole = [trial.last for trial in summary.trials]
-    judged = _Judged(summary, gate, against, whole, find_quarantined(gate, (one.started_at for one in whole)))
-    for judge in RULES:
-        yield from judge(judged)
+    out = find_quarantined(gate, (one.started_at for one in whole))
+    counted = [one for one in whole if not is_quarantined(one, out)]
+    data = [one for one in counted if one.derived is None]
+    if gate.quarantine:
+        yield RuleResult("quarantine", is_met=True, message=describe_quarantine(gate, whole, out))
+    if gate.min_pass_rate is not None:
+        yield _floor("min_pass_rate", "", data, gate.min_pass_rate, gate)
+    if gate.min_task_rate is not None:
+        yield _task_rate(data, gate.min_task_rate, gate)
+    yield from _parts(data, counted, gate)
+    yield from _check_pinned(whole, gate)
+    if gate.max_error_rate is not None:
+        yield _max_error_rate(counted, gate.max_error_rate, summary.deaths)
+    if gate.max_cost_usd is not None:
+        yield _max_cost(summary.cost_usd, gate.max_cost_usd)
+    yield from _per_trial(data, gate)
+    yield from against
+    yield from _miss_undecided(gate, against)
+    yield from _check_plugged(data, gate)
 
 
-def _if_set(key: str, judge: Callable[[_Judged, float], RuleResult]) -> Callable[[_Judged], list[RuleResult]]:
-    """Return what gives the rule of a key of the gate, where it is set."""
-
-    def judge_limit(judged: _Judged) -> list[RuleResult]:
-        limit: float | None = getattr(judged.gate, key)
-        return [] if limit is None else [judge(judged, limit)]
-
-    return judge_limit
-
-
-def _name_quarantined(judged: _Judged) -> Iterator[RuleResult]:
-    if judged.gate.quarantine:
-        message = quarantine.describe_quarantine(judged.gate, judged.whole, judged.out)
-        yield RuleResult("quarantine", is_met=True, message=message)
-
-
-def _check_pinned(judged: _Judged) -> Iterator[RuleResult]:
-    gate = judged.gate
+def _check_pinned(whole: Sequence[StoredAttempt], gate: GateConfig) -> Iterator[RuleResult]:
     by_id: dict[str, list[StoredAttempt]] = {query_id: [] for query_id in gate.must_pass}
     # One pass over the data: a gate may name thousands of rows.
-    for one in judged.whole if by_id else ():
+    for one in whole if by_id else ():
         if one.query_id in by_id:
             by_id[one.query_id].append(one)
     for query_id, trials in by_id.items():
         yield _must_pass(query_id, trials, gate.passed_trials)
 
 
-def _limit_errors(judged: _Judged, most: float) -> RuleResult:
-    derived = [one for one in judged.counted if one.derived is not None]
-    return _max_error_rate(judged.data, derived, most, judged.summary.deaths)
-
-
-def _check_plugged(judged: _Judged) -> Iterator[RuleResult]:
-    rules = judged.gate.rules
-    for place, rule in enumerate(rules):
-        number = sum(one.type == rule.type for one in rules[: place + 1])
+def _check_plugged(data: Sequence[StoredAttempt], gate: GateConfig) -> Iterator[RuleResult]:
+    for place, rule in enumerate(gate.rules):
+        number = sum(one.type == rule.type for one in gate.rules[: place + 1])
         shown = safe_id(rule.type).replace(safe_id("/"), "/")  # as it is written: `gate::acme/steps`
-        name = shown if number == 1 else f"{shown}[{number}]"
-        yield _check_own(rule, name, judged.data, judged.gate)
-
-
-RULES: tuple[Callable[[_Judged], Iterable[RuleResult]], ...] = (
-    _name_quarantined,
-    _if_set("min_pass_rate", lambda one, floor: _floor("min_pass_rate", "", one.data, floor, one.gate)),
-    _if_set("min_task_rate", lambda one, floor: _task_rate(one.data, floor, one.gate)),
-    lambda one: _parts(one.data, one.counted, one.gate),
-    _check_pinned,
-    _if_set("max_error_rate", _limit_errors),
-    _if_set("max_cost_usd", lambda one, most: _max_cost(one.summary.cost_usd, most)),
-    lambda one: _per_trial(one.data, one.gate),
-    lambda one: one.against,
-    lambda one: _miss_undecided(one.gate, one.against),
-    _check_plugged,
-)
-"""What each gives results of, in the order of the report. A new rule is a key of ``GateConfig`` and a line
-here, or one of ``MEASURES`` or ``FIGURES`` if it limits what a judged trial takes."""
+        yield _check_own(rule, shown if number == 1 else f"{shown}[{number}]", data, gate)
 
 
 def _miss_undecided(gate: GateConfig, against: Sequence[RuleResult]) -> Iterator[RuleResult]:
@@ -348,16 +304,14 @@ def _must_pass(query_id: str, trials: Sequence[StoredAttempt], needed: int | Non
 # -- ceilings
 
 
-def _max_error_rate(
-    data: Sequence[StoredAttempt], derived: Sequence[StoredAttempt], ceiling: float, deaths: int
-) -> RuleResult:
+def _max_error_rate(counted: Sequence[StoredAttempt], ceiling: float, deaths: int) -> RuleResult:
     """Return whether all parts hold it: many derived rows that run hide no broken plain ones.
 
     A death that no trial is to blame for counts as an errored one, of a plain row if there are such trials.
     """
-    parts = [("error rate", pass_rate(data).errors)]
-    for by in sorted({one.derived.by for one in derived if one.derived is not None}):
-        own = [one for one in derived if one.derived is not None and one.derived.by == by]
+    parts = [("error rate", pass_rate(one for one in counted if one.derived is None).errors)]
+    for by in sorted({one.derived.by for one in counted if one.derived is not None}):
+        own = [one for one in counted if one.derived is not None and one.derived.by == by]
         # An attempt that failed while this could not be judged has not shown what it was made for.
         parts.append(
             (f"error rate under {by}", Share(sum(find_outcome(one) is None for one in own), len(own)))
