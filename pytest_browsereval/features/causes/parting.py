@@ -114,16 +114,8 @@ def align(moves: Sequence[Action], way: Way) -> list[tuple[int, int]]:
     return pairs
 
 
-@dataclass(frozen=True)
-class _Gap:
-    """What lies between two matched actions."""
-
-    extra: list[Action]
-    """Of the attempt."""
-    missing: list[Action]
-    """Of the way."""
-    next: tuple[Action, Action] | None
-    """The matched pair behind it; None at the end."""
+_Gap = tuple[list[Action], list[Action], tuple[Action, Action] | None]
+"""Actions of the attempt and of the way between two matched ones, and the matched pair behind them."""
 
 
 def find_parting(attempt: Attempt, way: Way) -> Parting:
@@ -176,7 +168,7 @@ class _Search:
         strong = [self._make("wrong_value", one, other) for one, other in self._wrong.values()]
         weak: list[Parting] = []
         for gap in self._gaps():
-            if (found := self._find_in(gap)) is not None:
+            if (found := self._find_in(*gap)) is not None:
                 (strong if found[0] else weak).append(found[1])
         if strong:
             return min(strong, key=lambda one: one.step.number if one.step else 10**9)
@@ -216,62 +208,55 @@ class _Search:
             own = (one for one in self._moves[i:to_i] if one not in self._matched)
             extra = [one for one in own if one.kind in tabs or not self._is_forgiven(one)]
             is_last = to_i == len(self._moves)
-            yield _Gap(extra, missing, None if is_last else (self._moves[to_i], self._way.moves[to_j]))
+            yield extra, missing, None if is_last else (self._moves[to_i], self._way.moves[to_j])
             i, j = to_i + 1, to_j + 1
 
     def _is_forgiven(self, one: Action) -> bool:
         """Whether an extra action does no harm: it changes nothing, or a later one sets the same right."""
         if one.kind in SOFT or (one.kind == "click" and one.target is not None and one.target.role in FIELDS):
             return True
-        if any(one is other or _set_the_same(one, other) for other, _ in self._wrong.values()):
-            return True
         return one.kind in SETS and self._is_corrected(one)
 
-    def _find_in(self, gap: _Gap) -> tuple[bool, Parting] | None:
+    def _find_in(
+        self, extra: list[Action], missing: list[Action], pair: tuple[Action, Action] | None
+    ) -> tuple[bool, Parting] | None:
         """Return how an attempt leaves the way in a gap, and whether it surely never comes back."""
-        is_end = gap.next is None
-        for extra in gap.extra:
-            before = (one for one in self._matched if one.number < extra.number)
-            undone = next((one for one in before if _set_the_same(one, extra)), None)
-            if undone is not None and undone.value != extra.value:
-                return True, self._make("right_state_lost", extra, undone)
-        own = self._forgive_excursion(gap) if is_end else gap.extra
-        if own and gap.missing:
-            return self._find_instead(own, gap)
-        if gap.missing:
-            return self._find_missing(gap.missing[0], gap)
-        done = [one for one in own if not one.error]
-        return (is_end, self._find_more(done, is_end=is_end)) if done else None
+        for one in extra:
+            before = (other for other in self._matched if other.number < one.number)
+            undone = next((other for other in before if _set_the_same(other, one)), None)
+            if undone is not None and undone.value != one.value:
+                return True, self._make("right_state_lost", one, undone)
+        if extra and missing:
+            return self._find_instead(extra, missing, pair)
+        if missing and pair is None:
+            return True, self._make("answered_too_early", self._last, missing[0])
+        if missing and pair is not None:
+            step = pair[0]
+            sends = (one for one in self._matched if one.number >= step.number and one.kind not in SETS)
+            is_form = all(one.kind in SETS for one in missing)  # that is left incomplete
+            return is_form, self._make("step_left_out", next(sends, step) if is_form else step, missing[0])
+        done = [one for one in extra if not one.error]
+        return (pair is None, self._find_more(done, is_end=pair is None)) if done else None
 
-    def _find_missing(self, first: Action, gap: _Gap) -> tuple[bool, Parting]:
-        if gap.next is None:
-            return True, self._make("answered_too_early", self._last, first)
-        step = gap.next[0]
-        sends = (one for one in self._matched if one.number >= step.number and one.kind not in SETS)
-        is_form = all(one.kind in SETS for one in gap.missing)  # that is left incomplete
-        return is_form, self._make("step_left_out", next(sends, step) if is_form else step, first)
-
-    def _has_met(self, pair: tuple[Action, Action]) -> bool:
-        """Whether both ways have come to the same page, which is known of recorded attempts only."""
-        own, other = pair
-        return self._way.knows_pages and own.has_moved and own.page == other.page
-
-    def _find_instead(self, own: Sequence[Action], gap: _Gap) -> tuple[bool, Parting]:
+    def _find_instead(
+        self, extra: list[Action], missing: list[Action], pair: tuple[Action, Action] | None
+    ) -> tuple[bool, Parting]:
         """Return what was done in the place of what: of the last gap its first action has to be it."""
-        first = own[:1] if gap.next is None else own
-        pairs = [(one, other, _name_substitute(one, other)) for one in first for other in gap.missing]
-        like = [pair for pair in pairs if pair[2]] or pairs[:1]
-        if gap.next is not None:
+        first = extra if pair else extra[:1]
+        pairs = [(one, other, _name_substitute(one, other)) for one in first for other in missing]
+        like = [found for found in pairs if found[2]] or pairs[:1]
+        if pair is not None:
             one, other, kind = like[0]
-            return bool(kind) and not self._has_met(gap.next), self._make(kind or "wrong_target", one, other)
-        one, other, kind = max(like, key=lambda pair: compare_targets(pair[0].target, pair[1].target))
+            # Both ways may have come to the same page, which is known of recorded attempts only.
+            has_met = self._way.knows_pages and pair[0].has_moved and pair[0].page == pair[1].page
+            return bool(kind) and not has_met, self._make(kind or "wrong_target", one, other)
+        one, other, kind = max(like, key=lambda found: compare_targets(found[0].target, found[1].target))
         kind = kind or ("failed" if one.error else "wrong_target")
         is_click = one.kind == other.kind == "click"
         if kind == "wrong_target" and one.has_moved and (not is_click or is_about_answer(self._attempt)):
             kind = "never_reached_page"
-        return True, self._make(
-            "unknown" if (one.kind, kind) == ("other", "wrong_target") else kind, one, other
-        )
+        is_unknown = (one.kind, kind) == ("other", "wrong_target")
+        return True, self._make("unknown" if is_unknown else kind, one, other)
 
     def _find_more(self, extra: Sequence[Action], *, is_end: bool) -> Parting:
         """Return what was done and is not in the way: at the end an undoing, or once more what it has."""
@@ -286,13 +271,6 @@ class _Search:
         like = (one for one in self._way.moves if compare_actions(extra[0], one, knows_pages=knows))
         return self._make("needless_step", extra[0], next(like, None))
 
-    def _forgive_excursion(self, gap: _Gap) -> list[Action]:
-        """Leave out what only led away from a page and back to it."""
-        here = gap.extra[0].before if gap.extra else None
-        back = [one.number for one in self._attempt.actions if one.has_moved and one.page == here]
-        away = [one for one in gap.extra if back and one.number <= back[-1]]
-        return gap.extra[len(away) :] if all(one.has_moved or one.error for one in away) else gap.extra
-
 
 def _set_the_same(a: Action, b: Action) -> bool:
     is_set = a.kind in SETS and b.kind in SETS and a.kind == b.kind and not b.error
@@ -306,8 +284,6 @@ def _is_again(a: Action, b: Action) -> bool:
 
 def _name_substitute(extra: Action, missing: Action) -> str:
     """Return in which way an action was done in the place of another one; empty if it was not."""
-    if extra.kind == "wait" and extra.error:
-        return "failed"
     if not _are_like(extra, missing) or (extra.kind == "other" and extra.tool != missing.tool):
         return ""
     same = compare_targets(extra.target, missing.target)
