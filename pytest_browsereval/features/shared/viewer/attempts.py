@@ -15,9 +15,6 @@ from pytest_browsereval.run_files import open_written
 from pytest_browsereval.runs.rewritten import attempt_number
 from pytest_browsereval.runs.run import StoredRun
 
-# Bytes; the page says how many are left out.
-LONGEST_LOG = 32 << 20
-
 # Folders between `tasks` and an attempt: task, variant, trial.
 _LEVELS = 3
 
@@ -49,7 +46,8 @@ def iter_attempts(run: StoredRun) -> Iterator[ShownAttempt]:
     recorded = (tuple(trial.split("/")[1:]) for trial in lines.trials)
     for parts in sorted({*_trials(tasks, ()), *recorded}):
         made = (f"attempt-{data.attempt}" for data in lines.list_tries("/".join(("tasks", *parts))))
-        for name in sorted({*filter(_number, _folders("/".join((tasks, *parts)))), *made}, key=_number):
+        _, folders = list_names("/".join((tasks, *parts)))
+        for name in sorted({*filter(_number, folders), *made}, key=_number):
             yield read_attempt(run, "/".join((*parts, name)))
 
 
@@ -57,16 +55,8 @@ def _trials(folder: str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     if len(above) == _LEVELS:
         yield above
         return
-    for name in sorted(_folders(folder)):
+    for name in list_names(folder)[1]:
         yield from _trials(f"{folder}{os.sep}{name}", (*above, name))
-
-
-def _folders(folder: str) -> list[str]:
-    try:
-        with os.scandir(folder) as entries:
-            return [entry.name for entry in entries if entry.is_dir()]
-    except OSError:
-        return []
 
 
 def _number(name: str) -> int:
@@ -93,17 +83,17 @@ def read_attempt(run: StoredRun, key: str) -> ShownAttempt:
     return ShownAttempt(folder, key, metadata, content.decode("utf-8", "replace"), cause=cause)
 
 
-def message_log(folder: str) -> tuple[str, int]:
-    """Return the message log of an attempt as it stands, and how many of its bytes are left out."""
+def read_lines(file: str, longest: int) -> tuple[str, int]:
+    """Return the first lines of a file, and how many of its bytes are left out; none if it cannot be read."""
     try:
-        with open_written(f"{folder}{os.sep}messages.jsonl") as file:
-            size = os.fstat(file.fileno()).st_size
-            data = file.read(LONGEST_LOG)
+        with open_written(file) as opened:
+            size = os.fstat(opened.fileno()).st_size
+            data = opened.read(longest)
     except OSError:
         return "", 0
-    if size > LONGEST_LOG:
+    if size > longest:
         data = data[: data.rfind(b"\n") + 1]
-    return data.decode("utf-8", "replace"), max(size - len(data), 0) if size > LONGEST_LOG else 0
+    return data.decode("utf-8", "replace"), size - len(data) if size > longest else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +110,17 @@ class Names:
 
 def names_in(folder: str) -> Names:
     """Return the names of an attempt's files, folders and pictures."""
-    files, folders = _names(folder)
-    pictures, _ = _names(f"{folder}{os.sep}screenshots") if "screenshots" in folders else ([], [])
+    files, folders = list_names(folder)
+    pictures, _ = list_names(f"{folder}{os.sep}screenshots") if "screenshots" in folders else ([], [])
     return Names(files, folders, pictures)
 
 
-def _names(folder: str) -> tuple[list[str], list[str]]:
-    files, folders = [], []
+def list_names(folder: str) -> tuple[list[str], list[str]]:
+    """Return the names of a folder's files and folders, without links."""
     try:
         with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.is_file(follow_symlinks=False):
-                    files.append(entry.name)
-                elif entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.name)
+            own = [entry for entry in entries if not entry.is_symlink()]
     except OSError:
         return [], []
-    return sorted(files), folders
+    files = sorted(entry.name for entry in own if entry.is_file())
+    return files, sorted(entry.name for entry in own if entry.is_dir())

@@ -11,9 +11,12 @@ from pytest_browsereval.capture.console import CONSOLE_FILE
 from pytest_browsereval.capture.dom import DOM_FOLDER, INERT
 from pytest_browsereval.capture.har import HAR_FILE
 from pytest_browsereval.capture.output import OUTPUT_FILE
-from pytest_browsereval.features.shared.viewer.attempts import ShownAttempt, message_log, names_in
+from pytest_browsereval.features.shared.viewer.attempts import ShownAttempt, list_names, names_in, read_lines
 from pytest_browsereval.model.progress import PROGRESS_FILE
 from pytest_browsereval.run_files import open_written
+
+# Bytes; the page says how many are left out.
+LONGEST_LOG = 32 << 20
 
 # Bytes. It is four times what the capture writes.
 LONGEST_CONSOLE = 4 << 20
@@ -42,7 +45,7 @@ def details_of(attempt: ShownAttempt, *, is_served: bool = False) -> list[Any]:
         attempt: what is stored of it.
         is_served: whether the dashboard serves it: pictures, and no other file.
     """
-    log, left_out = message_log(attempt.folder)
+    log, left_out = read_lines(f"{attempt.folder}{os.sep}messages.jsonl", LONGEST_LOG)
     names = names_in(attempt.folder)
     records = records_of(attempt.folder, names.files, [] if is_served else names.folders)
     files = [] if is_served else names.files
@@ -60,12 +63,14 @@ def records_of(folder: str, files: Sequence[str], folders: Sequence[str]) -> dic
         folders: the names of its folders.
     """
     found: dict[str, Any] = {}
-    if OUTPUT_FILE in files:
-        found |= _text("output", f"{folder}{os.sep}{OUTPUT_FILE}", LONGEST_OUTPUT)
-    if CONSOLE_FILE in files:
-        found |= _text("console", f"{folder}{os.sep}{CONSOLE_FILE}", LONGEST_CONSOLE)
-    if PROGRESS_FILE in files:
-        found |= _text("progress", f"{folder}{os.sep}{PROGRESS_FILE}", LONGEST_OUTPUT)
+    for key, longest in (
+        ("output", LONGEST_OUTPUT),
+        ("console", LONGEST_CONSOLE),
+        ("progress", LONGEST_OUTPUT),
+    ):
+        if TEXTS[key] in files:
+            text, left = read_lines(f"{folder}{os.sep}{TEXTS[key]}", longest)
+            found |= {key: text, **({f"{key}_left": left} if left else {})}
     if HAR_FILE in files:
         found |= _requests(f"{folder}{os.sep}{HAR_FILE}")
     if DOM_FOLDER in folders:
@@ -78,20 +83,6 @@ def without_texts(records: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in records.items() if key in ("dom", "cause")}
     left = [name for key, name in TEXTS.items() if key in records]
     return {**kept, **({"note": f"Left out: {' and '.join(left)}."} if left else {})}
-
-
-def _text(key: str, file: str, longest: int) -> dict[str, Any]:
-    try:
-        with open_written(file) as opened:
-            size = os.fstat(opened.fileno()).st_size
-            data = opened.read(longest)
-    except OSError:
-        return {}
-    left = 0
-    if size > longest:
-        data = data[: data.rfind(b"\n") + 1]
-        left = size - len(data)
-    return {key: data.decode("utf-8", "replace"), **({f"{key}_left": left} if left else {})}
 
 
 def _requests(file: str) -> dict[str, Any]:
@@ -157,12 +148,8 @@ def _most_telling(rows: Sequence[list[Any]]) -> list[list[Any]]:
 
 def _markup(folder: str) -> list[str]:
     """Return the copies that begin with the policy that stills them: a program may have put others there."""
-    try:
-        with os.scandir(folder) as entries:
-            names = sorted(e.name for e in entries if e.name.endswith(".html"))
-    except OSError:
-        return []
-    return [name for name in names if _is_inert(f"{folder}{os.sep}{name}")]
+    files, _ = list_names(folder)
+    return [name for name in files if name.endswith(".html") and _is_inert(f"{folder}{os.sep}{name}")]
 
 
 def _is_inert(file: str) -> bool:

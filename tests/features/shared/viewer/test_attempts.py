@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.commands.base import open_door
-from pytest_browsereval.features.shared.viewer.attempts import iter_attempts, message_log
+from pytest_browsereval.features.shared.viewer.attempts import iter_attempts, read_lines
 from pytest_browsereval.runs.run import StoredRun
 from tests.labelled import folder_of, graded, write_run
 
@@ -39,4 +39,4 @@ def test_what_a_program_has_put_in_place_of_a_file_is_not_read(
     found = {Path(one.folder): one for one in iter_attempts(StoredRun(store.root, open_door()))}
     assert found[folder].metadata is None
     assert "cannot be read" in found[folder].problem
-    assert message_log(str(folder)) == ("", 0)
+    assert read_lines(str(folder / "messages.jsonl"), 1_000) == ("", 0)
