@@ -35,7 +35,6 @@ def doctor(arguments: argparse.Namespace) -> int:
 
 def examine_machine() -> int:
     """Print the versions, the browser's by launching it; 1 if something is missing."""
-    from pytest_browsereval.browsers.binary import playwright_features_off
     from pytest_browsereval.browsers.machine import this_machine
     from pytest_browsereval.features.shared.browser_binary import find_binary
     from pytest_browsereval.features.shared.browser_install import ways
@@ -46,8 +45,7 @@ def examine_machine() -> int:
     binary = asyncio.run(find_binary())
     say("browser", str(binary))
     if not binary.is_headless_shell:
-        pop_ups = "" if playwright_features_off() else " (2.8 times here: its pop-ups cannot be switched off)"
-        say("", f"a headless shell needs less: this browser takes 1.5 times its CPU{pop_ups}. To get one:")
+        say("", "a headless shell needs less: this browser takes 1.5 times its CPU. To get one:")
         say("", ways(this_machine())[0].strip())
     if not binary.draws_text:
         print("There is no font: pages with text crash. Run `browsereval install-browser`.", file=sys.stderr)

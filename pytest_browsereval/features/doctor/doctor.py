@@ -234,12 +234,9 @@ async def _goldens(registry: Registry, graders: Sequence[_Used]) -> AsyncIterato
         for one in wrong:
             message = f"{one.golden.name!r} has to be {one.golden.verdict}; it is {one.outcome}"
             yield Check(State.ERROR, "grader", member.type_name(), message)
-        if tried and not wrong:
-            yield Check(State.OK, "grader", member.type_name(), f"right on {len(tried)} known attempts")
-        elif not tried:
-            own = next(one for one in graders if type(one.grader) is member)
-            why = "a model judges; `calibrate` shows how well" if own.models else "no known attempts"
-            yield Check(State.SKIPPED, "grader", member.type_name(), why)
+        if not wrong:
+            state, found = (State.OK, f"right on {len(tried)}") if tried else (State.SKIPPED, "no")
+            yield Check(state, "grader", member.type_name(), f"{found} known attempts")
 
 
 async def _models_there(
@@ -261,9 +258,7 @@ async def _models_there(
         else:
             is_bad = status >= SERVER_ERROR or status in KEY_STATUSES
             state = State.WARNING if is_bad else State.OK
-            yield Check(
-                state, "model", name, f"{url} answers" + (f" with the status {status}" if is_bad else "")
-            )
+            yield Check(state, "model", name, f"{url} answers with the status {status}")
 
 
 async def _judges(graders: Sequence[_Used]) -> AsyncIterator[Check]:
