@@ -48,6 +48,8 @@ def test_a_broken_config_is_refused(evals: Evals, name: str) -> None:
     assert not (evals.path / "PWNED").exists()
 
 
+ELSEWHERE = "http://127.0.0.1:9/v1"
+JUDGE = {"provider": "openai-compatible", "model": "m", "base_url": ELSEWHERE, "api_key": "PATH"}
 DATASETS = {
     "half-a-row": json.dumps(row("a")) + '\n{"query_id": "b',
     "duplicate-id": json.dumps(row("a")) + "\n" + json.dumps(row("a")),
@@ -61,25 +63,8 @@ DATASETS = {
     "unknown-grader": json.dumps({**row("a"), "graders": ["answr"]}),
     "unread-check": json.dumps({**row("a"), "checks": [{"text": "x"}]}),
     "program": json.dumps({**row("a"), "graders": [{"type": "command", "command": ["touch", "PWNED"]}]}),
-    "key-to-a-host": json.dumps(
-        {
-            **row("a"),
-            "graders": [
-                {
-                    "type": "browsecomp",
-                    "judge": {
-                        "provider": "openai-compatible",
-                        "model": "m",
-                        "base_url": "http://127.0.0.1:9/v1",
-                        "api_key": "PATH",
-                    },
-                }
-            ],
-        }
-    ),
-    "address": json.dumps(
-        {**row("a"), "graders": [{"type": "state_diff", "source": {"url": "http://127.0.0.1:9/secret"}}]}
-    ),
+    "key-to-a-host": json.dumps({**row("a"), "graders": [{"type": "browsecomp", "judge": JUDGE}]}),
+    "address": json.dumps({**row("a"), "graders": [{"type": "state_diff", "source": {"url": ELSEWHERE}}]}),
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.hooks.small_evals import Evals, row
@@ -63,29 +65,7 @@ class OddConfig(GraderConfig):
 def pytest_browsereval_register(registry):
     registry.register(OddConfig)
 """
-ODD = [
-    "none",
-    "true",
-    "dict",
-    "text",
-    "evil",
-    "nan",
-    "infinite",
-    "two",
-    "negative",
-    "copied-nan",
-    "copied-verdict",
-    "constructed",
-    "skips",
-    "xfails",
-    "fails",
-    "exits",
-    "leaves",
-    "generator",
-    "interrupts",
-    "base",
-    "group",
-]
+ODD = re.findall(r'^    "([a-z-]+)": ', PLUGIN, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", ODD)

@@ -6,18 +6,18 @@ import gzip
 import json
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
+from pytest_browsereval.local_server import LocalHandler, LocalServer
+from pytest_browsereval.testing import EvalRun
 from tests.hooks.small_evals import Evals, row
 
 pytestmark = pytest.mark.adversary
 
 KEY = "sk-adversary-0123456789"
-Handler = BaseHTTPRequestHandler
-Answer = Callable[["Server", Handler], None]
+Answer = Callable[["Server", LocalHandler], None]
 
 
 class Server:
@@ -29,7 +29,7 @@ class Server:
         self.is_closing = threading.Event()
         server = self
 
-        class Endpoint(BaseHTTPRequestHandler):
+        class Endpoint(LocalHandler):
             def do_POST(self) -> None:
                 length = int(self.headers.get("Content-Length") or 0)
                 key = self.headers.get("Authorization") or ""
@@ -39,19 +39,12 @@ class Server:
                 except OSError:
                     self.close_connection = True  # the client has had enough
 
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-                """Stay silent."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-        self._thread.start()
+        self._server = LocalServer(Endpoint).start()
+        self.url = f"{self._server.url}/v1"
 
     def close(self) -> None:
         self.is_closing.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.close()
 
 
 @pytest.fixture
@@ -68,27 +61,16 @@ def start() -> Iterator[Callable[[Answer], Server]]:
         server.close()
 
 
-def send(handler: Handler, body: bytes, *, status: int = 200, **headers: str) -> None:
-    handler.send_response(status)
-    given = {"Content-Type": "application/json", "Content-Length": str(len(body)), **headers}
-    for name, value in given.items():
-        handler.send_header(name.replace("_", "-"), value)
-    handler.end_headers()
-    handler.wfile.write(body)
+def send(handler: LocalHandler, body: bytes, *, status: int = 200, **headers: str) -> None:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    handler.send(status, "application/json", body, named)
 
 
 def completion(message: dict[str, Any], **more: Any) -> dict[str, Any]:
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
     choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
-    return {
-        "id": "1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "m",
-        "choices": [choice],
-        "usage": usage,
-        **more,
-    }
+    head = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
+    return {**head, "choices": [choice], "usage": usage, **more}
 
 
 def body(message: dict[str, Any], **more: Any) -> Answer:
@@ -111,7 +93,7 @@ def calling(*calls: tuple[str, str], ids: str = "c{}") -> dict[str, Any]:
 def without_end(chunk: bytes, *, pause_s: float) -> Answer:
     """Return an answer that never ends: headers, then chunks."""
 
-    def answer(server: Server, handler: Handler) -> None:
+    def answer(server: Server, handler: LocalHandler) -> None:
         handler.send_response(200)
         handler.send_header("Content-Type", "application/json")
         handler.end_headers()
@@ -121,11 +103,11 @@ def without_end(chunk: bytes, *, pause_s: float) -> Answer:
     return answer
 
 
-def reset(_: Server, handler: Handler) -> None:
+def reset(_: Server, handler: LocalHandler) -> None:
     handler.connection.close()
 
 
-def bomb(server: Server, handler: Handler) -> None:
+def bomb(server: Server, handler: LocalHandler) -> None:
     raw(gzip.compress(b" " * 300_000_000, 1), "gzip")(server, handler)
 
 
@@ -170,18 +152,20 @@ ENDLESS = ("silence", "drip")
 """They take all the time that there is."""
 
 
+def ask(evals: Evals, server: Server, timeout_ms: int = 8000) -> EvalRun:
+    """Run a row whose agent asks a server; it fails or is errored."""
+    agent = {"type": "single", "model": "m", "base_url": server.url, "api_key": KEY, "max_tries": 1}
+    evals.write_rows(row("asks"))
+    evals.write_config(agent=agent, limits={"timeout_ms": timeout_ms, "max_steps": 3}, retries=0)
+    run = evals.run("shop.eval.yaml")
+    assert run.ret == pytest.ExitCode.TESTS_FAILED, run.stdout
+    return run
+
+
 @pytest.mark.parametrize("name", ANSWERS)
 def test_a_bad_reply_never_passes(evals: Evals, start: Callable[[Answer], Server], name: str) -> None:
     """It is errored by *provider* or failed, within its limits; nothing of it reaches the terminal raw."""
-    server = start(ANSWERS[name])
-    evals.write_rows(row("asks"))
-    evals.write_config(
-        agent={"type": "single", "model": "m", "base_url": server.url, "api_key": KEY, "max_tries": 1},
-        limits={"timeout_ms": 2000 if name in ENDLESS else 8000, "max_steps": 3},
-        retries=0,
-    )
-    run = evals.run("shop.eval.yaml")
-    assert run.ret == pytest.ExitCode.TESTS_FAILED, run.stdout
+    run = ask(evals, start(ANSWERS[name]), 2000 if name in ENDLESS else 8000)
     attempt = run.attempt("asks")
     assert (attempt.verdict, attempt.error_source) in (("errored", "provider"), ("failed", None)), attempt
     assert run.summary["passed"] == 0
@@ -201,24 +185,12 @@ def test_a_redirect_to_another_host_is_not_followed(
     other = start(body({"content": "right"}))
     location = other.url.replace("127.0.0.1", "localhost") + "/chat/completions"
     server = start(lambda _, handler: send(handler, b"", status=status, Location=location))
-    evals.write_rows(row("asks"))
-    evals.write_config(
-        agent={"type": "single", "model": "m", "base_url": server.url, "api_key": KEY, "max_tries": 1},
-        retries=0,
-    )
-    run = evals.run("shop.eval.yaml")
-    assert run.ret == pytest.ExitCode.TESTS_FAILED, run.stdout
-    assert run.attempt("asks").error_source == "provider"
+    assert ask(evals, server).attempt("asks").error_source == "provider"
     assert other.requests == []
 
 
 def test_redirects_in_a_circle_end(evals: Evals, start: Callable[[Answer], Server]) -> None:
     """A server that sends to itself for ever is the provider's fault."""
     server = start(lambda at, handler: send(handler, b"", status=307, Location=f"{at.url}/chat/completions"))
-    evals.write_rows(row("asks"))
-    evals.write_config(
-        agent={"type": "single", "model": "m", "base_url": server.url, "max_tries": 1}, retries=0
-    )
-    run = evals.run("shop.eval.yaml")
-    assert run.attempt("asks").error_source == "provider"
+    assert ask(evals, server).attempt("asks").error_source == "provider"
     assert len(server.requests) < 100

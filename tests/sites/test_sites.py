@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import httpx
@@ -108,19 +107,6 @@ def test_reset_gives_each_lease_a_fresh_site(tmp_path: Path) -> None:
             third = await get(f"{urls['shop']}/state")
         assert pid_in(third) in {pid_in(first), pid_in(second)}
         assert "visits=0 resets=2" in third
-        await sites.close()
-
-    asyncio.run(course())
-
-
-def test_no_names_start_nothing(tmp_path: Path) -> None:
-    """A lease of no site yields no URL and starts no process."""
-
-    async def course() -> None:
-        sites = Sites({"shop": app()}, tmp_path)
-        async with sites.lease(()) as urls:
-            assert urls == {}
-            assert not leashes()
         await sites.close()
 
     asyncio.run(course())
@@ -244,21 +230,6 @@ def test_port_that_is_snatched_away(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len(ports) == 2
 
 
-def test_output_is_logged(tmp_path: Path) -> None:
-    """With a log folder each instance writes its output to a file of its own."""
-
-    async def course() -> None:
-        sites = Sites({"shop": app(reset="POST /reset")}, tmp_path, tmp_path / "logs")
-        async with sites.lease(["shop"]), sites.lease(["shop"]):
-            pass
-        await sites.close()
-
-    asyncio.run(course())
-    texts = [file.read_text() for file in (tmp_path / "logs").glob("shop-*.log")]
-    assert len(texts) == 2
-    assert all("request /reset" in text for text in texts)
-
-
 def test_environment_and_folder(tmp_path: Path) -> None:
     """The command sees its variables and PORT, runs in its folder, and its words are never a shell's."""
     (tmp_path / "here").mkdir()
@@ -372,23 +343,6 @@ def test_files_of_an_installed_package(tmp_path: Path) -> None:
         sites = Sites({"pages": config}, tmp_path)
         async with sites.lease({"pages"}) as urls:
             assert "<html" in await get(f"{urls['pages']}/index.jinja2")
-        await sites.close()
-
-    asyncio.run(course())
-
-
-def test_several_sites_at_once(tmp_path: Path) -> None:
-    """A lease may hold several sites of different kinds; each has its own URL."""
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "index.html").write_text("hello")
-
-    async def course() -> None:
-        configs = {"api": app(reset="POST /reset"), "shop": SiteConfig(static=Path("site"))}
-        sites = Sites(configs, tmp_path)
-        async with AsyncExitStack() as stack:
-            urls = await stack.enter_async_context(sites.lease({"shop", "api"}))
-            assert await get(urls["shop"]) == "hello"
-            assert "resets=1" in await get(urls["api"])
         await sites.close()
 
     asyncio.run(course())

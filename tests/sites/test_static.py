@@ -87,11 +87,6 @@ def test_nothing_outside_and_no_listing(
             assert (status, body) == (404, b"not found\n")
 
 
-def test_links_inside_are_followed(server: http.client.HTTPConnection) -> None:
-    """A link to a file of the same folder is served."""
-    assert ask(server, "/in.html?v=1#x")[0] == 200
-
-
 def test_folders_get_their_slash(server: http.client.HTTPConnection) -> None:
     """A folder without its slash is redirected within this host, so that relative links work."""
     status, headers, _ = ask(server, "/sub%20dir")
@@ -117,11 +112,6 @@ def test_media_types(server: http.client.HTTPConnection, folder: Path, subtests:
         with subtests.test(name=name, kind=kind):
             (folder / name).write_bytes(b"x")
             assert ask(server, f"/{name}")[1]["content-type"] == kind
-
-
-def test_other_methods_are_refused(server: http.client.HTTPConnection) -> None:
-    """Nothing can be written to a static site."""
-    assert ask(server, "/", "POST")[0] == 501
 
 
 def test_loopback_only(server: http.client.HTTPConnection) -> None:

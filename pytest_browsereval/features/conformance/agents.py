@@ -21,7 +21,7 @@ from pytest_browsereval.errors import Fault, LimitReached
 from pytest_browsereval.features.conformance.browsers import Conformance, Kept
 from pytest_browsereval.features.conformance.site import ConformanceSite
 from pytest_browsereval.llm.client import close_clients
-from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage, read_message
+from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, read_message
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.redactor import Redactor
@@ -45,8 +45,6 @@ class Attempted:
     result: AgentResult | None
     ending: Exception | None
     """The fault or limit that ended it."""
-    messages: tuple[Message, ...]
-    steps: int
     limit: LimitReached | None
     """The limit that was reached, whether the agent has let it through or not."""
 
@@ -63,23 +61,22 @@ class AttemptMaker:
 
     @asynccontextmanager
     async def context(
-        self,
-        browser: Browser,
-        max_steps: int = 30,
-        max_tokens: int | None = None,
-        max_cost_usd: float | None = None,
+        self, browser: Browser, max_steps: int = 30, **limits: Any
     ) -> AsyncIterator[AgentContext]:
-        """Open a window at the start page and yield all that an agent is built with."""
+        """Open a window at the start page and yield all that an agent is built with.
+
+        Args:
+            browser: opens the window.
+            max_steps: of the agent.
+            limits: of what it spends, ``max_tokens`` or ``max_cost_usd``.
+        """
         config, task = self.config, self.task
         manager = WindowManager(browser)
         window = await manager.create_window("row", task.start_url, wants_cdp=config.needs().cdp)
         attempt = self.folder / "attempt"
         attempt.mkdir(parents=True)
         redact = Redactor(config.secrets()).redact
-        recorded = CaptureContextConfig(
-            attempt, redact=redact, max_tokens=max_tokens, max_cost_usd=max_cost_usd
-        )
-        capture = CaptureContext(recorded, window)
+        capture = CaptureContext(CaptureContextConfig(attempt, redact=redact, **limits), window)
         try:
             tools = resolve_tools({})
             config.check(task, {tool.name: tool for tool in tools})
@@ -106,9 +103,7 @@ class AttemptMaker:
         async def work(browser: Browser) -> Attempted:
             async with self.context(browser, **limits) as context:
                 result, ending = await _execute(context)
-                capture = context.capture
-                said, limit = capture.messages.messages, capture.limits.reached
-                return Attempted(result, ending, said, capture.steps, limit)
+                return Attempted(result, ending, context.capture.limits.reached)
 
         return self.kept.run(BROWSER, work)
 
