@@ -198,17 +198,3 @@ def test_other_runs_do_not_load_it(installed: Installed) -> None:
     result = installed.pytest("test_other.py")
     assert result.returncode == 0, result.stdout
     assert "eval plug-ins" not in result.stdout
-
-
-@pytest.mark.slow
-def test_the_schema_knows_it(installed: Installed) -> None:
-    """``browsereval schema`` describes the members of installed packages with their options."""
-    result = installed.run("browsereval", "schema")
-    assert result.returncode == 0, result.stderr
-    definitions = json.loads(result.stdout)["$defs"]
-    block = next(d for d in definitions.values() if d.get("properties", {}).get("button"))
-    assert block["properties"]["button"]["description"] == "The accessible name of the button to click."
-    assert "acme/politeness" in result.stdout
-    ways = definitions["toolkit"]["anyOf"]
-    assert {"$ref": "#/$defs/toolkit.acme.notes"} in ways
-    assert any({"enum": ["acme/notes"]} in way.get("anyOf", ()) for way in ways), ways

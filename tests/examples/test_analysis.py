@@ -142,26 +142,6 @@ def test_the_documented_query_has_the_rates_of_the_runs(tables: Path) -> None:
     assert found == {run.name: StoredRun(run).summary.pass_rate for run in runs}
 
 
-def test_two_evals_of_one_session_are_kept_apart(tables: Path, evals: Evals) -> None:
-    """Their runs have one id, and may have rows of one id: the queries join by the eval as well."""
-    home, other = evals.path / "results/shop/20260508T110000Z-bbbbbb", "results/other/20260508T110000Z-bbbbbb"
-    shutil.copytree(home, evals.path / other)
-    (evals.path / other / "manifest.json").write_text(json.dumps({"name": "other"}))
-    assert evals.run_command("export", other, "--to", "parquet").ret == 0
-    assert ask("first_error") == [("click", 5, 2.0, 0.5)]
-    assert ask("judge_against_rules")[0][:5] == ("answer", "rubric", 11, 0, 2)
-    assert ask("since_last_week") == ANSWERS["since_last_week"]
-
-
-def test_every_query_has_an_answer_and_a_line() -> None:
-    """In this test, in the README, and in the notebook."""
-    names = {path.stem for path in (EXAMPLE / "queries").glob("*.sql")}
-    readme = (EXAMPLE / "README.md").read_text(encoding="utf-8")
-    notebook = (EXAMPLE / "analysis.ipynb").read_text(encoding="utf-8")
-    assert names == set(ANSWERS)
-    assert [name for name in names if f"queries/{name}.sql" not in readme or name not in notebook] == []
-
-
 def test_the_notebook_runs(tables: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Cell by cell, as a kernel runs it; it is stored without output."""
     notebook = json.loads((EXAMPLE / "analysis.ipynb").read_text(encoding="utf-8"))

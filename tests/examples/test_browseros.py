@@ -75,16 +75,3 @@ def test_the_server_that_the_file_names_is_driven(evals: Evals, tmp_path: Path) 
     assert (summary["passed"], summary["trials"]) == (2, 2)
     assert {"look", "draw"} <= set(model.requests[0].tool_names)
     result.stdout.fnmatch_lines([f"*browseros.server_url: windows are opened in the browser at {url}/mcp*"])
-
-
-@pytest.mark.slow
-def test_without_browseros_the_run_is_refused_before_it_begins(evals: Evals) -> None:
-    """Unchanged files need the BrowserOS that they name; where it does not run, that is told at once."""
-    config = json.loads((BROWSEROS / "run.json").read_text())
-    config["browseros"]["server_url"] = "http://127.0.0.1:9"  # nobody listens there
-    config["agent"] = {"type": "noop"}
-    (evals.path / "run.json").write_text(json.dumps(config))
-    (evals.path / "tasks.jsonl").write_text((BROWSEROS / "tasks.jsonl").read_text())
-    result = evals.run("--eval-config=run.json")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR, result.stdout.str()
-    assert "http://127.0.0.1:9/mcp" in result.stdout.str() + result.stderr.str()

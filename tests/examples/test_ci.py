@@ -49,19 +49,6 @@ def test_subcommands_are_ours(capsys: pytest.CaptureFixture[str]) -> None:
     assert "usage: browsereval" in capsys.readouterr().out
 
 
-def test_there_are_as_many_parts_as_machines() -> None:
-    """Or rows would never be run."""
-    parts = WORKFLOW["jobs"]["part"]["strategy"]["matrix"]["part"]
-    assert parts == list(range(1, len(parts) + 1))
-    shards = [word for line in commands() for word in line.split() if word.startswith("--eval-shard")]
-    assert shards == ["--eval-shard=auto", f"--eval-shard=auto/{len(parts)}"]
-    passed = {name: value for step in steps("part") for name, value in step.get("env", {}).items()}
-    assert passed["EVAL_JOB_INDEX"] == "${{ strategy.job-index }}"
-    assert passed["EVAL_JOB_TOTAL"] == "${{ strategy.job-total }}"
-    assert JOB["spec"]["completions"] == JOB["spec"]["parallelism"] == len(parts)
-    assert JOB["spec"]["completionMode"] == "Indexed"
-
-
 def test_pull_requests_get_no_key() -> None:
     """They replay; whoever opens one may change what runs."""
     replay = WORKFLOW["jobs"]["replay"]

@@ -52,17 +52,6 @@ def test_doing_nothing_finishes_no_episode(evals: Evals) -> None:
     assert [grade["reasoning"] for grade in grades] == 6 * ["the episode was not finished"]
 
 
-@pytest.mark.slow
-def test_without_the_pages_the_run_says_what_to_install(evals: Evals) -> None:
-    """A site in a package that is not installed ends the run at once, with the line for pip."""
-    absent = "--eval-set=sites.miniwob.package=no_such_pages"
-    result = evals.run(f"--eval-config={MINIWOB / 'eval.yaml'}", absent)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    told = result.stderr.str() + result.stdout.str()
-    assert "pip install no_such_pages" in told
-    assert "Traceback" not in told
-
-
 def test_the_rows_are_what_the_script_makes(tmp_path: Path) -> None:
     """``rows.jsonl`` is up to date: the script writes the same again, and each page exists."""
     for name in ("make_rows.py", "policies.py"):

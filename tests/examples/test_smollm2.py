@@ -147,13 +147,6 @@ def ask(url: str, content: Any) -> Completion:
     return asyncio.run(course())
 
 
-def test_a_prompt_over_the_context_is_a_fault_of_the_provider(url: str) -> None:
-    """The server's own words, with the numbers, reach the message."""
-    with pytest.raises(Fault, match=r"answered 400: .*context size") as caught:
-        ask(url, "far too long " * 4_000)
-    assert caught.value.source is ErrorSource.PROVIDER
-
-
 def test_a_picture_is_a_fault_of_the_provider(url: str) -> None:
     """A model that sees nothing says so; the next request is answered as if nothing had been."""
     picture = "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
@@ -179,11 +172,3 @@ def test_a_real_model_judges(url: str, tmp_path: Path, output: str, tokens: int)
         assert "no usable form" not in result.reasoning
     if result.verdict is Verdict.ERRORED and not result.details["is_undecided"]:
         assert "gave no verdict" in result.reasoning
-
-
-def test_more_than_a_real_judge_can_read(url: str, tmp_path: Path) -> None:
-    """It is errored, and the message says why."""
-    judge = JudgeConfig.model_validate({"model": "small", "base_url": url, "max_tries": 1})
-    result = graded(AskingGrader(judge=judge), recorded_in(tmp_path, "far too long " * 4_000))
-    assert result.verdict is Verdict.ERRORED
-    assert "more than the model can read" in result.reasoning

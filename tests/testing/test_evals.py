@@ -81,15 +81,6 @@ def test_commands_run_in_process(driver: EvalDriver) -> None:
     wrong.stderr.fnmatch_lines(["*invalid choice: 'no-such-command'*"])
 
 
-@pytest.mark.parametrize("way", ["run", "run_process"])
-def test_a_run_elsewhere_is_found(driver: EvalDriver, way: str, tmp_path: Path) -> None:
-    """Wherever the config or the command line puts it."""
-    described(driver)
-    run = getattr(driver, way)("shop.eval.yaml", f"--eval-output={tmp_path / 'out'}")
-    assert run.folder.parent == tmp_path / "out/shop"
-    assert run.attempt("good").verdict == "passed"
-
-
 CONFTEST = "import driven_helper, os, sys\nsys.path.append('/added')\nos.environ['DRIVEN'] = 'yes'\n"
 
 
