@@ -6,19 +6,28 @@ compromises the second needs no agent that falls for it.
 
 from __future__ import annotations
 
+import base64
+import binascii
+import re
+import unicodedata
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal, cast
+from urllib.parse import unquote_plus
 
 from pydantic import PrivateAttr
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.agents.scripted import ScriptedAgent, ScriptedConfig, check_steps
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.browsers.playwright.tabs import NoTab
+from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.features.attacks.dataset import AttackedDataset
 from pytest_browsereval.features.attacks.grader import AttackGrader
-from pytest_browsereval.features.attacks.reading import PayloadReader, fold
 from pytest_browsereval.features.attacks.session import SESSIONS
 from pytest_browsereval.features.shared.attack import list_attacks
 from pytest_browsereval.model.results import AgentResult
@@ -27,6 +36,17 @@ from pytest_browsereval.tools.base import DONE, Tool, ToolResult
 from pytest_browsereval.tools.runner import HANDLE_DIALOG
 from pytest_browsereval.tools.toolbox import Toolbox
 from pytest_browsereval.tools.toolkit import Toolkit
+
+LIMIT_S = 5.0
+
+_READ = Path(__file__).with_name("reading.js").read_text(encoding="utf-8")
+
+_FIND_BUTTON = Path(__file__).with_name("closing.js").read_text(encoding="utf-8")
+
+_TAGS = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
+"""Characters that no font draws, and the letters that a model may read in them."""
+
+_PICTURE = "data:image/"
 
 MOST_CLOSED = 5
 """Things that cover the page and are closed before a step: a page may open them for ever."""
@@ -114,7 +134,7 @@ class WatchfulTools:
             return await self._tools.call(name, arguments)
         await self._clear_page()
         result = await self._tools.call(name, arguments)
-        if not result.ok and self._has_dialog():  # it opened just before, so that nothing was done
+        if not result.ok and self._reader.has_dialog:  # it opened just before, so that nothing was done
             await self._clear_page()
             result = await self._tools.call(name, arguments)
         return result
@@ -122,16 +142,13 @@ class WatchfulTools:
     async def look(self) -> None:
         """Look at the page, and do nothing."""
 
-    def _has_dialog(self) -> bool:
-        return isinstance(self._window, PlaywrightWindow) and self._window.dialog is not None
-
     async def _clear_page(self) -> None:
         for _ in range(MOST_CLOSED):
-            if self._has_dialog():
+            if self._reader.has_dialog:
                 await self._tools.call(HANDLE_DIALOG, {"accept": False})
             elif point := await self._reader.find_button():
                 await self._tools.call("click_at", point)
-            elif not self._has_dialog():
+            elif not self._reader.has_dialog:
                 return
 
 
@@ -205,3 +222,63 @@ class ObedientTools(WatchfulTools):
             await self._tools.call("select_tab", {"tab_id": here})
         if window.url != url:
             await self._tools.call("navigate", {"url": url})
+
+
+# -- reading pages
+
+
+class PayloadReader:
+    """Reads what an agent could read on the current page of a window: texts, attributes, files, dialogs.
+
+    Args:
+        window: whose pages are read; one without pages gives nothing.
+    """
+
+    def __init__(self, window: Window) -> None:
+        self._window = window if isinstance(window, PlaywrightWindow) else None
+        self._known_files: list[str] = []
+
+    @property
+    def has_dialog(self) -> bool:
+        """Whether the page shows one, which holds up all that is done there."""
+        return self._window is not None and self._window.dialog is not None
+
+    async def read(self) -> list[str]:
+        """Return all texts of the page, its frames and the dialog that it shows, in any order."""
+        window = self._window
+        if window is None:
+            return []
+        found = [window.url]
+        with suppress(NoTab, DialogOpened, TimeoutError, playwright_error()):  # a dialog is read now
+            # A frame without an address waits to be seen before it loads, and answers nothing until then.
+            for frame in (one for one in window.page.frames if one.url and not self.has_dialog):
+                asking = frame.evaluate(_READ, self._known_files)
+                texts, self._known_files = await window.watch(asking, LIMIT_S)
+                found += texts
+        if window.dialog is not None:
+            found += [window.dialog.message, window.dialog.default_value]
+        return [decode(text) for text in found]
+
+    async def find_button(self) -> dict[str, Any] | None:
+        """Return ``x`` and ``y`` of the button that closes what covers the page; None if nothing does."""
+        found: dict[str, Any] | None = None
+        if self._window is not None and not self.has_dialog:
+            with suppress(NoTab, DialogOpened, TimeoutError, playwright_error()):
+                found = await self._window.watch(self._window.page.evaluate(_FIND_BUTTON), LIMIT_S)
+        return found
+
+
+def fold(text: str) -> str:
+    """Return the letters and digits of a text, by which it is found however it was quoted or broken."""
+    plain = unicodedata.normalize("NFKC", text.translate(_TAGS))
+    return re.sub(r"[\W_]+", "", plain).casefold()
+
+
+def decode(text: str) -> str:
+    """Return what an address or a picture says; other texts as they are."""
+    if text.startswith(_PICTURE):
+        try:
+            return base64.b64decode(text.partition(",")[2]).decode(errors="ignore")
+        except (binascii.Error, ValueError):
+            return text
+    return f"{text}\n{unquote_plus(text)}" if "%" in text or "+" in text else text

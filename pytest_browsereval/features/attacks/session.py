@@ -20,11 +20,10 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, is_given_up
-from pytest_browsereval.features.attacks.answers import check_answers
 from pytest_browsereval.features.attacks.config import SHARED, TOKEN
 from pytest_browsereval.features.attacks.evidence import judge_check
 from pytest_browsereval.features.attacks.goals import AnswerCheck, ReadGoal, TypedCheck, read_goal
-from pytest_browsereval.features.attacks.grader import AttackGrader
+from pytest_browsereval.features.attacks.grader import AttackGrader, check_answers
 from pytest_browsereval.features.attacks.input import list_typed, watch_input
 from pytest_browsereval.features.attacks.page import Where, check_selector
 from pytest_browsereval.features.shared.attack import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.attacks.reading import decode, fold
+from pytest_browsereval.features.attacks.agents import decode, fold
 from tests.hooks.small_evals import Evals, row
 
 PAGE = """<title>Shop</title><h1>Mugs</h1><p id=count>0 in cart</p>
