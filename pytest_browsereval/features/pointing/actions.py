@@ -14,7 +14,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
@@ -113,30 +113,38 @@ ALWAYS = ("click", "double_click", "right_click", "hover", "type", "press", "scr
 
 
 class Action(BaseModel):
-    """One action, checked: every field that its kind needs is there. ``spellings`` makes them."""
+    """One action, checked: every field that its kind needs is there. ``spellings`` makes them.
+
+    The descriptions of its fields are what a model reads of them.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", coerce_numbers_to_str=True)
 
     action: str
-    x: FiniteFloat | None = None
-    y: FiniteFloat | None = None
-    end_x: FiniteFloat | None = None
-    end_y: FiniteFloat | None = None
-    text: str | None = Field(default=None, max_length=100_000)
-    key: str | None = Field(default=None, min_length=1, max_length=60)
-    direction: Literal["up", "down", "left", "right"] | None = None
-    amount: Annotated[FiniteFloat, Field(gt=0)] | None = None
-    """How far to scroll."""
+    x: FiniteFloat | None = Field(None, description="Of the point, from the left.")
+    y: FiniteFloat | None = Field(None, description="Of the point, from the top.")
+    end_x: FiniteFloat | None = Field(None, description="Where a drag ends, from the left.")
+    end_y: FiniteFloat | None = Field(None, description="Where a drag ends, from the top.")
+    text: str | None = Field(
+        None, max_length=100_000, description="What to type; the answer with done, the reason with give_up."
+    )
+    key: str | None = Field(
+        None, min_length=1, max_length=60, description="Enter, Escape, Tab, ArrowDown, a, Control+A, …"
+    )
+    direction: Literal["up", "down", "left", "right"] | None = Field(
+        None, description="Where to scroll to: up, down, left or right."
+    )
+    amount: FiniteFloat | None = Field(
+        None, gt=0, description="Notches of the wheel, 120 pixels each; 3 by default."
+    )
     unit: Literal["notches", "pixels", "grid"] = "notches"
     """Of ``amount``: notches of the wheel, CSS pixels, or thousandths of the viewport."""
-    seconds: FiniteFloat | None = None
-    clear: bool = False
-    """Delete what is there before typing."""
-    enter: bool = False
-    """Press Enter after typing."""
-    url: str | None = None
-    tab: int | None = None
-    accept: bool | None = None
+    seconds: FiniteFloat | None = Field(None, description="How long to wait, up to 30; 1 by default.")
+    clear: bool = Field(default=False, description="Delete what is in the field before typing.")
+    enter: bool = Field(default=False, description="Press Enter after typing.")
+    url: str | None = Field(None, description="The address to open.")
+    tab: int | None = Field(None, description="The tab's number.")
+    accept: bool | None = Field(None, description="True for OK, false for Cancel.")
 
     @classmethod
     def checked(cls, fields: Mapping[str, Any]) -> Action:

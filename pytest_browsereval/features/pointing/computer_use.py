@@ -13,6 +13,7 @@ from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.errors import ConfigError, ErrorSource, TerminationReason
 from pytest_browsereval.features.pointing.actions import (
     KINDS,
+    Action,
     BadAction,
     Coordinates,
     Performed,
@@ -68,23 +69,6 @@ _POINTS_HINTS = {
     "to 999 at the right one, y from 0 at the top to 999 at the bottom.",
     "pixels": "Points are pixels of the picture, which is {0} wide and {1} high: x runs from 0 at the left "
     "edge, y from 0 at the top.",
-}
-
-_FIELDS: Mapping[str, tuple[str, str]] = {
-    "x": ("number", "Of the point, from the left."),
-    "y": ("number", "Of the point, from the top."),
-    "end_x": ("number", "Where a drag ends, from the left."),
-    "end_y": ("number", "Where a drag ends, from the top."),
-    "text": ("string", "What to type; the answer with done, the reason with give_up."),
-    "key": ("string", "Enter, Escape, Tab, ArrowDown, a, Control+A, …"),
-    "direction": ("string", "Where to scroll to: up, down, left or right."),
-    "amount": ("number", "Notches of the wheel, 120 pixels each; 3 by default."),
-    "seconds": ("number", "How long to wait, up to 30; 1 by default."),
-    "clear": ("boolean", "Delete what is in the field before typing."),
-    "enter": ("boolean", "Press Enter after typing."),
-    "url": ("string", "The address to open."),
-    "tab": ("integer", "The tab's number."),
-    "accept": ("boolean", "True for OK, false for Cancel."),
 }
 
 
@@ -249,7 +233,9 @@ def specification(tools: Mapping[str, Tool]) -> dict[str, Any]:
     actions = offered(tools)
     used = {field for name in actions for field in (*KINDS[name].needs, *KINDS[name].takes)}
     fields = {
-        name: {"type": kind, "description": text} for name, (kind, text) in _FIELDS.items() if name in used
+        name: {"type": field.get("anyOf", [field])[0]["type"], "description": field["description"]}
+        for name, field in Action.model_json_schema()["properties"].items()
+        if name in used
     }
     texts = {name: KINDS[name].description for name in actions}
     # Executors have endings of their own, which ask for a report.
