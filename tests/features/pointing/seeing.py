@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import io
 import mimetypes
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 from PIL import Image, ImageChops, ImageFilter
 
-from pytest_browsereval.agents.base import AgentConfig, AgentContext
+from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.results import AgentResult
@@ -21,7 +22,7 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.testing import ModelRequest
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.toolkits import CATALOG
-from tests.agents.desk import PaperWindow
+from tests.agents.desk import Desk, MakeDesk, PaperWindow
 from tests.support import PageServer, Run, Visit, configured, visiting
 
 TARGETS = Path(__file__).parents[3] / "examples" / "quickstart" / "sites" / "targets"
@@ -146,3 +147,33 @@ def paper_tools(log: list[tuple[str, dict[str, Any]]]) -> tuple[Tool, ...]:
         return replace(tool, body=body)
 
     return tuple(on_paper(tool) for kit in CATALOG.values() for tool in kit.tools)
+
+
+Make = Callable[[AgentContext], AgentEvaluator]
+Close = Callable[[], Awaitable[object]]
+
+
+class PaperDesk:
+    """A desk with all tools, on paper, and the log of what they did."""
+
+    def __init__(self, make_desk: MakeDesk, **settings: Any) -> None:
+        self.log: list[tuple[str, dict[str, Any]]] = []
+        self.desk: Desk = make_desk(**{"tools": paper_tools(self.log), "screenshots": "after", **settings})
+
+    def play(
+        self, config: AgentConfig, make: Make | None = None, close: Close = close_clients
+    ) -> AgentResult:
+        """Run an attempt of an agent, or of what is made in its place, and close its clients."""
+
+        async def course() -> AgentResult:
+            try:
+                return await (make or config.build)(self.desk.context(config)).execute()
+            finally:
+                await close()
+
+        return asyncio.run(course())
+
+
+async def no_wait(seconds: float) -> None:
+    """Try again at once."""
+    del seconds

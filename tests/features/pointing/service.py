@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from pytest_browsereval.local_server import LocalHandler, LocalServer
 
 Json = dict[str, Any]
 
@@ -40,20 +42,16 @@ class Service:
         self._closing = threading.Event()
         service = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(LocalHandler):
+            protocol_version = "HTTP/1.0"  # a body that is too short ends with its connection
+
             def do_POST(self) -> None:
                 service.answer(self)
 
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-                """Stay silent."""
+        self._server = LocalServer(Handler).start()
+        self.url = f"{self._server.url}/act"
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}/act"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-        self._thread.start()
-
-    def answer(self, request: BaseHTTPRequestHandler) -> None:
+    def answer(self, request: LocalHandler) -> None:
         body = json.loads(request.rfile.read(int(request.headers["content-length"])))
         number = len(self.requests)
         self.requests.append(body)
@@ -61,17 +59,9 @@ class Service:
         said = self._script(body) if callable(self._script) else self._script[number]
         said = said if isinstance(said, Said) else says(said)
         self._closing.wait(said.delay_s)
-        try:
-            request.send_response(said.status)
-            for name, value in {"Content-Length": str(len(said.body)), **said.headers}.items():
-                request.send_header(name, value)
-            request.end_headers()
-            request.wfile.write(said.body)
-        except ConnectionError:
-            pass  # the client has hung up, as it should
+        with suppress(ConnectionError):  # the client has hung up, as it should
+            request.send(said.status, "application/json", said.body, said.headers)
 
     def close(self) -> None:
         self._closing.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(5)
+        self._server.close()

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 from pathlib import Path
@@ -9,14 +8,13 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.browsers.picture_size import size_of
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, TerminationReason
 from pytest_browsereval.features.orchestrator.agent import OrchestratorExecutorConfig
 from pytest_browsereval.features.pointing.computer_use import MAX_CALLS, ComputerUseAgent, ComputerUseConfig
 from pytest_browsereval.features.pointing.pictures import shrunk
-from pytest_browsereval.llm.client import ChatClient, close_clients
+from pytest_browsereval.llm.client import ChatClient
 from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.results import AgentResult
@@ -32,8 +30,8 @@ from pytest_browsereval.testing import (
     says,
 )
 from pytest_browsereval.tools.finish import give_up
-from tests.agents.desk import Desk, MakeDesk, PaperWindow
-from tests.features.pointing.seeing import paper_tools, picture_of
+from tests.agents.desk import MakeDesk, PaperWindow
+from tests.features.pointing.seeing import PaperDesk, no_wait, paper_tools, picture_of
 
 Log = list[tuple[str, dict[str, Any]]]
 
@@ -47,52 +45,27 @@ DONE = calls(act("done", text="bought"))
 CLICKED = ("click_at", {"x": 320, "y": 240, "button": "left", "click_count": 1})
 
 
-class PaperDesk:
-    """A desk with all tools, on paper, and the log of what they did."""
-
-    def __init__(self, make_desk: MakeDesk, **settings: Any) -> None:
-        self.log: Log = []
-        self.desk: Desk = make_desk(**{"tools": paper_tools(self.log), "screenshots": "after", **settings})
+class Paper(PaperDesk):
+    """A desk on paper for the agent."""
 
     def solve(self, model: ScriptedModel, **fields: Any) -> AgentResult:
         """Run an attempt, retries without waiting."""
         config = ComputerUseConfig.model_validate({"model": "scripted", "base_url": model.base_url, **fields})
-
-        async def no_wait(seconds: float) -> None:
-            del seconds
-
-        async def course() -> AgentResult:
-            client = ChatClient(config, RetryPolicy(max_tries=config.max_tries, sleep=no_wait))
-            try:
-                return await ComputerUseAgent(self.desk.context(config), config, client).execute()
-            finally:
-                await client.close()
-
-        result = asyncio.run(course())
+        client = ChatClient(config, RetryPolicy(max_tries=config.max_tries, sleep=no_wait))
+        result = self.play(config, lambda desk: ComputerUseAgent(desk, config, client), client.close)
         assert model.problems == []
         return result
 
-    def play(self, config: AgentConfig) -> AgentResult:
-        """Run an attempt of any agent."""
-
-        async def course() -> AgentResult:
-            try:
-                return await config.build(self.desk.context(config)).execute()
-            finally:
-                await close_clients()
-
-        return asyncio.run(course())
-
 
 @pytest.fixture
-def paper(make_desk: MakeDesk) -> PaperDesk:
-    return PaperDesk(make_desk)
+def paper(make_desk: MakeDesk) -> Paper:
+    return Paper(make_desk)
 
 
 # -- the course of an attempt
 
 
-def test_actions_are_performed_until_done(paper: PaperDesk) -> None:
+def test_actions_are_performed_until_done(paper: Paper) -> None:
     """Each is a recorded call of a tool, with a picture; the answer is that of ``done``."""
     with ScriptedModel([calls(CLICK), calls(act("type", text="Ada", enter=True)), DONE]) as model:
         result = paper.solve(model)
@@ -109,7 +82,7 @@ def test_actions_are_performed_until_done(paper: PaperDesk) -> None:
     assert [m.screenshot for m in results] == [1, 2, 3, None]
 
 
-def test_the_model_is_told_what_it_needs(paper: PaperDesk) -> None:
+def test_the_model_is_told_what_it_needs(paper: Paper) -> None:
     """The rules of its points, the task, the address as page text, a picture, and one flat function."""
     with ScriptedModel([DONE]) as model:
         paper.solve(model, instructions="Answer in German.")
@@ -137,7 +110,7 @@ def test_only_what_is_switched_on_is_offered(make_desk: MakeDesk) -> None:
     """An executor's way to give up too; what is not offered is refused with what is."""
     log: Log = []
     tools = [tool for tool in paper_tools(log) if tool.name not in ("navigate", "select_tab", "close_tab")]
-    paper = PaperDesk(make_desk, tools=[*tools, give_up])
+    paper = Paper(make_desk, tools=[*tools, give_up])
     script = [calls(act("navigate", url="http://a.test")), calls(act("give_up", text="no way"))]
     with ScriptedModel(script) as model:
         assert paper.solve(model) == AgentResult(None)
@@ -149,7 +122,7 @@ def test_only_what_is_switched_on_is_offered(make_desk: MakeDesk) -> None:
     assert log == []
 
 
-def test_calls_of_one_reply_have_one_picture(paper: PaperDesk) -> None:
+def test_calls_of_one_reply_have_one_picture(paper: Paper) -> None:
     """They run in order, each with a result, and the picture after the last one is shown."""
     with ScriptedModel([calls(CLICK, act("press", key="Tab"), act("wait", seconds=0)), DONE]) as model:
         paper.solve(model)
@@ -168,14 +141,14 @@ def test_a_page_that_cannot_be_drawn_is_told(make_desk: MakeDesk) -> None:
             del picture, quality
             raise Fault(ErrorSource.SCREENSHOT, "a dialog is open")
 
-    paper = PaperDesk(make_desk, window=Blind())
+    paper = Paper(make_desk, window=Blind())
     with ScriptedModel([calls(act("handle_dialog", accept=True)), calls(CLICK), DONE]) as model:
         assert paper.solve(model).final_answer == "bought"
     assert "No picture of the page can be taken" in model.requests[0].last_text
     assert paper.log == [("handle_dialog", {"accept": True, "text": None}), CLICKED]
 
 
-def test_text_with_json_is_an_action_too(paper: PaperDesk) -> None:
+def test_text_with_json_is_an_action_too(paper: Paper) -> None:
     """A model that writes its call down instead of making it is understood."""
     wrote = says('I click.\n```json\n{"action": "left_click", "coordinate": [500, 500]}\n```')
     with ScriptedModel(
@@ -186,7 +159,7 @@ def test_text_with_json_is_an_action_too(paper: PaperDesk) -> None:
     assert "Your action: ok" in model.requests[1].text
 
 
-def test_a_model_without_tool_calls_works_by_json(paper: PaperDesk) -> None:
+def test_a_model_without_tool_calls_works_by_json(paper: Paper) -> None:
     """The client tells it the function as text; a bare action is as good as a whole call."""
     script = [
         says(json.dumps({"tool": "computer", "arguments": {"action": "click", "x": 500, "y": 500}})),
@@ -219,7 +192,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_a_reply_without_a_valid_action_is_told(paper: PaperDesk, wrong: Reply) -> None:
+def test_a_reply_without_a_valid_action_is_told(paper: Paper, wrong: Reply) -> None:
     """Nothing is done, the model reads what was wrong, and a later action starts the count again."""
     with ScriptedModel([wrong, wrong, calls(CLICK), wrong, wrong, DONE]) as model:
         assert paper.solve(model).final_answer == "bought"
@@ -231,7 +204,7 @@ def test_a_reply_without_a_valid_action_is_told(paper: PaperDesk, wrong: Reply) 
 
 
 @pytest.mark.parametrize("wrong", WRONG[:1] + WRONG[-4:])
-def test_three_in_a_row_end_the_attempt(paper: PaperDesk, wrong: Reply) -> None:
+def test_three_in_a_row_end_the_attempt(paper: Paper, wrong: Reply) -> None:
     """There is no answer then, and the warning says why."""
     with ScriptedModel(lambda _: wrong) as model:
         assert paper.solve(model) == AgentResult(None)
@@ -239,7 +212,7 @@ def test_three_in_a_row_end_the_attempt(paper: PaperDesk, wrong: Reply) -> None:
     assert "3 replies in a row without a valid action" in paper.desk.warned
 
 
-def test_what_was_wrong_is_recorded(paper: PaperDesk) -> None:
+def test_what_was_wrong_is_recorded(paper: Paper) -> None:
     """As a step, with what the model wrote, cut where it is long."""
     with ScriptedModel([calls(act("click", x=-5, y=5, why="x" * 5000)), DONE]) as model:
         paper.solve(model)
@@ -250,7 +223,7 @@ def test_what_was_wrong_is_recorded(paper: PaperDesk) -> None:
     assert paper.desk.capture.steps == 1
 
 
-def test_forty_calls_at_once_are_not_all_performed(paper: PaperDesk) -> None:
+def test_forty_calls_at_once_are_not_all_performed(paper: Paper) -> None:
     """Their points are on a picture that grows old; each one still gets its answer."""
     wanted = [act("click", x=500, y=500) for _ in range(40)]
     with ScriptedModel([calls(*wanted), DONE]) as model:
@@ -270,7 +243,7 @@ def test_forty_calls_at_once_are_not_all_performed(paper: PaperDesk) -> None:
         says('I could {"action": "done", "text": "sold"}.\n</think>\nI wait.'),
     ],
 )
-def test_what_was_cut_off_or_only_thought_is_no_action(paper: PaperDesk, reply: Reply) -> None:
+def test_what_was_cut_off_or_only_thought_is_no_action(paper: Paper, reply: Reply) -> None:
     """Neither as a call nor in a text; the model goes on."""
     with ScriptedModel([reply, DONE]) as model:
         assert paper.solve(model) == AgentResult("bought")
@@ -281,7 +254,7 @@ def test_what_was_cut_off_or_only_thought_is_no_action(paper: PaperDesk, reply: 
 # -- limits and faults
 
 
-def test_turns_run_out(paper: PaperDesk) -> None:
+def test_turns_run_out(paper: Paper) -> None:
     """The attempt ends as one that used its steps, and says which limit it met."""
     with ScriptedModel(lambda _: calls(act("click", x=500, y=500))) as model:
         result = paper.solve(model, max_turns=4)
@@ -290,7 +263,7 @@ def test_turns_run_out(paper: PaperDesk) -> None:
     assert len(model.requests) == 4
 
 
-def test_usage_is_counted_and_retries_are_told(paper: PaperDesk) -> None:
+def test_usage_is_counted_and_retries_are_told(paper: Paper) -> None:
     """As for every model."""
     replies = iter([refuses(500), calls(CLICK).costing(1000, 10), DONE.costing(2000, 20)])
 
@@ -360,7 +333,7 @@ def test_it_works_for_an_orchestrator(make_desk: MakeDesk, ends: bool) -> None: 
             calls(call("done", answer="bought")) if is_told else calls(call("delegate", instruction="Click."))
         )
 
-    paper = PaperDesk(make_desk)
+    paper = Paper(make_desk)
     with ScriptedModel(plays) as model:
         executor = {"type": "computer-use", "model": "hand", "base_url": model.base_url, "max_turns": 2}
         block = {"orchestrator": {"model": "lead", "base_url": model.base_url}, "executor": executor}

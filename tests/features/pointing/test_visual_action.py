@@ -23,12 +23,14 @@ from pytest_browsereval.features.pointing.visual_action import VisualActionAgent
 from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.model.messages import ToolCallMessage
 from pytest_browsereval.model.results import AgentResult
-from tests.agents.desk import Desk, MakeDesk, PaperWindow
+from tests.agents.desk import MakeDesk, PaperWindow
 from tests.features.pointing.seeing import (
     BLUE,
     GREEN,
     VIOLET,
+    PaperDesk,
     decoded,
+    no_wait,
     paper_tools,
     play,
     pointed,
@@ -55,27 +57,19 @@ def serve() -> Iterator[Serve]:
         each.close()
 
 
-class PaperDesk:
-    """A desk with all tools, on paper, and the log of what they did."""
-
-    def __init__(self, make_desk: MakeDesk, **settings: Any) -> None:
-        self.log: list[tuple[str, Json]] = []
-        self.desk: Desk = make_desk(**{"tools": paper_tools(self.log), "screenshots": "after", **settings})
+class Paper(PaperDesk):
+    """A desk on paper for the agent."""
 
     def solve(self, url: str, **fields: Any) -> AgentResult:
         """Run an attempt, retries without waiting."""
         config = VisualActionConfig.model_validate({"url": url, **fields})
-
-        async def no_wait(seconds: float) -> None:
-            del seconds
-
         policy = RetryPolicy(max_tries=config.max_tries, deadline_s=config.retry_deadline_s, sleep=no_wait)
-        return asyncio.run(VisualActionAgent(self.desk.context(config), config, policy).execute())
+        return self.play(config, lambda context: VisualActionAgent(context, config, policy))
 
 
 @pytest.fixture
-def paper(make_desk: MakeDesk) -> PaperDesk:
-    return PaperDesk(make_desk)
+def paper(make_desk: MakeDesk) -> Paper:
+    return Paper(make_desk)
 
 
 CLICK = {"action": "click", "x": 500, "y": 500}
@@ -85,7 +79,7 @@ END = {"action": "end"}
 # -- the course of an attempt
 
 
-def test_the_service_is_posted_what_it_needs(paper: PaperDesk, serve: Serve) -> None:
+def test_the_service_is_posted_what_it_needs(paper: Paper, serve: Serve) -> None:
     """The task, a new picture each time, and what was done before, as it was given."""
     service = serve(
         [CLICK, {"action": {"action": "type", "text": "Ada"}}, {"action": "press_key", "key": "ctrl+a"}, END]
@@ -108,7 +102,7 @@ def test_the_service_is_posted_what_it_needs(paper: PaperDesk, serve: Serve) -> 
 
 
 def test_the_service_may_answer_in_words(
-    paper: PaperDesk, serve: Serve, caplog: pytest.LogCaptureFixture
+    paper: Paper, serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The text of its ending is the answer; a key in its address is in no log."""
     caplog.set_level(logging.INFO)
@@ -118,7 +112,7 @@ def test_the_service_may_answer_in_words(
     assert "sesame" not in caplog.text
 
 
-def test_history_can_be_a_line(paper: PaperDesk, serve: Serve) -> None:
+def test_history_can_be_a_line(paper: Paper, serve: Serve) -> None:
     """In BrowserOS's form, with the words of its vocabulary; what failed is not in it."""
     service = serve([CLICK, {"action": "type", "text": "it's"}, {"action": "wait", "time": 0}, END])
     paper.solve(service.url, history="text")
@@ -136,7 +130,7 @@ def test_history_can_be_a_line(paper: PaperDesk, serve: Serve) -> None:
 
 def test_an_action_that_fails_is_in_the_history(make_desk: MakeDesk, serve: Serve) -> None:
     """With its error, and the attempt goes on."""
-    paper = PaperDesk(make_desk, tools=())
+    paper = Paper(make_desk, tools=())
     service = serve([{"action": "wait", "seconds": 99}, END])
     paper.desk.tools = paper_tools(paper.log)
     paper.solve(service.url)
@@ -145,7 +139,7 @@ def test_an_action_that_fails_is_in_the_history(make_desk: MakeDesk, serve: Serv
     assert "less than or equal to 30" in failed["error"]
 
 
-def test_predictions_run_out(paper: PaperDesk, serve: Serve) -> None:
+def test_predictions_run_out(paper: Paper, serve: Serve) -> None:
     """One too few ends the attempt as one that used its steps."""
     service = serve(lambda _: CLICK)
     note = "max_predictions is 15; all were used"
@@ -168,7 +162,7 @@ INVALID = [
 
 
 @pytest.mark.parametrize("wrong", INVALID)
-def test_three_invalid_replies_in_a_row_end_it(paper: PaperDesk, serve: Serve, wrong: Json) -> None:
+def test_three_invalid_replies_in_a_row_end_it(paper: Paper, serve: Serve, wrong: Json) -> None:
     """Two do not; nothing is done, and each is a recorded step with what was wrong."""
     service = serve([wrong, wrong, CLICK, wrong, wrong, wrong])
     assert paper.solve(service.url) == AgentResult(None)
@@ -184,7 +178,7 @@ def test_three_invalid_replies_in_a_row_end_it(paper: PaperDesk, serve: Serve, w
 
 
 @pytest.mark.parametrize("status", [500, 503])
-def test_a_busy_service_is_asked_again(paper: PaperDesk, serve: Serve, status: int) -> None:
+def test_a_busy_service_is_asked_again(paper: Paper, serve: Serve, status: int) -> None:
     """Up to ``max_tries``; the report tells that it happened."""
     busy = says({"error": "try later"}, status)
     service = serve([busy, busy, END])
@@ -209,9 +203,7 @@ def test_a_busy_service_is_asked_again(paper: PaperDesk, serve: Serve, status: i
         (Said(b"{", headers={"Content-Length": "99"}), 2, "the connection failed"),
     ],
 )
-def test_a_useless_reply_is_a_fault(
-    paper: PaperDesk, serve: Serve, said: Said, tries: int, told: str
-) -> None:
+def test_a_useless_reply_is_a_fault(paper: Paper, serve: Serve, said: Said, tries: int, told: str) -> None:
     """Errored, never failed; what may pass is tried again, the rest is not."""
     service = serve(lambda _: said)
     with pytest.raises(Fault) as caught:
@@ -221,7 +213,7 @@ def test_a_useless_reply_is_a_fault(
     assert len(service.requests) == tries
 
 
-def test_a_service_that_is_not_there_is_named(paper: PaperDesk) -> None:
+def test_a_service_that_is_not_there_is_named(paper: Paper) -> None:
     """With its address, without what may be secret in it."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -233,7 +225,7 @@ def test_a_service_that_is_not_there_is_named(paper: PaperDesk) -> None:
     assert "abcdefgh" not in str(caught.value)
 
 
-def test_a_cancelled_attempt_hangs_up(paper: PaperDesk, serve: Serve) -> None:
+def test_a_cancelled_attempt_hangs_up(paper: Paper, serve: Serve) -> None:
     """The time limit of the attempt ends a request that is under way."""
     service = serve(lambda _: Said(b"{}", delay_s=30))
     config = VisualActionConfig(url=service.url)
@@ -263,11 +255,11 @@ def test_a_first_picture_is_needed(make_desk: MakeDesk, serve: Serve) -> None:
 
     service = serve([CLICK, END])
     with pytest.raises(Fault, match="no picture of the page") as caught:
-        PaperDesk(make_desk, window=Blind()).solve(service.url)
+        Paper(make_desk, window=Blind()).solve(service.url)
     assert caught.value.source is ErrorSource.SCREENSHOT
     window = Blind()
     window.sees = 1
-    PaperDesk(make_desk, window=window).solve(service.url)
+    Paper(make_desk, window=window).solve(service.url)
     assert service.requests[0]["image_base64"] == service.requests[1]["image_base64"]
 
 
@@ -276,7 +268,7 @@ def test_a_first_picture_is_needed(make_desk: MakeDesk, serve: Serve) -> None:
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_key_stops_the_run(
-    paper: PaperDesk, serve: Serve, monkeypatch: pytest.MonkeyPatch, status: int
+    paper: Paper, serve: Serve, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     """No further attempt can succeed; the key is in no message, even if the service repeats it."""
     monkeypatch.setenv("ACTION_KEY", "s3cret-value")
