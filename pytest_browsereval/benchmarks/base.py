@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,7 +22,7 @@ from pytest_browsereval.datasets.rows import (
     to_task,
 )
 from pytest_browsereval.datasets.selection import select_rows
-from pytest_browsereval.features.shared.row_source import Row, State, read_table, state_of
+from pytest_browsereval.features.shared.row_source import Block, Row, State, read_table, state_of
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.session_caches import cache_for_session
@@ -95,7 +95,7 @@ class BenchmarkConfig(DatasetConfig):
         path = self.file(base_dir)
         with refuse_unreadable(path):
             config = self.model_copy(update={"path": path})
-            return _import_file(_Key(config.model_dump_json(), type(self), config), state_of(path))
+            return _import_file(Block.of(config), state_of(path))
 
     def index(self, base_dir: Path, ids: Collection[str] | None = None) -> Sequence[RowRef]:
         """Return the selected rows, in file order.
@@ -148,18 +148,11 @@ class BenchmarkConfig(DatasetConfig):
         )
 
 
-@dataclass(frozen=True)
-class _Key:
-    # A config may hold lists, so it has no hash; and equal blocks of two classes must not share rows.
-    block: str
-    member: type[BenchmarkConfig]
-    config: BenchmarkConfig = field(compare=False)
-
-
 @cache_for_session(maxsize=64)
-def _import_file(key: _Key, state: State) -> Imported:
+def _import_file(key: Block, state: State) -> Imported:
     del state
-    config, path = key.config, key.config.path
+    config: BenchmarkConfig = key.config
+    path = config.path
     rows: list[tuple[int, dict[str, Any]]] = []
     dropped: list[tuple[str, str]] = []
     problems: list[str] = []

@@ -8,5 +8,5 @@ FEATURE = Feature(
     members={
         "dataset": {"agisdk real": "dataset:AgisdkConfig"},
         "grader": {"agisdk agisdk_state_diff": "grader:AgisdkGrader"},
-    },
+    }
 )

@@ -8,5 +8,5 @@ FEATURE = Feature(
     members={
         "dataset": {"assistantbench": "dataset:AssistantBenchConfig"},
         "grader": {"assistantbench": "grader:AssistantBenchGrader"},
-    },
+    }
 )

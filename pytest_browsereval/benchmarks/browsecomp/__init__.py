@@ -8,5 +8,5 @@ FEATURE = Feature(
     members={
         "dataset": {"browsecomp": "dataset:BrowseCompConfig"},
         "grader": {"browsecomp": "grader:BrowseCompGrader"},
-    },
+    }
 )

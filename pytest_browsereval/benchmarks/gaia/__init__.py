@@ -5,5 +5,5 @@ from __future__ import annotations
 from pytest_browsereval.feature import Feature
 
 FEATURE = Feature(
-    members={"dataset": {"gaia gaia-web": "dataset:GaiaConfig"}, "grader": {"gaia": "grader:GaiaGrader"}},
+    members={"dataset": {"gaia gaia-web": "dataset:GaiaConfig"}, "grader": {"gaia": "grader:GaiaGrader"}}
 )

@@ -8,5 +8,5 @@ FEATURE = Feature(
     members={
         "dataset": {"infinity webarena-infinity": "dataset:InfinityConfig"},
         "grader": {"infinity infinity_state": "grader:InfinityGrader"},
-    },
+    }
 )

@@ -11,5 +11,5 @@ FEATURE = Feature(
             "mind2web": "dataset:Mind2WebConfig",
         },
         "grader": {"mind2web mind2web_judge mind2web_grader": "grader:Mind2WebGrader"},
-    },
+    }
 )

@@ -5,5 +5,5 @@ from __future__ import annotations
 from pytest_browsereval.feature import Feature
 
 FEATURE = Feature(
-    members={"dataset": {"miniwob": "dataset:MiniwobConfig"}, "grader": {"miniwob": "grader:MiniwobGrader"}},
+    members={"dataset": {"miniwob": "dataset:MiniwobConfig"}, "grader": {"miniwob": "grader:MiniwobGrader"}}
 )

@@ -16,5 +16,5 @@ FEATURE = Feature(
             "webarena": "grader:WebArenaGrader",
             "webarena_verified": "verified.grader:WebArenaVerifiedGrader",
         },
-    },
+    }
 )

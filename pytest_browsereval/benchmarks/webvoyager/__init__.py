@@ -8,5 +8,5 @@ FEATURE = Feature(
     members={
         "dataset": {"webvoyager": "dataset:WebVoyagerConfig"},
         "grader": {"webvoyager webvoyager_grader": "grader:WebVoyagerGrader"},
-    },
+    }
 )

@@ -11,8 +11,7 @@ from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.atif.trajectory import make_trajectory
-from pytest_browsereval.features.shared.export_record import withhold
-from pytest_browsereval.model.display import format_count
+from pytest_browsereval.features.shared.export_record import describe_withheld, withhold
 from pytest_browsereval.run_files import write_json
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.folder import read_log
@@ -42,9 +41,7 @@ class AtifExport(ExportConfig):
             self._write(attempt, target, is_withheld=is_protected)
             withheld += is_protected
             count += attempt.counts
-        why = "what leaves a benchmark of protected rows must not have their texts"
-        left_out = (f"texts and pictures of {format_count(withheld, 'attempt')}: {why}",) if withheld else ()
-        return Exported(str(place), count, left_out, tuple(lost))
+        return Exported(str(place), count, describe_withheld(withheld), tuple(lost))
 
     def _write(self, attempt: StoredAttempt, target: Path, *, is_withheld: bool) -> None:
         name = f"{safe_folder(attempt.variant)}-{attempt.trial}-{attempt.number}"

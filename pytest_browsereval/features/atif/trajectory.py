@@ -7,7 +7,14 @@ from importlib.metadata import version
 from pathlib import PurePosixPath
 from typing import Any
 
-from pytest_browsereval.features.shared.export_record import OURS, clean_json, describe_record
+from pytest_browsereval.features.shared.export_record import (
+    DELEGATE,
+    MEDIA,
+    OURS,
+    UniqueNames,
+    clean_json,
+    describe_record,
+)
 from pytest_browsereval.model.derived import find_outcome
 from pytest_browsereval.model.messages import AssistantMessage, ErrorMessage
 from pytest_browsereval.model.results import TaskMetadata
@@ -23,11 +30,6 @@ from pytest_browsereval.runs.turns import (
 )
 
 SCHEMA = "ATIF-v1.7"
-
-DELEGATE = "delegate"
-"""The tool by which an orchestrator hands over a goal."""
-
-MEDIA = {".jpeg": "image/jpeg", ".jpg": "image/jpeg", ".png": "image/png", ".webp": "image/webp"}
 
 Block = dict[str, Any]
 
@@ -94,16 +96,7 @@ class _Part:
         self._executor = executor
         self._steps: list[Block] = []
         self._parts: list[Block] = []
-        self._ids: set[str] = set()
-
-    def _make_id(self, given: str) -> str:
-        """Return the id of a call, unique in the trajectory: an agent may have given one twice."""
-        name, number = given, 1
-        while name in self._ids:
-            number += 1
-            name = f"{given}-{number}"
-        self._ids.add(name)
-        return name
+        self._ids = UniqueNames()
 
     def document(self, start: str, **more: Any) -> Block:
         """Return it; one without a step begins with the text, since it has to have one."""
@@ -167,16 +160,12 @@ class _Part:
 
     def _read_step(self, step: StoredStep) -> tuple[Block, Block | None]:
         call, result = step.call, step.result
-        call_id = self._make_id(call.tool_call_id)
+        call_id = self._ids.add(call.tool_call_id)
         extra = _known({"timestamp": call.timestamp or None})
-        made = {
-            "tool_call_id": call_id,
-            "function_name": call.tool,
-            "arguments": call.params,
-            "extra": extra or None,
-        }
+        made = {"tool_call_id": call_id, "function_name": call.tool, "arguments": call.params}
+        made |= {"extra": extra} if extra else {}
         if result is None:
-            return _known(made), None
+            return made, None
         content: str | list[Block] = step.output
         place = self._pictures.get(result.screenshot or 0)
         if place is not None:
@@ -188,15 +177,11 @@ class _Part:
             "duration_ms": result.duration_ms,
             "timestamp": result.timestamp or None,
         }
-        return _known(made), {
-            "source_call_id": call_id,
-            "content": content,
-            "extra": _known(figures),
-        }
+        return made, {"source_call_id": call_id, "content": content, "extra": _known(figures)}
 
     def _read_delegation(self, delegation: StoredDelegation) -> tuple[Block, Block | None]:
         goal, report = delegation.goal, delegation.report
-        call_id = self._make_id(delegation.id)
+        call_id = self._ids.add(delegation.id)
         name = f"{self._name}/{len(self._parts) + 1}"
         part = _Part(name, self._session, self._agent, self._pictures, goal.executor_id)
         for entry in delegation.turns:

@@ -4,8 +4,4 @@ from __future__ import annotations
 
 from pytest_browsereval.feature import Feature
 
-FEATURE = Feature(
-    commands=("command",),
-    keys=(("export",),),
-    hooks="plugin",
-)
+FEATURE = Feature(commands=("command",), keys=(("export",),), hooks="plugin")

@@ -8,16 +8,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.features.inspect_log.package import DELEGATE, make_id
-from pytest_browsereval.features.shared.export_record import clean_json, clean_text
+from pytest_browsereval.features.inspect_log.package import make_id
+from pytest_browsereval.features.shared.export_record import (
+    DELEGATE,
+    MEDIA,
+    UniqueNames,
+    clean_json,
+    clean_text,
+)
 from pytest_browsereval.model.messages import ErrorMessage, UserMessage
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.runs.turns import Entry, StoredDelegation, StoredStep, StoredTurn, parse_time
 
 NO_PROVIDER = "none"
 """The provider of an agent without a model, whose calls a scripted agent or a program has made."""
-
-MEDIA = {".jpeg": "image/jpeg", ".jpg": "image/jpeg", ".png": "image/png", ".webp": "image/webp"}
 
 
 def name_model(provider: str | None, model: str | None, agent: str) -> str:
@@ -58,7 +62,7 @@ class Conversation:
         self.events: list[Any] = []
         self._count = 0
         self._shown: set[int] = set()
-        self._ids: set[str] = set()
+        self._ids = UniqueNames()
 
     def add(self, entries: Sequence[Entry], start: str) -> None:
         """Add what happened, and pictures that belong to no step.
@@ -145,13 +149,7 @@ class Conversation:
                 self._add_delegation(act, name, span, chat)
 
     def _name_call(self, act: StoredStep | StoredDelegation) -> str:
-        given = clean_text(act.call.tool_call_id if isinstance(act, StoredStep) else act.id)
-        name, number = given, 1
-        while name in self._ids:  # an agent may give one id twice
-            number += 1
-            name = f"{given}-{number}"
-        self._ids.add(name)
-        return name
+        return self._ids.add(clean_text(act.call.tool_call_id if isinstance(act, StoredStep) else act.id))
 
     def _make_call(self, act: StoredStep | StoredDelegation, name: str) -> Any:
         if isinstance(act, StoredStep):

@@ -24,8 +24,7 @@ from pytest_browsereval.features.inspect_log.trials import (
     TrialWriter,
     name_main_model,
 )
-from pytest_browsereval.features.shared.export_record import clean_json, clean_text
-from pytest_browsereval.model.display import format_count
+from pytest_browsereval.features.shared.export_record import clean_json, clean_text, describe_withheld
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.locks import RunLocks
 from pytest_browsereval.runs.attempt import StoredAttempt
@@ -65,10 +64,7 @@ class InspectExport(ExportConfig):
             log = _Log(api, run, variant, mark, pictures=self.pictures)
             with _replace(target / log.name) as file:
                 log.write(file, trials.values(), notes)
-        withheld = len(notes["withheld"])
-        why = "what leaves a benchmark of protected rows must not have their texts"
-        left_out = (f"texts and pictures of {format_count(withheld, 'attempt')}: {why}",) if withheld else ()
-        count = sum(map(len, logs.values()))
+        left_out, count = describe_withheld(len(notes["withheld"])), sum(map(len, logs.values()))
         return Exported(str(self.output), count, left_out, tuple(notes["lost"]))
 
 
@@ -126,30 +122,21 @@ class _Log:
                 summaries.append(json.loads(one.summary().model_dump_json(exclude_none=True)))
                 names.add(one.id)
                 record = record or attempts[-1].metadata
-                condensed = api.condense_sample(one)
-                _put(
-                    archive,
-                    f"samples/{one.id}_epoch_{one.epoch}.json",
-                    condensed.model_dump_json(exclude_none=True),
-                )
+                name, condensed = f"samples/{one.id}_epoch_{one.epoch}.json", api.condense_sample(one)
+                # No variable holds the text: it would be there while the next one is made.
+                _put(archive, name, condensed.model_dump_json(exclude_none=True))
             assert record is not None  # noqa: S101 a variant has an attempt
             _put(archive, "summaries.json", json.dumps(summaries))
-            header = self._make_header(record, sorted(names))
-            _put(
-                archive,
-                "header.json",
-                header.model_dump_json(exclude_none=True, exclude={"samples", "location"}),
-            )
+            header, apart = self._make_header(record, sorted(names)), {"samples", "location"}
+            _put(archive, "header.json", header.model_dump_json(exclude_none=True, exclude=apart))
 
     def _make_header(self, record: TaskMetadata, names: list[str]) -> Any:
         api, manifest, totals = self._api, self._run.manifest, self._writer.totals
         agent = clean_text(str(record.agent_config.get("type") or "unknown"))
         given = manifest.get("config")
         config: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
-        numbers = {
-            key: value for key in ("trials", "retries", "lanes") if isinstance(value := config.get(key), int)
-        }
-        packages = manifest.get("packages")
+        numbers = {key: value for key, value in config.items() if isinstance(value, int)}
+        packages = given if isinstance(given := manifest.get("packages"), Mapping) else {}
         details = {"variant": self._variant, "config_hash": manifest.get("config_hash"), "run": self._run.id}
         details |= {"incomplete": self._incomplete} if self._incomplete else {}
         return api.EvalLog(
@@ -171,9 +158,7 @@ class _Log:
                 ),
                 tags=[self._variant, *self._marks],
                 metadata=clean_json(details),
-                packages={str(k): str(v) for k, v in packages.items()}
-                if isinstance(packages, Mapping)
-                else {},
+                packages={str(name): str(version) for name, version in packages.items()},
                 headline_metric=api.HeadlineMetric(scorer=VERDICT, metric="accuracy"),
             ),
             plan=api.EvalPlan(steps=[api.EvalPlanStep(solver=agent)]),

@@ -13,9 +13,6 @@ from pytest_browsereval.errors import ConfigError
 OLDEST = (0, 3, 285)
 """The oldest version that was tried."""
 
-DELEGATE = "delegate"
-"""The tool by which an orchestrator hands over a goal."""
-
 INSTALL = "Run `pip install 'pytest-browsereval[inspect]'`"
 
 

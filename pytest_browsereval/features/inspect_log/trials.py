@@ -95,7 +95,7 @@ class TrialWriter:
             attempts: all of them, in their order.
         """
         api, last = self._api, attempts[-1]
-        records = [self._read(attempt) for attempt in attempts]
+        records = [withhold(one.metadata) if one.is_protected else one.metadata for one in attempts]
         record = records[-1]
         talks = [self._converse(*one) for one in zip(attempts, records, strict=True)]
         usage: dict[str, Usage] = {}
@@ -104,16 +104,14 @@ class TrialWriter:
                 usage[name] = usage.get(name, Usage()) + used
         scores = self._score(record)
         self._count(record, scores, usage)
-        earlier = zip(records[:-1], talks[:-1], strict=True)
         retries = [
             api.EvalRetryError(**self._make_error(one).model_dump(), events=talk.events)
-            for one, talk in earlier
+            for one, talk in zip(records[:-1], talks[:-1], strict=True)
         ]
         limit = LIMITS.get(record.termination_reason)
         answer = clean_text(record.final_answer or "")
-        output = api.ModelOutput.from_message(
-            api.ChatMessageAssistant(content=answer, id=make_id(last.id, "answer"))
-        )
+        said = api.ChatMessageAssistant(content=answer, id=make_id(last.id, "answer"))
+        output = api.ModelOutput.from_message(said)
         output.model = name_main_model(record)
         return api.EvalSample(
             id=name_task(record.query_id),
@@ -136,10 +134,6 @@ class TrialWriter:
             error_retries=retries or None,
             limit=api.EvalSampleLimit(type=limit, limit=0) if limit else None,
         )
-
-    def _read(self, attempt: StoredAttempt) -> TaskMetadata:
-        record = attempt.metadata
-        return withhold(record) if attempt.is_protected else record
 
     def _converse(self, attempt: StoredAttempt, record: TaskMetadata) -> Conversation:
         is_withheld = record.query == WITHHELD
@@ -180,10 +174,8 @@ class TrialWriter:
 
     def _describe(self, attempts: Sequence[StoredAttempt], records: Sequence[TaskMetadata]) -> Any:
         record = records[-1]
-        kept = [
-            describe_record(one, counts=attempt.counts)
-            for attempt, one in zip(attempts, records, strict=True)
-        ]
+        pairs = zip(attempts, records, strict=True)
+        kept = [describe_record(one, counts=attempt.counts) for attempt, one in pairs]
         return clean_json(
             {
                 "task": record.query_id,

@@ -7,5 +7,5 @@ from pytest_browsereval.feature import Feature
 FEATURE = Feature(
     members={
         "dataset": {"json": "readers:JsonConfig", "csv": "readers:CsvConfig", "yaml": "readers:YamlConfig"}
-    },
+    }
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Sequence
-from functools import partial
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,12 +16,10 @@ from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.datasets.rows import ROW_KEYS, RowFile, RowIndex, refuse_unreadable, rename_columns
 from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.features.shared.row_source import Row, State, read_table, state_of
+from pytest_browsereval.features.shared.row_source import Block, Row, State, read_table, state_of
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.session_caches import cache_for_session
-
-Reader = Callable[[str], list[Row]]
 
 
 class WholeFile(RowFile):
@@ -45,20 +42,25 @@ class WholeFile(RowFile):
         return self.task(rows[ref.offset][1] if ref.offset < len(rows) else None, ref)
 
     @abstractmethod
-    def reader(self) -> Reader:
-        """Return the function that reads a text: the same one for the same options, as it is a cache key."""
+    def parse(self, text: str) -> list[Row]:
+        """Return the rows of a file's text.
+
+        Raises:
+            DocumentError: it cannot be read.
+        """
 
     def _rows(self, path: Path) -> list[Row]:
         with refuse_unreadable(path):
-            return _read(path, state_of(path), self.reader())
+            return _read(path, state_of(path), Block.of(self))
 
 
 @cache_for_session(maxsize=16)
-def _read(path: Path, state: State, reader: Reader) -> list[Row]:
+def _read(path: Path, state: State, block: Block) -> list[Row]:
     """Return the rows of a file in that state."""
     # Cached because rows are read one at a time, and each read would parse the whole file.
     del state
-    return reader(read_text(path))
+    rows: list[Row] = block.config.parse(read_text(path))
+    return rows
 
 
 # -- JSON and YAML
@@ -69,9 +71,9 @@ class JsonConfig(WholeFile):
 
     type: Literal["json"] = "json"
 
-    def reader(self) -> Reader:
-        """Return the function that reads JSON."""
-        return _JSON
+    def parse(self, text: str) -> list[Row]:
+        """Return the rows of a JSON text."""
+        return _list_rows(text, ".json")
 
 
 class YamlConfig(WholeFile):
@@ -79,12 +81,12 @@ class YamlConfig(WholeFile):
 
     type: Literal["yaml"] = "yaml"
 
-    def reader(self) -> Reader:
-        """Return the function that reads YAML."""
-        return _YAML
+    def parse(self, text: str) -> list[Row]:
+        """Return the rows of a YAML text."""
+        return _list_rows(text, ".yaml")
 
 
-def _list_rows(suffix: str, text: str) -> list[Row]:
+def _list_rows(text: str, suffix: str) -> list[Row]:
     document = parse(text, suffix)
     for line, message in document.problems:
         raise DocumentError(message, line)
@@ -95,9 +97,6 @@ def _list_rows(suffix: str, text: str) -> list[Row]:
         raise DocumentError("expected a list of rows, or a block with the one key 'tasks' that holds it.", 1)
     return [(document.line_of((*path, place)) or 1, row) for place, row in enumerate(rows or [])]
 
-
-# Made once: the cache of rows has them in its keys.
-_JSON, _YAML = partial(_list_rows, ".json"), partial(_list_rows, ".yaml")
 
 # -- CSV
 
@@ -119,35 +118,23 @@ class CsvConfig(WholeFile):
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     """The character between cells; a tab for TSV."""
 
-    def reader(self) -> Reader:
-        """Return the function that reads CSV with these columns."""
-        return _csv_reader(self.delimiter, tuple(sorted(self.columns.items())))
+    def parse(self, text: str) -> list[Row]:
+        """Return the rows of a CSV text, whose columns have to be there."""
+        header, rows = read_table(text, self.delimiter)
+        for key, column in {"query_id": "query_id", **self.columns}.items():
+            if header and column not in header:  # `RowIndex.finish` reports an empty file
+                hint = nearest(column, set(header) - ROW_KEYS)
+                raise DocumentError(
+                    f"there is no column {column!r} for {key}.{hint} Columns: {', '.join(header)}. Name it "
+                    f"in the config: `columns: {{{key}: COLUMN}}`.",
+                    1,
+                )
+        key_of = {column: key for key, column in self.columns.items()}
+        return [(line, _csv_row(row, key_of, line)) for line, row in rows]
 
     def map_columns(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return a row with the keys of a task; all other columns go to ``metadata.additional``."""
         return rename_columns(row, self.columns or {"query_id": "query_id"})
-
-
-@cache_for_session(maxsize=16)
-def _csv_reader(delimiter: str, columns: tuple[tuple[str, str], ...]) -> Reader:
-    key_of = {column: key for key, column in columns}
-
-    def read(text: str) -> list[Row]:
-        header, rows = read_table(text, delimiter)
-        _check_header(header, dict(columns))
-        return [(line, _csv_row(row, key_of, line)) for line, row in rows]
-
-    return read
-
-
-def _check_header(header: Sequence[str], columns: dict[str, str]) -> None:
-    for key, column in {"query_id": "query_id", **columns}.items():
-        if header and column not in header:  # `RowIndex.finish` reports an empty file
-            raise DocumentError(
-                f"there is no column {column!r} for {key}.{nearest(column, set(header) - ROW_KEYS)} "
-                f"Columns: {', '.join(header)}. Name it in the config: `columns: {{{key}: COLUMN}}`.",
-                1,
-            )
 
 
 def _csv_row(row: dict[str, str], key_of: dict[str, str], line: int) -> dict[str, Any]:

@@ -6,12 +6,19 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.redaction.marks import WITHHELD
 
 OURS = "browsereval"
 """The key of a record in a file of another tool."""
+
+MEDIA = {".jpeg": "image/jpeg", ".jpg": "image/jpeg", ".png": "image/png", ".webp": "image/webp"}
+"""Types of pictures by their suffixes."""
+
+DELEGATE = "delegate"
+"""The tool by which an orchestrator hands over a goal."""
 
 _LARGEST = 2**63
 """Readers in other languages have no larger numbers."""
@@ -41,6 +48,28 @@ def clean_json(value: Any) -> Any:
     if isinstance(value, int):  # and a boolean
         return value if abs(value) < _LARGEST else hex(value)
     return None if value is None else clean_text(str(value))
+
+
+class UniqueNames:
+    """Ids of calls, unique in a trajectory: an agent may have given one twice."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+
+    def add(self, given: str) -> str:
+        """Return an id, with a number if it was given before."""
+        name, number = given, 1
+        while name in self._known:
+            number += 1
+            name = f"{given}-{number}"
+        self._known.add(name)
+        return name
+
+
+def describe_withheld(count: int) -> tuple[str, ...]:
+    """Return what is left out of an export, as ``Exported`` has it: texts of so many attempts."""
+    why = "what leaves a benchmark of protected rows must not have their texts"
+    return (f"texts and pictures of {format_count(count, 'attempt')}: {why}",) if count else ()
 
 
 def withhold(record: TaskMetadata) -> TaskMetadata:

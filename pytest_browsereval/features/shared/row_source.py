@@ -1,20 +1,37 @@
-"""The files that rows come from: their state, and their tables."""
+"""The files that rows come from: their state, their tables, and keys of caches."""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.config_text import DocumentError
+from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.redaction.known import beginning
 
 Row = tuple[int, Any]
 """The line that a row begins at, 0 where its format has no lines, and its value."""
 
 State = tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A dataset's block as a key of caches: it may hold lists, so it has no hash itself."""
+
+    text: str
+    member: type[DatasetConfig]
+    """Equal blocks of two classes must not share rows."""
+    config: Any = field(compare=False)
+
+    @classmethod
+    def of(cls, config: DatasetConfig) -> Block:
+        """Return the key of a block."""
+        return cls(config.model_dump_json(), type(config), config)
 
 
 def state_of(path: Path) -> State:

@@ -5,11 +5,5 @@ from __future__ import annotations
 from pytest_browsereval.feature import Feature
 
 FEATURE = Feature(
-    members={
-        "export": {
-            "parquet": "export:ParquetExport",
-            "csv": "export:CsvExport",
-        }
-    },
-    hooks="plugin",
+    members={"export": {"parquet": "export:ParquetExport", "csv": "export:CsvExport"}}, hooks="plugin"
 )
