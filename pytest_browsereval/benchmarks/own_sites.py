@@ -40,10 +40,8 @@ class OwnSitesConfig(BenchmarkConfig):
                 hint, known = nearest(name, cls.known_sites), ", ".join(cls.known_sites)
                 raise ValueError(f"{name!r} is not a site of the benchmark.{hint} Sites: {known}.")
             if url is not None and not re.match(r"https?://[^/]|\{[A-Za-z_]\w*\}", str(url)):
-                raise ValueError(
-                    f"{name}: {url!r} is not an address. Write one such as http://localhost:7770 , the name "
-                    'of one of the config\'s sites, "{shop}" , or null to leave its rows out.'
-                )
+                how = 'http://localhost:7770 , the name of a site of the config, "{shop}" , or null'
+                raise ValueError(f"{name}: {url!r} is not an address. Write one such as {how}.")
         return {name: url.rstrip("/") if isinstance(url, str) else url for name, url in named.items()}
 
     def fill_addresses(self, value: Any) -> Any:

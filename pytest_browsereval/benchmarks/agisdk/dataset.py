@@ -8,12 +8,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from pytest_browsereval.benchmarks.agisdk.files import INSTALL, package_folder, tasks_folder
+from pytest_browsereval.benchmarks.agisdk import files
 from pytest_browsereval.benchmarks.base import BenchmarkConfig, Dropped, RowProblem, text_of
-from pytest_browsereval.benchmarks.packages import INSTALLED
+from pytest_browsereval.benchmarks.packages import INSTALLED, find_rows
 from pytest_browsereval.config_text import DocumentError, read_text
 from pytest_browsereval.config_text.json_text import json_value
-from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.features.shared.row_source import Row
 
 
@@ -39,13 +38,7 @@ class AgisdkConfig(BenchmarkConfig):
         """
         if self.path != INSTALLED:
             return super().file(base_dir)
-        package = package_folder(None, base_dir)
-        if package is None:
-            raise DatasetError(
-                f"dataset agisdk: the package agisdk is not installed. Run `{INSTALL}` or write "
-                "`path: FOLDER`, a folder with REAL's task files."
-            )
-        return tasks_folder(package, self.version)
+        return find_rows(self.type, files.PACKAGE, files.tasks_folder(self.version), "--no-deps agisdk")
 
     def originals(self, path: Path) -> Sequence[Row]:
         """Return the tasks in the order of their files' names.
@@ -55,15 +48,14 @@ class AgisdkConfig(BenchmarkConfig):
         """
         if not path.is_dir():
             raise DocumentError("it is not a folder; REAL's tasks are a folder with a JSON file for each.")
-        files = sorted(path.glob("*.json"))
-        if not files:
-            raise DocumentError("the folder has no JSON file.")
         tasks = []
-        for place, file in enumerate(files, 1):
+        for place, file in enumerate(sorted(path.glob("*.json")), 1):
             try:
                 tasks.append((place, json_value(read_text(file))))
             except DocumentError as error:
                 raise DocumentError(f"{file.name}: {error}") from None
+        if not tasks:
+            raise DocumentError("the folder has no JSON file.")
         return tasks
 
     def convert(self, original: Any) -> dict[str, Any]:

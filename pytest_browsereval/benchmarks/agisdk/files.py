@@ -29,9 +29,9 @@ def package_folder(given: Path | None, base_dir: Path) -> Path | None:
     return folder if folder is not None and (folder / _CLONES).is_dir() else None
 
 
-def tasks_folder(package: Path, version: str) -> Path:
-    """Return the folder with a JSON file for each task of a version."""
-    return package / _CLONES / version / "tasks"
+def tasks_folder(version: str) -> str:
+    """Return where in the package the folder with a JSON file for each task of a version is."""
+    return str(_CLONES / version / "tasks")
 
 
 def script_file(package: Path, name: str, version: str | None) -> Path | None:
@@ -50,6 +50,6 @@ def script_file(package: Path, name: str, version: str | None) -> Path | None:
 
 def read_task(package: Path, version: str, task_id: str) -> Mapping[str, Any] | None:
     """Return a task of the package; None if there is none of that id."""
-    file = file_inside(tasks_folder(package, version), f"{task_id}.json")
+    file = file_inside(package / tasks_folder(version), f"{task_id}.json")
     task = None if file is None else json_value(read_text(file))
     return task if isinstance(task, Mapping) else None

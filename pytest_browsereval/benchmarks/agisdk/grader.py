@@ -126,10 +126,8 @@ class AgisdkGrader(ModelGrader):
         package = files.package_folder(self.package_dir, base_dir)
         if package is None:
             where = "is not installed" if self.package_dir is None else f"is not in {self.package_dir}"
-            raise ValueError(
-                f"the grader {self.label!r} needs files of the package agisdk for this row, and it {where}. "
-                f"Run `{files.INSTALL}` or write `package_dir: FOLDER`, the folder that holds REAL/."
-            )
+            how = f"Run `{files.INSTALL}` or write `package_dir: FOLDER`, the folder that holds REAL/"
+            raise ValueError(f"the row needs files of the package agisdk, and it {where}. {how}.")
         return package
 
     def _checks(self, task: Task, base_dir: Path) -> list[Check]:
@@ -154,11 +152,8 @@ class AgisdkGrader(ModelGrader):
             if published and (self.task_version or url.rstrip("/") == start):
                 known.append(published)
         if len(known) != 1:
-            raise ValueError(
-                f'the row has no "evals", and the package agisdk has {len(known)} tasks {name!r} with its '
-                "start page. Write `task_version: v1` or `v2` in the grader, or import the row from the "
-                "package: `dataset: {type: agisdk}`."
-            )
+            has = f"the package agisdk has {len(known)} tasks {name!r} with its start page"
+            raise ValueError(f'the row has no "evals", and {has}. Write `task_version: v1` or `v2`.')
         return known[0]
 
     def check(self, task: Task, base_dir: Path) -> None:
@@ -169,10 +164,8 @@ class AgisdkGrader(ModelGrader):
         """
         checks = read_checks(task.evals) if task.evals else []
         if (not checks or reads_state(checks)) and not task.start_url:
-            raise ValueError(
-                f"the grader {self.label!r} reads the state from /finish of the site that the row starts at, "
-                'and the row has no start_url. Write "start_url": "https://...".'
-            )
+            why = "the state is read from /finish of the site that the row starts at"
+            raise ValueError(f'the row has no start_url, and {why}. Write "start_url": "https://...".')
         self._base_dir = base_dir
         for check in self._checks(task, base_dir):
             if check.kind == "script":
@@ -183,8 +176,7 @@ class AgisdkGrader(ModelGrader):
         if file is None or not file.read_bytes().strip():
             message = "is not there" if file is None else "is empty there, so the task can never be scored"
             raise ValueError(
-                f"the script {check.subject!r} of the package agisdk {message}. Leave the row out, or "
-                "install the version of the package that the row is from."
+                f"the script {check.subject!r} of the package agisdk {message}. Leave the row out."
             )
         return file
 

@@ -43,11 +43,8 @@ class AssistantBenchGrader(GraderConfig):
         """
         lines = _lines(task.answer)
         if not lines or not all(isinstance(line, str) for line in lines):
-            raise ValueError(
-                f"the grader {self.label!r} compares with the row's answer, and that is "
-                f"{show(task.answer)}. Write a text, or a list of texts. Answers of AssistantBench's test "
-                "rows are not published: take its validation rows."
-            )
+            why = "those of AssistantBench's test rows are not published: take its validation rows"
+            raise ValueError(f"the answer is {show(task.answer)}, not a text or a list of texts; {why}.")
 
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Compare the final answer with the reference."""

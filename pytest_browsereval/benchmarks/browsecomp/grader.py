@@ -70,10 +70,7 @@ class BrowseCompGrader(ModelGrader):
             ValueError: with what to write.
         """
         if give_reference(task) is None:
-            raise ValueError(
-                f"the grader {self.label!r} compares with the row's answer, and there is none. Write "
-                '"answer": "..." in the row, or use a grader that needs no reference, such as webvoyager.'
-            )
+            raise ValueError(f'{self.label}: the row has no answer to compare with. Write "answer": "...".')
 
     async def decide_without_model(self, recorded: Recorded) -> Opinion | None:
         """Fail an attempt that gave no answer."""

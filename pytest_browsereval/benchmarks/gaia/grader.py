@@ -40,10 +40,8 @@ class GaiaGrader(GraderConfig):
         reference = task.answer
         is_one = isinstance(reference, str | int | float) and not isinstance(reference, bool)
         if not is_one or not str(reference).strip() or str(reference).strip() == "?":
-            raise ValueError(
-                f"the grader {self.label!r} compares with the row's answer, and that is {show(reference)}. "
-                "Answers of GAIA's test rows are not published: take the validation rows, or another grader."
-            )
+            why = "those of GAIA's test rows are not published: take the validation rows"
+            raise ValueError(f"the answer is {show(reference)}, not a text or a number; {why}.")
 
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Compare the final answer with the reference."""

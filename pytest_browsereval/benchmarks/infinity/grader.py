@@ -68,23 +68,17 @@ class InfinityGrader(GraderConfig):
             ValueError: with what to write.
         """
         if self.root is None:
-            raise ValueError(
-                f"the grader {self.label!r} needs the folder of the apps. Write `graders: [{{type: infinity, "
-                "root: FOLDER}]` in the config or in the block of the dataset."
-            )
+            how = "Write `graders: [{type: infinity, root: FOLDER}]` in the config"
+            raise ValueError(f"the grader {self.label!r} needs the folder of the apps. {how}.")
         _relative(task)
         if not task.start_url:
-            raise ValueError(
-                f"the grader {self.label!r} reads {STATE} of the app that the row starts at, and the row has "
-                'no start_url. Write "start_url": "{NAME_OF_SITE}/".'
-            )
+            why = f"{STATE} is read of the app that the row starts at"
+            raise ValueError(f'the row has no start_url, and {why}. Write "start_url": "{{NAME_OF_SITE}}/".')
         source = self._verifier(task, base_dir).read_text(encoding="utf-8", errors="replace")
         # Before the first attempt: without the package every grade would be errored.
         if REQUESTS in source and (problem := _missing(self._python())):
-            raise ValueError(
-                f"the grader {self.label!r} runs verifiers that {REQUESTS}, and {problem}. Run "
-                f"`{self._python()} -m pip install requests` or write `python: PATH` of a Python that has it."
-            )
+            how = f"Run `{self._python()} -m pip install requests` or write `python: PATH` of one that has it"
+            raise ValueError(f"verifiers {REQUESTS}, and {problem}. {how}.")
 
     def _verifier(self, task: Task, base_dir: Path) -> Path:
         root = (base_dir / (self.root or "")).resolve()
@@ -93,11 +87,9 @@ class InfinityGrader(GraderConfig):
         for place in (path, PurePosixPath(app) / path) if is_plain else (path,):
             if (file := file_inside(root, str(place))) is not None:
                 return file
-        raise ValueError(
-            f"the verifier {str(path)!r} of the row is not in {str(root)!r}"
-            f"{f' nor in its folder {app!r}' if app else ''}. Correct `root` of the grader {self.label!r}: "
-            "it is the folder of the apps of WebArena-Infinity."
-        )
+        inside = f" nor in its folder {app!r}" if app else ""
+        how = f"Correct `root` of the grader {self.label!r}: it is the folder of the apps"
+        raise ValueError(f"the verifier {str(path)!r} of the row is not in {str(root)!r}{inside}. {how}.")
 
     def _python(self) -> str:
         return self.python.replace(PYTHON, sys.executable)
@@ -199,10 +191,8 @@ def _relative(task: Task) -> PurePosixPath:
     path = PurePosixPath(given) if isinstance(given, str) else PurePosixPath()
     is_inside = not path.is_absolute() and ".." not in path.parts and "\\" not in str(path)
     if not isinstance(given, str) or not is_inside or path.suffix != ".py" or "\0" in given:
-        raise ValueError(
-            f"metadata.additional.verifier_path is {show(given)}; write the path of a Python file inside "
-            'the folder of the apps, such as "gmail/real-tasks/task_e1.py".'
-        )
+        how = 'write the path of a Python file inside the folder of the apps, "gmail/real-tasks/task_e1.py"'
+        raise ValueError(f"metadata.additional.verifier_path is {show(given)}; {how}.")
     return path
 
 

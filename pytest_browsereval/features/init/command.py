@@ -54,10 +54,8 @@ def _check_no_other(folder: Path) -> None:
     if folder == Path.cwd():
         inside = sorted({file.parent for one in folder.iterdir() for file in starter.find_evals(one)})
         if inside:
-            raise UsageError(
-                f"{show(inside[0])} has an eval, and this folder has none. Nothing was written. Name the "
-                "folder of that one, or of a new eval."
-            )
+            has = f"{show(inside[0])} has an eval, and this folder has none"
+            raise UsageError(f"{has}. Nothing was written. Name the folder of that one, or of a new eval.")
 
 
 def _folder(given: str) -> Path:

@@ -71,11 +71,11 @@ def _check_protected(tasks: Sequence[Task], arguments: argparse.Namespace) -> No
 
     protected = [task.query_id for task in tasks if task.protected]
     if protected:
+        count = format_count(len(protected), "row is", "rows are")
+        block = f"`dataset: [{{type: {arguments.type}, path: {arguments.path or 'FILE'}}}]`"
         raise UsageError(
-            f"{format_count(len(protected), 'row is', 'rows are')} protected "
-            f"({', '.join(protected[:3])}): their benchmark asks that answers are never written in clear, as "
-            "they would end up in what models learn from. Nothing was written. Name the file in the eval "
-            f"config instead: `dataset: [{{type: {arguments.type}, path: {arguments.path or 'FILE'}}}]`."
+            f"{count} protected ({', '.join(protected[:3])}): their benchmark asks that answers are never "
+            f"written in clear. Nothing was written. Name the file in the eval config instead: {block}."
         )
 
 

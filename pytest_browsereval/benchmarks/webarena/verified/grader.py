@@ -176,10 +176,8 @@ class WebArenaVerifiedGrader(GraderConfig):
     def _rules(self, task: Task) -> list[ResponseRules | TrafficRules]:
         rules = [_read(block) for block in task.evals]
         if not any(isinstance(rule, ResponseRules) for rule in rules):
-            raise ValueError(
-                f"the grader {self.label!r} needs `evals` with an {ANSWER}, as the rows of "
-                "WebArena-Verified have them. Read those by `dataset: {type: webarena-verified, path: ...}`."
-            )
+            how = "as rows have them that `dataset: {type: webarena-verified}` reads"
+            raise ValueError(f"the grader {self.label!r} needs `evals` with an {ANSWER}, {how}.")
         return rules
 
     async def grade(self, recorded: Recorded) -> GraderResult:

@@ -277,9 +277,9 @@ def check_path(key: str) -> None:
     while place < len(key):
         found = _STEP.match(key, place)
         if found is None:
+            known = "$.name, ['name'], [0], [*] and [?(@.name == value)]"
             raise ValueError(
-                f"the path {key!r} is not understood from {key[place:]!r} on. Understood: $.name, ['name'], "
-                "[0], [*] and [?(@.name == value)]."
+                f"the path {key!r} is not understood from {key[place:]!r} on. Understood: {known}."
             )
         place = found.end()
 
