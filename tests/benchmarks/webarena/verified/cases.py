@@ -8,19 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
+_PATHS = {"GITLAB": "", "MAP": "", "REDDIT": "", "SHOPPING_ADMIN": "/admin", "SHOPPING": ""}
 SITES = {
     name: f"http://{name.lower().replace('_', '-')}.test:{7770 + place}{path}"
-    for place, (name, path) in enumerate(
-        {
-            "GITLAB": "",
-            "MAP": "",
-            "REDDIT": "",
-            "SHOPPING_ADMIN": "/admin",
-            "SHOPPING": "",
-            "WIKIPEDIA": "",
-            "HOMEPAGE": "",
-        }.items()
-    )
+    for place, (name, path) in enumerate((_PATHS | {"WIKIPEDIA": "", "HOMEPAGE": ""}).items())
 }
 HTML = "text/html,application/xhtml+xml,*/*;q=0.8"
 
@@ -81,8 +72,7 @@ def entries_of(task: Mapping[str, Any], *, without: int = -1) -> list[dict[str, 
 def entry_of(expected: Mapping[str, Any], **changed: Any) -> dict[str, Any]:
     """Return the request that an evaluator expects."""
     expected = {**expected, **changed}
-    url = expected["url"]
-    url = filled(_choice(url))
+    url = filled(_choice(expected["url"]))
     if query := expected.get("query_params"):
         pairs = [(name, _choice(value)) for name, values in query.items() for value in values]
         url += ("&" if "?" in url else "?") + urlencode(pairs)
