@@ -278,15 +278,11 @@ def test_what_is_not_on_the_page_fails(live: Live, site: Site) -> None:
     assert 'does not include "$12": "$25.00"' in result.reasoning
 
 
-def test_a_page_that_is_too_large_is_no_failure(live: Live, site: Site) -> None:
-    """Nothing can be said of it."""
+def test_what_cannot_be_read_is_no_failure(live: Live, site: Site) -> None:
+    """Of a page that is too large, or was not observed, nothing can be said."""
     site.pages["/cart"] = f"<p>{'x' * 2_100_000}</p>"
     with pytest.raises(Fault, match="at most 2000000 are read"):
         attempt(live, site, target("", {"must_include": ["mug"]}), wait_s=0)
-
-
-def test_pages_that_were_not_observed_are_no_failure() -> None:
-    """The grade is errored."""
     task = make_task(evals=[block(program_html=[target("", {"exact_match": "x"})])])
     with pytest.raises(Fault, match="not observed"):
         graded(WebArenaGrader(), make_recorded(task))

@@ -30,10 +30,8 @@ def load(documents: list[Path]) -> list[dict[str, Any]]:
 def read_totals(documents: list[dict[str, Any]]) -> Figures:
     """Return the figures of a run by its documents alone."""
     counted = [one["extra"] for one in documents if one["extra"]["counts"]]
-    passed, failed, errored = (
-        sum(one["verdict"] == verdict for one in counted) for verdict in ("passed", "failed", "errored")
-    )
-    totals = [one["final_metrics"] for one in documents]
+    verdicts, totals = [one["verdict"] for one in counted], [one["final_metrics"] for one in documents]
+    passed, failed, errored = (verdicts.count(verdict) for verdict in ("passed", "failed", "errored"))
     return Figures(
         trials=len(counted),
         passed=passed,

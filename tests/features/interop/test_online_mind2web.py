@@ -55,14 +55,10 @@ def test_what_judges_of_others_read(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert content["final_result_response"] == "42"
     assert content["action_history"] == ['click(target="Buy") -> failed']
     assert content["thoughts"] == ["I look."]
-    assert (
-        content["image_names"]
-        == ["0001.jpeg", "0002.jpeg"]
-        == sorted(path.name for path in (result.parent / "trajectory").iterdir())
-    )
-    assert [(result.parent / "trajectory" / name).read_bytes() for name in content["image_names"]] == [
-        path.read_bytes() for path in find_pictures(ours)
-    ]
+    assert content["image_names"] == ["0001.jpeg", "0002.jpeg"]
+    pictures = sorted((result.parent / "trajectory").iterdir())
+    assert [path.name for path in pictures] == content["image_names"]
+    assert [path.read_bytes() for path in pictures] == [path.read_bytes() for path in find_pictures(ours)]
     assert {path.name for path in (tmp_path / "out").iterdir()} == {result.parent.name, "ungraded"}
 
 
