@@ -67,51 +67,28 @@ def test_order(only_path: Path) -> None:
     ]
 
 
-def test_headed_needs_a_full_browser(only_path: Path) -> None:
-    """A headless shell is no candidate when a window is to be shown."""
+def test_a_named_browser_is_the_only_candidate(only_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the config, else by the variable; a wrong name never falls back, and a shell shows no window."""
+    shell = program(only_path / "my-headless-shell", "#!/bin/sh\n")
+    mine = program(only_path / "mine", "#!/bin/sh\n")
     program(only_path / "chromium-headless-shell", "#!/bin/sh\n")
     assert [found.channel for found in candidates(headed=True)] == ["chromium"]
-
-
-def test_config_beats_environment(only_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The config's binary is the only candidate, whatever the variable says."""
-    chosen = program(only_path / "mine", "#!/bin/sh\n")
-    monkeypatch.setenv(binary.VARIABLE, "other")
-    assert candidates(chosen) == [Candidate("Chromium", "browser.binary", chosen)]
-
-
-def test_variable_may_name_a_program_on_path(only_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The variable takes a bare name, and the name tells a headless shell."""
-    program(only_path / "my-headless-shell", "#!/bin/sh\n")
     monkeypatch.setenv(binary.VARIABLE, "my-headless-shell")
     (found,) = candidates()
-    assert found.is_headless_shell
-    assert found.path == only_path / "my-headless-shell"
-
-
-def test_wrong_name_never_falls_back(only_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A named browser that is not there is an error, even with others on PATH."""
-    program(only_path / "chromium", "#!/bin/sh\n")
+    assert (found.is_headless_shell, found.path) == (True, shell)
+    with pytest.raises(ConfigError, match="cannot show a window"):
+        candidates(shell, headed=True)
     monkeypatch.setenv(binary.VARIABLE, "/no/such/chrome")
+    assert candidates(mine) == [Candidate("Chromium", "browser.binary", mine)]
     with pytest.raises(ConfigError, match=r"BROWSEREVAL_BROWSER is '/no/such/chrome'.*Allowed.*Run"):
         candidates()
 
 
-def test_named_headless_shell_cannot_be_headed(only_path: Path) -> None:
-    """Asking for a window of a named headless shell is refused before a launch."""
-    shell = program(only_path / "chromium-headless-shell", "#!/bin/sh\n")
-    with pytest.raises(ConfigError, match="cannot show a window"):
-        candidates(shell, headed=True)
-
-
-@pytest.mark.parametrize(
-    ("system", "expected"),
-    [("darwin", "Google Chrome.app/Contents/MacOS/Google Chrome"), ("linux", "google/chrome/chrome")],
-)
-def test_usual_places(system: str, expected: str) -> None:
+def test_usual_places() -> None:
     """Each system has its usual place of Google Chrome."""
-    places = [path.as_posix() for _, path in binary._usual_places(system)]
-    assert any(place.endswith(expected) for place in places)
+    for system, end in (("darwin", "Google Chrome.app/Contents/MacOS/Google Chrome"), ("linux", "chrome")):
+        places = [path.as_posix() for _, path in binary._usual_places(system)]
+        assert any(place.endswith(end) for place in places)
 
 
 def in_group(group: int) -> list[psutil.Process]:

@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -291,28 +290,6 @@ def test_a_worker_that_dies_is_replaced(cluster: Any, evals: Evals, start: Calla
         started.wait_for(lambda: started.began() - before and not psutil.pid_exists(first))  # noqa: B023 at once
     assert started.go() == 0, started.text()
     started.check_whole()
-    started.check_nothing_left()
-
-
-def test_rounds_are_made_until_parts_are_decided(
-    cluster: Any, evals: Evals, start: Callable[..., Started]
-) -> None:
-    """Each part makes rounds, also one whose pytest was killed in the first, and all decide the gate.
-
-    The system kills the largest process when memory is short, which is seldom Ray's.
-    """
-    rounds = {"max": 8}
-    started = start(*on(cluster, evals), trials=rounds, gate={"min_pass_rate": 0.5})
-    started.wait_for(started.began)
-    before = started.began()
-    psutil.Process(next(iter(before))).kill()
-    started.wait_for(lambda: started.began() - before)
-    assert started.go() == 0, started.text()
-    text = " ".join(line.strip() for line in started.text().splitlines())
-    assert "met min_pass_rate: pass rate 100.0% (24/24) meets 50.0%; decided after 2 of 8" in text
-    results = started.summary()["results"]
-    assert Counter((one["query_id"], one["trial"]) for one in results).most_common(1)[0][1] == 1
-    assert len(results) == 24
     started.check_nothing_left()
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import Part
-from pytest_browsereval.features.remote.push import Push
 from pytest_browsereval.run.shards import Shard
 from tests.features.remote.test_push_and_pull import bucket, cache, objects
 from tests.hooks.small_evals import Evals, row
@@ -100,25 +98,6 @@ def test_an_attempt_that_is_not_all_there_is_run_again(evals: Evals, bucket: str
     assert evals.run_command("runs", f"{bucket}/shop/nightly").ret == 0
 
 
-def cut_off(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Have a try whose machine goes away between two objects: all rows have a result, two are sent."""
-    write(evals)
-
-    def gone(self: Push) -> dict[str, str]:
-        (file,) = self.root.glob("attempts/*.jsonl")
-        lines = file.read_bytes().splitlines(keepends=True)
-        file.write_bytes(b"".join(lines[:2]))
-        self.send_finished()
-        raise RemoteError("the machine is gone")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Push, "send", gone)
-        cut = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
-    assert cut.ret == 3
-    assert calls(evals) == ["bad", "b", "c", "d"]
-    return cut.folder
-
-
 def test_two_evals_of_one_name_are_not_one_run(evals: Evals, bucket: str) -> None:
     """They would write into one another's try."""
     write(evals)
@@ -128,20 +107,6 @@ def test_two_evals_of_one_name_are_not_one_run(evals: Evals, bucket: str) -> Non
     assert run.ret == pytest.ExitCode.USAGE_ERROR
     assert run.folders == ()
     assert "have one name, and would be one run at the URL" in run.stderr.str() + run.stdout.str()
-
-
-def test_an_upload_that_was_cut_off_counts_as_far_as_it_is_there(
-    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another machine runs what is not there."""
-    cut_off(evals, bucket, monkeypatch).rename(evals.path.with_name(f"{evals.path.name}-gone"))
-    (lines,) = objects(evals, "attempts/*.jsonl")
-    finished = [json.loads(line)["query_id"] for line in lines.read_text().splitlines()]
-    assert len(finished) == 2
-    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
-    run.assert_outcomes(passed=3, failed=1)
-    assert len(run.attempts) == 4
-    assert sorted([*finished, *calls(evals)]) == ["b", "bad", "c", "d"]
 
 
 def test_the_try_with_most_is_taken(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:

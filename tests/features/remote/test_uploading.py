@@ -119,27 +119,13 @@ def test_a_run_that_is_not_complete_does_not_count(evals: Evals, bucket: str) ->
     assert evals.run_command("gate", url, "--config", "shop.eval.yaml").ret == 0
 
 
-def test_shards_send_parts_of_one_run(evals: Evals, bucket: str) -> None:
-    """They need its name; merged by the URL, the parts are the run."""
-    write(evals)
-    nameless = evals.run("shop.eval.yaml", f"--eval-output={bucket}", "--eval-shard=1/2")
-    assert (nameless.ret, nameless.folders) == (pytest.ExitCode.USAGE_ERROR, ())
-    nameless.stderr.fnmatch_lines(["ERROR: shards of a run at a URL need its name*"])
-    for number in (1, 2):
-        args = [f"--eval-shard={number}/2", f"--eval-output={bucket}", "--eval-run-name=nightly"]
-        assert evals.run("--eval-config=shop.eval.yaml", *args, "--eval-set", "gate={}").ret in (0, 1)
-    assert len(objects(evals, "done")) == 2
-    assert evals.run_command("merge", f"{bucket}/shop/nightly", "-o", "whole").ret == 0
-    gated = evals.run_command("gate", "whole", "--config", "shop.eval.yaml")
-    gated.stdout.fnmatch_lines(["pass rate 75.0% (3 of 4 judged)*"])
-
-
 @pytest.mark.parametrize(
     ("args", "message"),
     [
         (["--eval-output=s3://bucket/evals"], "*there is no key for s3://bucket/evals*"),
         (["--eval-output=ftp://bucket/evals"], "*begins with s3://*"),
         (["--eval-run-name=nightly"], "*--eval-run-name has no effect without a URL*"),
+        (["--eval-output=file:///nowhere/x", "--eval-shard=1/2"], "*shards of a run at a URL need its name*"),
         (["--eval-set", "output_dir=s3://bucket/evals"], "*--eval-output=s3://bucket/evals*"),
     ],
 )
