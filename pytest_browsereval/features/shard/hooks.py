@@ -14,23 +14,10 @@ from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.names import is_by_hand
 from pytest_browsereval.hooks.order import relations_of
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.relations import groups
-from pytest_browsereval.run.shards import Parts, Shard, read_shard
-
-
-def shard_of(text: str) -> Shard:
-    """Return the shard that the command line names.
-
-    Raises:
-        pytest.UsageError: it is none.
-    """
-    try:
-        return read_shard(text)
-    except UsageError as error:
-        raise pytest.UsageError(redact_known(str(error))) from None
+from pytest_browsereval.run.shards import Parts, Shard
 
 
 class Sharding:

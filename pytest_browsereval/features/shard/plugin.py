@@ -20,21 +20,6 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput[_SHARD] = node.config.getoption("eval_shard")
 
 
-def _ask_engine(config: pytest.Config, given: str) -> None:
-    """Replace the option by the shard that the environment names."""
-    from pytest_browsereval.features.shard.engines import find_shard
-    from pytest_browsereval.redaction.known import redact_known
-
-    if is_worker(config):
-        config.option.eval_shard = config.workerinput[_SHARD]  # type: ignore[attr-defined]
-        return
-    try:
-        shard, config.stash[_engine_key] = find_shard(given, os.environ)
-    except UsageError as error:
-        raise pytest.UsageError(redact_known(str(error))) from None
-    config.option.eval_shard = str(shard)
-
-
 def pytest_report_header(config: pytest.Config) -> str | None:
     """Say which shard this is, and who says so."""
     engine = config.stash.get(_engine_key, None)
@@ -44,13 +29,24 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_browsereval_start(config: pytest.Config) -> None:
     """Leave out what the other shards run."""
-    if str(config.getoption("eval_shard")).startswith("auto"):
-        _ask_engine(config, config.getoption("eval_shard"))
     given: str | None = config.getoption("eval_shard")
     if given is None:
         return
-    from pytest_browsereval.features.shard.hooks import Sharding, shard_of
+    from pytest_browsereval.features.shard.engines import find_shard
+    from pytest_browsereval.features.shard.hooks import Sharding
     from pytest_browsereval.hooks.session import eval_session_key
+    from pytest_browsereval.redaction.known import redact_known
+    from pytest_browsereval.run.shards import read_shard
 
-    sharding = Sharding(config.stash[eval_session_key], shard_of(given))
+    if is_worker(config):
+        given = str(config.workerinput.get(_SHARD) or given)  # type: ignore[attr-defined]
+    try:
+        if given.startswith("auto"):
+            shard, config.stash[_engine_key] = find_shard(given, os.environ)
+        else:
+            shard = read_shard(given)
+    except UsageError as error:
+        raise pytest.UsageError(redact_known(str(error))) from None
+    config.option.eval_shard = str(shard)
+    sharding = Sharding(config.stash[eval_session_key], shard)
     config.pluginmanager.register(sharding, "browsereval-sharding")
