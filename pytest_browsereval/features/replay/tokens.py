@@ -9,7 +9,14 @@ from html import unescape
 from typing import Any
 from urllib.parse import unquote
 
-from pytest_browsereval.redaction.logins import JWT, SHORTEST_TOKEN, change_address, change_body, is_login
+from pytest_browsereval.redaction.logins import (
+    JWT,
+    SHORTEST_TOKEN,
+    Change,
+    change_address,
+    change_body,
+    is_login,
+)
 from pytest_browsereval.redaction.marks import TOKEN_MARK, mark_token
 from pytest_browsereval.redaction.names import is_secret_name
 from pytest_browsereval.redaction.spellings import list_spellings
@@ -38,22 +45,44 @@ def remove_tokens(recording: dict[str, Any]) -> dict[str, Any]:
     if marks:
         wanted = re.compile("|".join(map(re.escape, sorted(marks, key=len, reverse=True))))
         safe = redact_json(recording, lambda text: wanted.sub(lambda match: marks[match[0]], text))
-    _Named(len(found)).hide(safe["log"]["entries"])
+    short: dict[str, str] = {}
+
+    def hide(name: str, value: str) -> str:
+        if not value or TOKEN_MARK.match(value) or not is_login(name, value):
+            return value
+        return short.setdefault(value, mark_token(len(found) + len(short) + 1))
+
+    for entry in safe["log"]["entries"]:
+        _change_named(entry, hide)
     return safe
+
+
+def _change_named(entry: dict[str, Any], change: Change) -> None:
+    """Change what stands behind a name in the addresses, the headers and the sent body of an entry."""
+    request, response = entry["request"], entry["response"]
+    request["url"] = change_address(request.get("url", ""), change)
+    if "redirectURL" in response:
+        response["redirectURL"] = change_address(response["redirectURL"], change)
+    for side in (request, response):
+        for header in side.get("headers", ()):
+            header["value"] = change_address(header["value"], change)
+    sent = request.get("postData") or {}
+    if "text" in sent:
+        sent["text"] = change_body(sent["text"], sent.get("mimeType", ""), change)
+    for pair in (*request.get("queryString", ()), *sent.get("params", ())):
+        pair["value"] = change(pair["name"], pair.get("value", ""))
 
 
 def _tokens(entry: dict[str, Any]) -> Iterator[str]:
     """Yield what logs somebody in and is long enough to be found wherever it stands."""
-    request, response = entry["request"], entry["response"]
     named: list[tuple[str, str]] = []
 
     def note(name: str, value: str) -> str:
         named.append((name, value))
         return value
 
-    for address in _addresses(entry):
-        change_address(address, note)
-    for body in (request.get("postData") or {}, response.get("content") or {}):
+    _change_named(entry, note)
+    for body in (entry["request"].get("postData") or {}, entry["response"].get("content") or {}):
         text, kind = body.get("text", ""), body.get("mimeType", "")
         if body.get("encoding") == "base64":
             continue
@@ -95,44 +124,8 @@ def _plain(value: str) -> str:
         return value
 
 
-def _addresses(entry: dict[str, Any]) -> Iterator[str]:
-    yield entry["request"].get("url", "")
-    yield entry["response"].get("redirectURL", "")
-    for side in (entry["request"], entry["response"]):
-        yield from (header["value"] for header in side.get("headers", ()) if "://" in header["value"])
-        yield from (h["value"] for h in side.get("headers", ()) if h["name"].lower() == "location")
-
-
 def _tags(text: str) -> Iterator[tuple[str, str]]:
     """Yield names and values of a page's ``meta`` and ``input`` tags."""
     for tag in _TAG.findall(text):
         given = {name.lower(): unescape(a or b or c) for name, a, b, c in _ATTRIBUTE.findall(tag)}
         yield given.get("name") or given.get("id", ""), given.get("value") or given.get("content", "")
-
-
-class _Named:
-    """Hides values where their names stand: those too that are too short to be looked for elsewhere."""
-
-    def __init__(self, taken: int) -> None:
-        self._taken = taken
-        self._marks: dict[str, str] = {}
-
-    def hide(self, entries: list[dict[str, Any]]) -> None:
-        for entry in entries:
-            request, response = entry["request"], entry["response"]
-            request["url"] = change_address(request.get("url", ""), self._change)
-            if "redirectURL" in response:
-                response["redirectURL"] = change_address(response["redirectURL"], self._change)
-            for side in (request, response):
-                for header in side.get("headers", ()):
-                    header["value"] = change_address(header["value"], self._change)
-            sent = request.get("postData") or {}
-            if "text" in sent:
-                sent["text"] = change_body(sent["text"], sent.get("mimeType", ""), self._change)
-            for pair in (*request.get("queryString", ()), *sent.get("params", ())):
-                pair["value"] = self._change(pair["name"], pair.get("value", ""))
-
-    def _change(self, name: str, value: str) -> str:
-        if not value or TOKEN_MARK.match(value) or not is_login(name, value):
-            return value
-        return self._marks.setdefault(value, mark_token(self._taken + len(self._marks) + 1))
