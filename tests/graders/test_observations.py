@@ -63,20 +63,6 @@ def test_what_is_observed_makes_the_difference() -> None:
     assert keys_of(arena, evals=[{"eval_types": ["url_match"], "reference_url": "http://a.test/"}]) == {}
 
 
-def test_graders_that_observe_nothing_or_everything() -> None:
-    """They have no key: evidence of theirs can be judged by any row."""
-    for one in (grader(type="answer"), grader(type="page_state"), grader(type="miniwob")):
-        assert keys_of(one, checks=[{"title": "A"}]) == {}
-
-
-def test_parts_are_told_apart() -> None:
-    """A part has its own key, whatever stands beside it."""
-    both = grader(type="combined", graders=[state("a", "one"), {"type": "answer"}])
-    assert list(keys_of(both)) == ["combined/one"]
-    alone = grader(type="combined", graders=[state("a", "one"), state("b", "two")], rule="any")
-    assert keys_of(alone)["combined/one"] == keys_of(both)["combined/one"]
-
-
 def test_a_plug_in_that_says_nothing() -> None:
     """What it observes may depend on the checks and evals of the row, its own options set aside."""
     assert keys_of(Looking(bar=0.5)) == keys_of(Looking())

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pytest_browsereval.features.judges.fara import FaraAlignmentGrader
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.testing import Reply, refuses, says
 from tests.features.shared.judging.asking import recorded_in
 from tests.features.shared.judging.bench import Bench, aligned
 
@@ -26,40 +24,6 @@ def test_a_verdict(tmp_path: Path, word: str, verdict: Verdict) -> None:
     assert "How much is it?" in user
     assert "42" in user
     assert result.fingerprint.startswith("fara_alignment/1/scripted/")
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        aligned("pass"),
-        aligned("NOT PASS"),
-        {"verdict": "PASS"},
-        {**aligned(), "score": 1},
-        says("verdict: PASS"),
-    ],
-)
-def test_what_is_not_exactly_the_form_is_errored(tmp_path: Path, bad: Any) -> None:
-    """After it was asked for once more; nothing is guessed from words."""
-    bench = Bench(tmp_path, {"alignment": [bad, bad]})
-    result = bench.judged(FaraAlignmentGrader, bench.attempt())
-    assert (result.verdict, result.score) == (Verdict.ERRORED, None)
-    assert bench.counts == {"alignment": 2}
-
-
-@pytest.mark.parametrize(
-    ("reply", "told"),
-    [
-        (says("I cannot judge that.").because("content_filter"), "a filter of the provider"),
-        (says("{").because("length"), "cut off"),
-        (refuses(500), "gave no verdict"),
-    ],
-)
-def test_a_judge_that_does_not_judge_is_errored(tmp_path: Path, reply: Reply, told: str) -> None:
-    """A refusal is no failure of the agent."""
-    bench = Bench(tmp_path, {"alignment": reply})
-    result = bench.judged(FaraAlignmentGrader, bench.attempt())
-    assert result.verdict is Verdict.ERRORED
-    assert told in result.reasoning
 
 
 def test_doing_nothing_fails_without_a_question(tmp_path: Path) -> None:
