@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from pytest_browsereval.testing.evals import BLANK
 from tests.hooks.small_evals import Evals, errored_row, row
 from tests.recorded import edit_lines, spoil_line
-from tests.support import WITH_RERUNS
 
 AGENT = """
 import os, pathlib, signal
@@ -98,15 +96,6 @@ def test_a_finished_run_needs_no_browser(shop: Evals) -> None:
     assert [json.loads(line)["finished"] for line in lines] == [3, 3], "no browser was started"
 
 
-def test_nothing_to_resume_is_answered_by_what_to_type(evals: Evals) -> None:
-    """Whoever interrupts a run before its first row has no run yet."""
-    evals.write_rows(row("a"))
-    evals.write_config()
-    run = evals.run("--eval-resume")
-    assert run.ret == pytest.ExitCode.USAGE_ERROR
-    run.stderr.fnmatch_lines(["*shop has no run. Run the eval by `pytest`, or give a run folder."])
-
-
 def test_errored_trials_run_again(evals: Evals) -> None:
     """The attempt that errored stays beside the new one."""
     evals.write_rows(row("a"), errored_row("e"))
@@ -136,16 +125,6 @@ def test_work_is_shared_by_workers(shop: Evals) -> None:
 
 
 @pytest.mark.slow
-def test_retried_trials_are_made_anew(shop: Evals) -> None:
-    """A plug-in that runs an item again wants another attempt, not the same result."""
-    cut(shop)
-    shop.options = WITH_RERUNS + BLANK
-    options = ("--eval-resume", "--reruns=1", "--eval-allow-reruns")
-    shop.run("shop.eval.yaml", *options).assert_outcomes(passed=2, failed=1)
-    assert calls(shop).count("bad") == 2
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "told"),
     [
@@ -167,8 +146,12 @@ def test_another_config_is_refused(shop: Evals, keys: dict[str, Any], told: str)
 
 
 def test_edited_rows_are_refused_and_run_again_anyway(shop: Evals) -> None:
-    """The result of another task is no result of this one."""
+    """The result of another task is no result of this one; rows that are gone are told."""
     cut(shop)
+    shop.write_rows(row("c"), row("d"))
+    gone = shop.run("shop.eval.yaml", "--eval-resume")
+    assert gone.ret == pytest.ExitCode.USAGE_ERROR
+    gone.stderr.fnmatch_lines(["*  rows are gone: bad"])
     shop.write_rows(row("bad", answer="wrong"), row("b"), row("d"))
     result = shop.run("shop.eval.yaml", "--eval-resume")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -177,15 +160,6 @@ def test_edited_rows_are_refused_and_run_again_anyway(shop: Evals) -> None:
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["*resumed anyway: rows were edited: bad"])
     assert results(shop)["bad"] == ("passed", 2)
-
-
-def test_rows_that_are_gone_are_told(shop: Evals) -> None:
-    """They stay in the run, and the run is not complete without them."""
-    cut(shop)
-    shop.write_rows(row("b"), row("c"))
-    result = shop.run("shop.eval.yaml", "--eval-resume")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*  rows are gone: bad"])
 
 
 def test_a_run_that_goes_on_is_left_alone(shop: Evals) -> None:
@@ -252,43 +226,6 @@ def test_a_damaged_attempt_is_told(shop: Evals) -> None:
     assert calls(shop) == ["bad", "b"]
 
 
-STOPS = """
-from typing import Literal
-
-from pytest_browsereval import GraderConfig
-from pytest_browsereval.model.grades import GraderResult, Verdict
-
-
-class Refused(GraderConfig):
-    '''An opinion that cannot be had: its key is refused.'''
-
-    type: Literal["refused"] = "refused"
-
-    async def grade(self, recorded):
-        return GraderResult(
-            grader=self.label,
-            verdict=Verdict.ERRORED,
-            reasoning="401",
-            stops_run=True,
-            advisory=self.advisory,
-        )
-
-
-def pytest_browsereval_register(registry):
-    registry.register(Refused)
-"""
-
-
-def test_what_stopped_the_run_does_not_stop_it_again(evals: Evals) -> None:
-    """A row that was judged though an opinion could not be had; that is mended, and the rest is run."""
-    (evals.path / "conftest.py").write_text(STOPS)
-    evals.write_rows(row("a", graders=["answer", "refused"]), row("b"))
-    evals.write_config(pass_when="any")
-    assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.TESTS_FAILED
-    assert results(evals) == {"a": ("passed", 1)}
-    evals.run("shop.eval.yaml", "--eval-resume").assert_outcomes(passed=2)
-
-
 @pytest.mark.slow
 def test_a_part_of_a_killed_run_is_not_the_run(shop: Evals) -> None:
     """How many trials there were to be is known from its start."""
@@ -331,17 +268,6 @@ def test_a_killed_session_that_would_have_made_more_leaves_no_summary(shop: Eval
     (shop.path / "b.dies").unlink()
     result = shop.run("shop.eval.yaml", "--eval-resume", "-k", "c")
     result.stdout.fnmatch_lines(["gate max_error_rate: error rate 33.3% (1/3) is over*"])
-
-
-def test_a_run_begun_without_the_selection_counts_as_before(shop: Evals) -> None:
-    """An older version wrote a number only; a file that was begun later would tell of a part."""
-    shop.write_config(agent={"type": "function", "function": "my_agent:solve"}, retries=1, gate=GATE)
-    shop.write_rows(row("bad"), row("b"), row("c"), row("d"))
-    cut(shop)
-    (only_run(shop) / "selected.jsonl").unlink()
-    result = shop.run("shop.eval.yaml", "--eval-resume", "-k", "c")
-    result.stdout.fnmatch_lines(["gate complete: 1 of the run's 4 trials have no result*"])
-    assert not (only_run(shop) / "selected.jsonl").exists()
 
 
 def test_the_gate_is_that_of_the_last_session(shop: Evals) -> None:

@@ -293,23 +293,6 @@ def test_parts_decide_for_their_rows_and_the_whole_is_decided_anew(evals: Evals)
     again.stdout.fnmatch_lines(["*pass rate 100.0% (80/80) meets 80.0%; decided after 1 of 4*"])
 
 
-@pytest.mark.slow
-def test_a_part_that_is_missing_lacks_what_it_makes_at_least(evals: Evals) -> None:
-    """Nobody knows how many rounds it would have made."""
-    _write(evals, 40)
-    parts = [evals.run("shop.eval.yaml", f"--eval-shard={number}/3").folder for number in (1, 2)]
-    rows, trials = (sum(len(list(part.glob(f"tasks/{what}"))) for part in parts) for what in ("*", "*/*/*"))
-    target = ("-o", str(evals.path / "some"))
-    refused = evals.run_command("merge", *map(str, parts), *target)
-    assert f"is missing, with at least {40 - rows} of up to 160 trials" in " ".join(
-        refused.stderr.str().split()
-    )
-    assert evals.run_command("merge", "--partial", *map(str, parts), *target).ret == 0
-    some = json.loads((evals.path / "some/summary.json").read_text())
-    assert (some["trials"], some["selected"]) == (trials, trials + 40 - rows)
-    assert rows < 40 < trials
-
-
 def test_the_plan_says_from_what_to_what(evals: Evals) -> None:
     """`--eval-plan` prices the least and the most, and runs nothing."""
     _write(evals, 20)
