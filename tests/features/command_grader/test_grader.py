@@ -245,9 +245,3 @@ def test_the_fingerprint_knows_the_program(tmp_path: Path) -> None:
         1, {"shop": "http://127.0.0.1:2"}
     )
     assert here == there
-
-
-def test_the_interpreter_is_the_one_of_the_tests(tmp_path: Path) -> None:
-    """{python} is the interpreter that runs the tests, with its packages."""
-    script = 'import json, sys, pydantic; print(json.dumps({"pass": True, "reasoning": sys.executable}))'
-    assert grade(tmp_path, script).reasoning == sys.executable

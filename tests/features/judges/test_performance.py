@@ -105,57 +105,32 @@ def test_a_task_well_done(tmp_path: Path) -> None:
     assert len(pictures) == 5
 
 
-def test_what_is_not_done_never_passes(tmp_path: Path) -> None:
-    """Every other axis at its best does not make up for it."""
-    result, _ = judge(tmp_path, review(80, is_completed=False))
-    details: Any = result.details
-    assert details["composite"] > 75
-    assert result.verdict is Verdict.FAILED
-    assert result.reasoning.startswith("not completed, ")
+POOR = review(60, reasoning_quality=20, error_recovery=20, autonomy=20)
+AGAINST = "contradicts itself: it calls the task {} and gives"
+REVIEWS: list[tuple[dict[str, Any], dict[str, Any], Verdict, str]] = [
+    (review(80, is_completed=False), {}, Verdict.FAILED, "not completed, 84.0 of 100"),
+    (POOR, {"seconds": 1_000}, Verdict.FAILED, "completed, 36.0 of 100 (needs 75)"),
+    (POOR, {"seconds": 1_000, "pass_at": 36}, Verdict.PASSED, "completed, 36.0 of 100 (needs 36)"),
+    (review(error_recovery=50, autonomy=0), {}, Verdict.PASSED, "completed, 75.0 of 100"),
+    (review(error_recovery=49.9, autonomy=0), {}, Verdict.FAILED, "completed, 75.0 of 100"),
+    (review(50), {}, Verdict.PASSED, "completed, 75.0 of 100"),
+    (review(90, is_completed=False), {}, Verdict.FAILED, "not completed, 87.0 of 100"),
+    (review(49.9), {}, Verdict.ERRORED, AGAINST.format("completed")),
+    (review(0), {}, Verdict.ERRORED, AGAINST.format("completed")),
+    (review(90.1, is_completed=False), {}, Verdict.ERRORED, AGAINST.format("not completed")),
+    (review(100, is_completed=False), {}, Verdict.ERRORED, AGAINST.format("not completed")),
+]
 
 
-def test_done_in_a_poor_way_fails(tmp_path: Path) -> None:
-    """A completed task needs the composite as well, and the option moves it."""
-    poor = review(60, reasoning_quality=20, error_recovery=20, autonomy=20)
-    result, _ = judge(tmp_path, poor, seconds=1_000)
-    details: Any = result.details
-    assert details["axes"]["speed"] == 0
-    assert result.verdict is Verdict.FAILED
-    result, _ = judge(tmp_path, poor, seconds=1_000, pass_at=30)
-    assert result.verdict is Verdict.PASSED
-
-
-@pytest.mark.parametrize(
-    ("points", "composite", "verdict"), [(50, 75, Verdict.PASSED), (49.9, 74.99, Verdict.FAILED)]
-)
-def test_the_composite_itself_passes(
-    tmp_path: Path, points: float, composite: float, verdict: Verdict
-) -> None:
-    """75 is enough, and nothing below it."""
-    result, _ = judge(tmp_path, review(error_recovery=points, autonomy=0))
-    assert (result.details["composite"], result.verdict) == (composite, verdict)
-
-
-@pytest.mark.parametrize(
-    ("points", "completed", "verdict"), [(50, True, Verdict.PASSED), (90, False, Verdict.FAILED)]
-)
-def test_the_limits_themselves_are_no_contradiction(
-    tmp_path: Path, points: float, verdict: Verdict, *, completed: bool
-) -> None:
-    """Completed with exactly 50 points, and not with exactly 90: the judge is asked once and believed."""
-    result, requests = judge(tmp_path, review(points, is_completed=completed))
-    assert (result.verdict, len(requests)) == (verdict, 1)
-
-
-@pytest.mark.parametrize(
-    ("points", "word"),
-    [(49.9, "completed"), (0, "completed"), (90.1, "not completed"), (100, "not completed")],
-)
-def test_a_judge_that_contradicts_itself_is_errored(tmp_path: Path, points: float, word: str) -> None:
-    """Completed with under 50 points, or not with over 90, is not a judgement."""
-    result, _ = judge(tmp_path, review(points, is_completed=word == "completed"))
-    assert (result.verdict, result.score) == (Verdict.ERRORED, None)
-    assert f"contradicts itself: it calls the task {word} and gives" in result.reasoning
+def test_verdicts(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """What is done has to be done well, what is not done never passes, and no review contradicts itself."""
+    for number, (reply, options, verdict, told) in enumerate(REVIEWS):
+        with subtests.test(reply=reply, options=options):
+            (folder := tmp_path / str(number)).mkdir()
+            result, requests = judge(folder, reply, **options)
+            assert result.verdict is verdict
+            assert told in result.reasoning
+            assert len(requests) == (2 if verdict is Verdict.ERRORED else 1)
 
 
 def test_nothing_measured_or_seen_is_errored_without_a_call(tmp_path: Path) -> None:

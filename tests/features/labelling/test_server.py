@@ -114,16 +114,6 @@ def test_what_is_no_label_is_refused(served: LabellingServer, book: LabelBook) -
     assert not book.path.exists()
 
 
-def test_a_label_that_cannot_be_written_is_told(served: LabellingServer, book: LabelBook) -> None:
-    """The page learns that the disk refused, and that nothing has changed."""
-    book.path.mkdir()
-    body = json.dumps({"place": 0, "label": "pass"})
-    origin = f"http://{served.access.hosts[0]}"
-    status, said, _ = ask(served, "labels", body, Content_Type="application/json", Origin=origin)
-    assert (status, json.loads(said)) == (500, {"error": "the file cannot be used: Is a directory"})
-    assert book.label(0) is None
-
-
 def test_answers_are_guarded(served: LabellingServer) -> None:
     """Scripts run by a nonce of this one answer; nothing is loaded from elsewhere, framed or stored."""
     _, page, headers = ask(served, "")
