@@ -124,17 +124,7 @@ def test_neither_question_knows_of_the_other(tmp_path: Path) -> None:
 
 def test_required_criteria_and_items(tmp_path: Path) -> None:
     """What is required has to be met by the process; ``items`` counts criteria; perfect is all of them."""
-    rubric = {"rubrics": {f"R{n}": {"requirement": f"r{n}", "required": n == 4} for n in range(1, 5)}}
-
-    def reply(*met: bool) -> dict[str, Any]:
-        told = seen(*(1 if m else 0.5 for m in met), met=met)
-        for score in told["criteria"]:
-            score["id"] = score["id"].replace("C", "R")
-        return told
-
-    text = scores(1, 1, 1, 1)
-    for score in text["criteria"]:
-        score["id"] = score["id"].replace("C", "R")
+    items = [{"criterion": f"r{n}", "max_points": 1, "required": n == 4} for n in range(1, 5)]
     for number, (met, score, perfect, passes) in enumerate(
         [
             ((True, True, True, True), 1.0, True, True),
@@ -144,9 +134,9 @@ def test_required_criteria_and_items(tmp_path: Path) -> None:
         ]
     ):
         (folder := tmp_path / str(number)).mkdir()
-        bench = bench_of(folder, reply(*met))
-        bench.answers["read"] = text
-        recorded = bench.attempt(CLICK, pictures=1, rubric=rubric)
+        bench = bench_of(folder, seen(*(1 if m else 0.5 for m in met), met=met))
+        bench.answers["read"] = scores(1, 1, 1, 1)
+        recorded = bench.attempt(CLICK, pictures=1, rubric={"items": items})
         options = {"score": "items", "passes_by": "process", "threshold": 0.75}
         result = bench.judged(RubricGrader, recorded, **options)
         assert (result.score, result.details["perfect"]) == (score, perfect)

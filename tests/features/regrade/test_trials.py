@@ -13,7 +13,7 @@ from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config import config_from
 from pytest_browsereval.door import builtin_registry
-from pytest_browsereval.errors import ErrorSource, Fault, UsageError
+from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.regrade.stored_plan import StoredEntry
 from pytest_browsereval.features.regrade.trials import RegradedTrials
 from pytest_browsereval.graders.base import GraderConfig, Recorded
@@ -287,18 +287,6 @@ def test_no_attempt_is_made(shop: Eval) -> None:
     assert again(shop.regrading()).verdict is PASSED
 
 
-def test_grades_that_came_in_between_are_kept(shop: Eval) -> None:
-    """Of a worker that died after it had written them, or of the item's try before: grades and money."""
-    shop.add(cost_usd=0.5)
-    first, other = shop.regrading(), shop.regrading()
-    entry = first.plan.stored[0]
-    other.run.behaviour.grade = stands_in(verdict=FAILED, score=0.0, cost_usd=0.25)
-    again(other)
-    metadata = first.record_fault(entry, "n", Fault(ErrorSource.HARNESS, "the worker died")).metadata
-    assert [record["verdict"] for record in history(shop)] == ["passed", "failed"]
-    assert metadata.cost_usd == 0.75
-
-
 def test_no_key_is_needed_where_no_model_is_asked(shop: Eval, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys of the agent and of a judge that no grader asks may be missing; a needed one is refused early."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -311,18 +299,3 @@ def test_no_key_is_needed_where_no_model_is_asked(shop: Eval, monkeypatch: pytes
     regrading = shop.regrading(**keys, graders=["browsecomp"])
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
         regrading.check(regrading.plan.stored)
-
-
-def test_what_a_run_lacks_is_known(shop: Eval) -> None:
-    """It was to have more trials, or was killed before it could say how many."""
-    shop.add()
-    assert "how many trials it lacks is unknown" in shop.regrading().lacking(1)
-    assert shop.regrading().count_selected(1) is None
-    shop.store.write_summary({"selected": 3})
-    regrading = shop.regrading()
-    regrading.run.store.write_summary({"selected": None})
-    assert (regrading.count_selected(1), regrading.lacking(3)) == (3, "")
-    assert regrading.lacking(1) == "2 of the run's 3 trials have no result"
-    shop.add("gone", started_at="2027")
-    notes = regrading.prepare()
-    assert any("have no row for 1 of the run's trials" in note for note in notes)
