@@ -153,14 +153,10 @@ def match(lines: Sequence[LabelLine], attempts: Sequence[StoredAttempt]) -> Matc
         by_id.setdefault(attempt.query_id, []).append(attempt)
     for line in lines:
         label = line.label
+        fitting = [one for one in by_id.get(label.query_id, ()) if label.fits(one)]
+        fitting.sort(key=lambda one: one.attempt)
         # A label without an attempt is about the last one, which made the verdict.
-        last: dict[tuple[str, str, str, int], StoredAttempt] = {}
-        for one in by_id.get(label.query_id, ()):
-            trial = (one.run.name, one.query_id, one.variant, one.trial)
-            is_later = trial not in last or one.attempt > last[trial].attempt
-            if is_later and label.fits(one):
-                last[trial] = one
-        found = list(last.values())
+        found = list({(one.run.name, one.variant, one.trial): one for one in fitting}.values())
         if len(found) > 1:
             lacking = [name for name in ("run", "variant", "trial") if getattr(label, name) is None]
             raise UsageError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -119,40 +119,22 @@ def list_floors(gate: GateConfig, table: RoundTable) -> list[Floor]:
         gate: the rules.
         table: without what is in quarantine.
     """
-    return [one for one in _list_floors(gate, table) if 0 < one.floor < 1 and one.table.tasks]
-
-
-def _list_floors(gate: GateConfig, table: RoundTable) -> Iterator[Floor]:
+    found = []
     if gate.min_pass_rate is not None:
-        yield Floor("min_pass_rate", "", gate.min_pass_rate, table)
-    tasks = list(enumerate(table.tasks))
-    for name, floor in gate.tags.items():
-        places = [place for place, one in tasks if name in one.tags]
-        yield _part("tags", name, floor, table.choose(places))
-    for name, floor in gate.websites.items():
-        places = [place for place, one in tasks if one.website == name]
-        yield _part("websites", name, floor, table.choose(places))
-    for name, floor in gate.variants.items():
-        places = [place for place, one in tasks if one.variant == name]
-        yield _part("variants", name, floor, table.choose(places))
+        found.append(Floor("min_pass_rate", "", gate.min_pass_rate, table))
+    for kind, floors in (("tags", gate.tags), ("websites", gate.websites), ("variants", gate.variants)):
+        for name, floor in floors.items():
+            part = table.choose([n for n, one in enumerate(table.tasks) if name in _list_groups(one, kind)])
+            found.append(Floor(f"{kind}[{safe_id(name)}]", f" of {one_line(name, 60)}", floor, part))
+    return [one for one in found if 0 < one.floor < 1 and one.table.tasks]
 
 
-def _part(kind: str, name: str, floor: float, table: RoundTable) -> Floor:
-    return Floor(f"{kind}[{safe_id(name)}]", f" of {one_line(name, 60)}", floor, table)
+def _list_groups(one: StoredAttempt, kind: str) -> tuple[str | None, ...]:
+    return one.tags if kind == "tags" else (one.website if kind == "websites" else one.variant,)
 
 
 AT_LAST = 0.6
 """Which share of the risk is kept for a look at all trials after the last round."""
-
-
-def decide_floors(floors: Sequence[Floor], rounds: RoundsConfig, confidence: float) -> list[Decision]:
-    """Return what the test says of each rule.
-
-    The gate is green only if all rules are met, so each is met with the whole risk; it is red if one is
-    missed, so they share that risk.
-    """
-    risk = 1 - confidence
-    return [decide_floor(one, rounds, (risk, risk / len(floors))) for one in floors]
 
 
 def decide_floor(rule: Floor, limits: RoundsConfig, risks: tuple[float, float]) -> Decision:
@@ -248,7 +230,9 @@ def find_standing(
     table, confidence = read_table(trials), gate.confidence or CONFIDENCE
     counted = table.choose([place for place, one in enumerate(table.tasks) if one.query_id not in out])
     floors = list_floors(gate, counted)
-    decisions = decide_floors(floors, rounds, confidence)
+    # Green only if all rules are met, so each has the whole risk; red if one is missed, so they share it.
+    risk = 1 - confidence
+    decisions = [decide_floor(one, rounds, (risk, risk / len(floors))) for one in floors]
     compared = None
     if rounds.compare is not None:
         compared = compare_variants(table, *rounds.compare, rounds.min, confidence)
