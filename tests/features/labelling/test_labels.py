@@ -12,7 +12,7 @@ from pytest_browsereval.__main__ import main
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.labelling.labels import Label, as_line, match, read_labels, settle_labels
 from pytest_browsereval.runs.run import StoredRun
-from tests.labelled import folder_of, grade, graded, says, write_labels, write_run
+from tests.labelled import grade, graded, write_labels, write_run
 from tests.recorded import ERRORED, FAILED
 
 
@@ -92,23 +92,6 @@ def test_labels_find_their_attempts(tmp_path: Path) -> None:
         UsageError, match=r"labels.jsonl:1: the label .* fits 3 attempts. Write run or variant or trial"
     ):
         found(query_id="b")
-
-
-def test_a_labeller_has_one_word(tmp_path: Path) -> None:
-    """The last label of a person counts, and one that is taken back does not."""
-    run = write_run(tmp_path / "run", graded("a", grade("j")))
-    file = write_labels(
-        tmp_path / "labels.jsonl",
-        says("a", "pass", "anna"),
-        says("a", "fail", "ben"),
-        says("a", "fail", "anna"),
-        says("a", None, "ben"),
-    )
-    matched = match(read_labels(file), StoredRun(run.root).attempts)
-    (labels,) = matched.by_attempt.values()
-    assert list(matched.by_attempt) == [folder_of(run, "a")]
-    assert {name: label.label for name, label in labels.items()} == {"anna": "fail", "ben": None}
-    assert settle_labels(labels) == "fail"
 
 
 def test_the_majority_counts(subtests: pytest.Subtests) -> None:
