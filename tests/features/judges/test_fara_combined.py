@@ -202,9 +202,9 @@ def test_all_that_is_asked_is_in_the_fingerprint(tmp_path: Path) -> None:
     bench = bench_of(tmp_path, text=True, points=25, seen=True)
     bench.answers["rate"] = ratings(lambda n: 4)  # noqa: ARG005
     bench.judged(FaraCombinedGrader, bench.attempt(pictures=11))
-    asked = bench.asked()
-    assert asked.texts == set(FaraCombinedGrader.prompts)
-    assert asked.forms == {reply.__name__ for reply in FaraCombinedGrader.replies}
+    texts, forms = bench.asked()
+    assert texts == set(FaraCombinedGrader.prompts)
+    assert forms == {reply.__name__ for reply in FaraCombinedGrader.replies}
     for part in (FaraAlignmentGrader, FaraRubricGrader, FaraMultimodalGrader):
         assert set(part.prompts) <= set(FaraCombinedGrader.prompts)
         assert len(part.prompts) == len(part.replies)

@@ -302,9 +302,9 @@ def test_all_that_is_asked_is_in_the_fingerprint(tmp_path: Path) -> None:
     """Texts and forms that the judge is sent, and the options: grades by others are other grades."""
     bench = bench_of(tmp_path)
     result = bench.judged(RubricGrader, bench.attempt(CLICK, pictures=1))
-    asked = bench.asked()
-    assert asked.texts == set(RubricGrader.prompts)
-    assert asked.forms == {reply.__name__ for reply in RubricGrader.replies}
+    texts, forms = bench.asked()
+    assert texts == set(RubricGrader.prompts)
+    assert forms == {reply.__name__ for reply in RubricGrader.replies}
     assert result.fingerprint.startswith("rubric/1/scripted/")
     graders = RubricGrader(), RubricGrader(on_blocker="fail"), RubricGrader(score="items")
     assert len({grader.fingerprint(1) for grader in graders}) == 3

@@ -48,14 +48,6 @@ def numbers_in(request: ModelRequest) -> list[int]:
     return [int(text.removeprefix("Picture ").rstrip(":")) for text in texts if text.startswith("Picture ")]
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What of ours a judge was sent."""
-
-    texts: set[str]
-    forms: set[str]
-
-
 @dataclass
 class Bench:
     """An attempt, and what a judge answers to each question; a list is answered one by one."""
@@ -120,11 +112,11 @@ class Bench:
         """How often each question was asked."""
         return {name: len(requests) for name, requests in self.requests.items()}
 
-    def asked(self) -> Asked:
+    def asked(self) -> tuple[set[str], set[str]]:
         """Return which texts and forms of ours the judge was sent."""
         requests = [request for some in self.requests.values() for request in some]
         formats = [request.body["response_format"]["json_schema"]["name"] for request in requests]
-        return Asked({RULES[question_of(request)] for request in requests}, set(formats))
+        return {RULES[question_of(request)] for request in requests}, set(formats)
 
 
 # -- answers
