@@ -196,11 +196,4 @@ class CombinedGrader(GraderConfig):
         return (
             Golden("one of two is enough", Verdict.PASSED, task, {"graders": parts, "rule": "any"}, said),
             Golden("one of two is too few", Verdict.FAILED, task, {"graders": parts, "rule": "all"}, said),
-            Golden(
-                "the loose one counts more",
-                Verdict.PASSED,
-                task,
-                {"graders": parts, "rule": "weighted", "weights": {"loose": 3}, "threshold": 0.75},
-                said,
-            ),
         )

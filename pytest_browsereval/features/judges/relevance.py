@@ -127,23 +127,21 @@ async def _sort(
     return await judge.ask(reply, rules, [*parts, *shown], call="rating of pictures", check=check)
 
 
-def pick_best(
-    ratings: Mapping[int, int], *, keep: int, most: int, fewest: int = 3, instead: int = 5
-) -> list[int]:
+def pick_best(ratings: Mapping[int, int], *, keep: int, most: int) -> list[int]:
     """Return the numbers of the pictures to look at, in the order in which they were taken.
+
+    Where fewer than three are kept, the best five of all join them.
 
     Args:
         ratings: by the picture's number.
         keep: the lowest rating that is kept.
         most: how many are kept; among equals the later ones.
-        fewest: where fewer are kept, the best ones of all join them.
-        instead: how many these are.
     """
     # Later pictures first among equals: the end of an attempt tells more than its middle.
     order = sorted(ratings, key=lambda number: (-ratings[number], -number))
     kept = [number for number in order if ratings[number] >= keep][:most]
-    if len(kept) < fewest:
-        kept += [number for number in order[:instead] if number not in kept]
+    if len(kept) < 3:
+        kept += [number for number in order[:5] if number not in kept]
     return sorted(kept)
 
 

@@ -164,13 +164,12 @@ class TrajectoryScoreGrader(ModelGrader):
 
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:
-        """Return a clean attempt, one without messages and one that mostly failed."""
+        """Return a clean attempt, and one that mostly failed."""
         task = Task(query_id="golden", query="Buy a mug.")
         clean = _write_log(("click", True), ("fill", True), ("done", True))
         clumsy = _write_log(("click", False), ("click", False), ("done", True))
         return (
             Golden("clean", Verdict.PASSED, task, files={"messages.jsonl": clean}),
-            Golden("no messages", Verdict.FAILED, task, files={"messages.jsonl": ""}),
             Golden("failed calls", Verdict.FAILED, task, files={"messages.jsonl": clumsy}),
         )
 
