@@ -115,6 +115,7 @@ def test_intervals_of_groups() -> None:
 def test_groups_that_say_nothing_of_their_likeness() -> None:
     """All the same counts as many cases as groups; alike groups are never surer than independent trials."""
     assert pool_groups([Share(3, 4)]) is pool_groups([Share(3, 4), Share(0, 0)]) is pool_groups([]) is None
+    assert pool_groups([Share(3, 4), Share(1, 4)]) is not None
     same, alike = pool_groups([Share(50, 50)] * 3), pool_groups([Share(5, 10)] * 30)
     assert same
     assert alike
