@@ -29,17 +29,8 @@ _GIVEN_UP = "net::ERR_ABORTED"
 _BOUNDARY = re.compile(r"boundary=\"?([^\";\s]+)")
 
 
-@dataclass(frozen=True)
-class _RecordedRequest:
-    """A request of a recording."""
-
-    body: bytes | None
-    has_failed: bool
-    """The server did not answer then either, or not to the end."""
-
-    def is_for(self, body: bytes | None) -> bool:
-        """Tell whether a request of the same method and address is this one: as Playwright does."""
-        return body is None or self.body is None or body == self.body
+_Sent = tuple[bytes | None, bool]
+"""The body of a recorded request, and whether the server did not answer then either, or not to the end."""
 
 
 @dataclass(frozen=True)
@@ -78,13 +69,14 @@ class HarAnswers(RecordedAnswers):
         if lookup := RequestLookup(entries):  # asked first, since it is added last
             await context.route(recorded, lookup.pass_on)
 
-    def _note(self, request: Request, of_address: Sequence[_RecordedRequest]) -> None:
+    def _note(self, request: Request, of_address: Sequence[_Sent]) -> None:
         """Note a request that failed, unless it failed in the recording too."""
         body = request.post_data_buffer if request.method == "POST" else None
         body = _drop_boundary(body, request.headers)
-        alike = [one for one in of_address if one.is_for(body)]
+        # One of the same method and address is told apart by its body, as Playwright does it.
+        alike = [has_failed for then, has_failed in of_address if None in (body, then) or body == then]
         was_given_up = request.failure == _GIVEN_UP
-        if alike and (was_given_up or any(one.has_failed for one in alike)):
+        if alike and (was_given_up or any(alike)):
             return  # as it was recorded, or by the page's own doing
         is_dispensable = was_given_up or request.resource_type in _DISPENSABLE
         missed = self.missed_parts if is_dispensable else self.missed
@@ -92,9 +84,9 @@ class HarAnswers(RecordedAnswers):
         missed.append(f"{request.method} {request.url}{another}")
 
 
-def _index_requests(entries: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[_RecordedRequest]]:
+def _index_requests(entries: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[_Sent]]:
     """Return the recorded requests by method and address."""
-    known: dict[tuple[str, str], list[_RecordedRequest]] = {}
+    known: dict[tuple[str, str], list[_Sent]] = {}
     for entry in entries:
         request, response = entry["request"], entry["response"]
         headers = {header["name"].lower(): header["value"] for header in request.get("headers", ())}
@@ -103,8 +95,8 @@ def _index_requests(entries: Iterable[dict[str, Any]]) -> dict[tuple[str, str], 
         if sent is not None:
             text = sent.get("text", "")
             body = base64.b64decode(text) if sent.get("encoding") == "base64" else text.encode()
-        one = _RecordedRequest(_drop_boundary(body, headers), has_failed)
-        known.setdefault((request["method"], request["url"]), []).append(one)
+        sent_then = _drop_boundary(body, headers), has_failed
+        known.setdefault((request["method"], request["url"]), []).append(sent_then)
     return known
 
 
