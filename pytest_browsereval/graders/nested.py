@@ -51,30 +51,21 @@ def _walk_value(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from walk_options(value)
 
 
-def fill_sites(grader: GraderConfig, urls: Mapping[str, str]) -> GraderConfig:
-    """Return a grader with the placeholders of sites filled in, in its parts too.
+def fill_sites(block: B, urls: Mapping[str, str]) -> B:
+    """Return a grader, or another block, with the placeholders of sites filled in, in its parts too.
 
     Args:
-        grader: whose options may hold ``{shop}``.
+        block: whose options may hold ``{shop}``.
         urls: base URLs by the name of the site.
     """
-    # Validating anew keeps the checks of the fields, which `model_copy` skips.
-    if not parts_of(grader):
-        return type(grader).model_validate(fill(grader.model_dump(), urls))
-    return _fill_fields(grader, urls)
-
-
-def _fill_fields(block: B, urls: Mapping[str, str]) -> B:
-    # Parts are of any type: a dump of the whole could be read with the registry only.
-    fields = {name: _fill_value(getattr(block, name), urls) for name in type(block).model_fields}
+    # Of what was given only: a rule may depend on whether an option was left to its default.
+    fields = {name: _fill_value(getattr(block, name), urls) for name in block.model_fields_set}
     return block.model_copy(update=fields)
 
 
 def _fill_value(value: Any, urls: Mapping[str, str]) -> Any:
-    if isinstance(value, GraderConfig):
-        return fill_sites(value, urls)
     if isinstance(value, BaseModel):
-        return _fill_fields(value, urls)
+        return fill_sites(value, urls)
     if isinstance(value, Mapping):
         return {key: _fill_value(inner, urls) for key, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.graders.base import GraderFault
+from pytest_browsereval.graders.nested import fill_sites
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from tests.graders.support import make_recorded, make_task
 
@@ -17,7 +18,8 @@ pytestmark = pytest.mark.quick
 
 
 def grade(expected: Any, answer: str | None, /, **options: Any) -> GraderResult:
-    grader, task = AnswerGrader(**options), make_task(answer=expected)
+    # As a run does it: what the block leaves to its default stays so.
+    grader, task = fill_sites(AnswerGrader(**options), {}), make_task(answer=expected)
     grader.check(task, Path())
     return asyncio.run(grader.grade(make_recorded(task, final_answer=answer)))
 

@@ -233,7 +233,8 @@ class StoredPlan(Plan):
     def _read_added(self, entry: StoredEntry, task: Task, stored: StoredTask, where: str) -> GraderConfig:
         """Return the grader that was added to a derived row: as the config has it, else as it is stored."""
         if (dataset := self._find_deriving(entry)) is not None:
-            return next(fill_sites(one, stored.site_urls) for one in dataset.added_graders(task))
+            added: GraderConfig = next(iter(dataset.added_graders(task)))
+            return fill_sites(added, stored.site_urls)
         by = entry.derived_by
         blocks = [one for one in stored.graders if isinstance(one, dict) and one.get("type") == by]
         if not blocks or MARK in json.dumps(blocks):
