@@ -137,10 +137,6 @@ def pool_groups(groups: Iterable[Share], confidence: float = CONFIDENCE) -> Clus
     return Clustered(rate, error, count, ends, cases)
 
 
-# From so many degrees of freedom on, the first terms of the expansion are exact to eight digits.
-_MANY = 100
-
-
 @lru_cache(maxsize=256)
 def students_t(freedom: int, confidence: float = CONFIDENCE) -> float:
     """Return how many standard errors an interval reaches to each side where the error is estimated.
@@ -149,15 +145,6 @@ def students_t(freedom: int, confidence: float = CONFIDENCE) -> float:
         freedom: degrees of freedom, at least 1.
         confidence: of the interval.
     """
-    z = quantile(confidence)
-    if freedom >= _MANY:  # Abramowitz and Stegun 26.7.5
-        terms: tuple[float, ...] = (
-            (z**3 + z) / 4,
-            (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-            (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-            (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-        )
-        return z + math.fsum(term / float(freedom) ** power for power, term in enumerate(terms, 1))
     low, high = 0.0, math.pi / 2  # the angle whose tangent is t / sqrt(freedom)
     for _ in range(60):
         middle = (low + high) / 2

@@ -100,12 +100,8 @@ def test_what_is_missing_is_told_at_once(tmp_path: Path, monkeypatch: pytest.Mon
 def test_models_answer_one_question_if_they_may(tmp_path: Path) -> None:
     """Without --ask-judge no model is asked; with it each one is asked once, and what it says is told."""
     with ScriptedModel(lambda asked: refuses(401) if asked.body["model"] == "other" else "ready") as model:
-        judge = {
-            "provider": "openai-compatible",
-            "model": "m",
-            "base_url": model.base_url,
-            "api_key": "k-123",
-        }
+        server = {"provider": "openai-compatible", "base_url": model.base_url}
+        judge = {**server, "model": "m", "api_key": "k-123"}
         own = {"type": "webvoyager", "judge": {**judge, "model": "other"}}
         page = {"start_url": "data:text/html,x"}
         rows = [row("a", graders=["webvoyager"], **page), row("b", graders=["webvoyager"], **page)]
@@ -116,11 +112,8 @@ def test_models_answer_one_question_if_they_may(tmp_path: Path) -> None:
         assert model.requests == []
         asked = of(examined(tmp_path, *rows, options={"ask_judge": True}, **keys), "judge")
         assert len(model.requests) == 2
-    assert [(one.subject, one.state) for one in asked] == [
-        ("m", State.OK),
-        ("m", State.OK),
-        ("other", State.ERROR),
-    ]
+    told = [(one.subject, one.state) for one in asked]
+    assert told == [("m", State.OK), ("m", State.OK), ("other", State.ERROR)]
     assert "401" in asked[2].message
     assert "k-123" not in asked[2].message
 
@@ -210,11 +203,3 @@ def test_a_pytest_that_does_not_end_is_ended(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text("import time; time.sleep(600)")
     said = run_pytest([str(tmp_path)], 0.3)
     assert said == "pytest did not finish within 0 s"
-
-
-def test_a_grader_that_lacks_its_judge_asks_a_model(tmp_path: Path) -> None:
-    """It would ask one if there were one, and is no reason to run its row; one by rules asks none."""
-    file = write(tmp_path, row("a"), graders=["rubric", "answer"])
-    config = load_config(file, registry=builtin_registry())
-    task = Task(query_id="a", query="q", answer="right")
-    assert [bool(grader.needs(task).models) for grader in config.graders] == [True, False]

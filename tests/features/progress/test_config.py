@@ -16,6 +16,7 @@ from tests.hooks.small_evals import Evals, row
 from tests.recorded import attempt, stored
 
 RULE = {"type": "min_progress", "least": 0.5}
+PLAYWRIGHT = {"browser": "playwright"}
 
 
 def test_a_gate_about_progress_needs_it_to_be_recorded(evals: Evals) -> None:
@@ -29,40 +30,36 @@ def test_a_gate_about_progress_needs_it_to_be_recorded(evals: Evals) -> None:
     assert run.folders == ()
 
 
-@pytest.mark.parametrize(
-    ("args", "why"),
-    [
-        ((), "capture.checks: capture.checks is on, and"),
-        (("-p", "no:browsereval.progress"), "the feature that acts on this key is left out"),
-    ],
-)
-def test_what_cannot_be_asked_is_refused(evals: Evals, args: tuple[str, ...], why: str) -> None:
+def test_what_cannot_be_asked_is_refused(evals: Evals) -> None:
     """A browser without pages, or a session without the feature, is an error of usage."""
     evals.write_rows(row("a"))
-    evals.write_config(capture={"checks": "each"}, **({"browser": "playwright"} if args else {}))
-    run = evals.run("shop.eval.yaml", *args)
-    assert run.ret == pytest.ExitCode.USAGE_ERROR
-    assert why in run.stderr.str()
+    for browser, args, why in (
+        ({}, (), "capture.checks: capture.checks is on, and"),
+        (PLAYWRIGHT, ("-p", "no:browsereval.progress"), "the feature that acts on this key is left out"),
+    ):
+        evals.write_config(capture={"checks": "each"}, **browser)
+        run = evals.run("shop.eval.yaml", *args)
+        assert run.ret == pytest.ExitCode.USAGE_ERROR
+        assert why in run.stderr.str()
 
 
-@pytest.mark.parametrize(
-    ("milestones", "why"),
-    [
+def test_milestones_are_checked_before_the_run(evals: Evals, subtests: pytest.Subtests) -> None:
+    """A wrong one is an error of its row, with file and line, whether they are asked or not."""
+    cases: list[tuple[list[dict[str, Any]], str]] = [
         ([{"name": "a", "check": {"txt": "x"}}], "the milestone 'a': the check"),
         ([{"name": "a", "check": {"title": "x"}}] * 2, "two milestones are named 'a'"),
         ([{"name": "a"}], "milestones.0.check"),
         ([{"name": "a", "check": {"path": "cart", "equals": 1}}], "the milestone 'a': the check"),
         ([{"name": "a", "check": {"url": "{shop}/"}}], "'shop' is not a site"),
-    ],
-)
-def test_milestones_are_checked_before_the_run(evals: Evals, milestones: Any, why: str) -> None:
-    """A wrong one is an error of its row, with file and line, whether they are asked or not."""
-    evals.write_rows(row("a"), row("b", milestones=milestones))
+    ]
     evals.write_config()
-    run = evals.run()
-    assert run.ret == pytest.ExitCode.USAGE_ERROR
-    assert "rows.jsonl:2: " in run.stderr.str()
-    assert why in run.stderr.str()
+    for milestones, why in cases:
+        with subtests.test(why):
+            evals.write_rows(row("a"), row("b", milestones=milestones))
+            run = evals.run()
+            assert run.ret == pytest.ExitCode.USAGE_ERROR
+            assert "rows.jsonl:2: " in run.stderr.str()
+            assert why in run.stderr.str()
 
 
 def of(share: float | None, verdict: Verdict = Verdict.FAILED) -> StoredAttempt:
