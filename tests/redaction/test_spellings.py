@@ -80,6 +80,9 @@ def test_a_secret_is_found_in_quotes_and_addresses() -> None:
     for text in texts:
         assert "one" not in without(text), text
         assert "***" in without(text)
+    odd = "a'b\"c\\d\u20acf"
+    for quoted in (json.dumps(odd), json.dumps(odd, ensure_ascii=False), repr(odd)):
+        assert quoted[1:-1] in list_spellings([odd])
 
 
 @pytest.mark.parametrize("secret", [SECRET, "p*ss~(w)!é'$;,=+[x]^`{|}@:% z", "it's*~&", "p~ss w"])
