@@ -235,6 +235,13 @@ def test_missing_programs_are_refused(tmp_path: Path) -> None:
         CommandGrader(command=())
 
 
+def test_a_program_that_vanishes_is_a_fault(tmp_path: Path) -> None:
+    """A program that is gone when it is needed makes the grade errored."""
+    grader = CommandGrader(command=("./gone",))
+    with pytest.raises(Fault, match="cannot be started"):
+        asyncio.run(grader.grade(make_recorded(make_task(), base_dir=tmp_path)))
+
+
 def test_the_fingerprint_knows_the_program(tmp_path: Path) -> None:
     """An edited verifier is another judge; where a site happened to be does not count."""
     first = grade(tmp_path, "print('{\"pass\": true}')").fingerprint
