@@ -20,5 +20,14 @@ def test_parts_beside_the_mark_of_a_cut_are_redacted(subtests: pytest.Subtests) 
 
 def test_other_texts_beside_a_mark_stay() -> None:
     """Words of fewer characters are no parts, and other ones neither."""
-    for text in ("sk-47... wait", "wait ...wertz", "qwertz...", "...", "sk-471x...", "-4711-…"):
+    for text in (
+        "sk-47... wait",
+        "wait ...wertz",
+        "qwertz...",
+        "...",
+        "sk-471x...",
+        "-4711-…",
+        "0815-q…",
+        "…4711-0 ",
+    ):
         assert Redactor([KEY]).redact(text) == text
