@@ -162,20 +162,6 @@ def test_traffic_is_recorded_and_answered_from_a_recording(
         run(use())
 
 
-def test_only_windows_with_allowed_origins_are_filtered(
-    run: Run, browser: PlaywrightBrowser, pages: PageServer
-) -> None:
-    """Nobody else has a proxy in front."""
-    url = pages.page("/start", "<!doctype html><title>Start</title>")
-
-    async def use() -> None:
-        window = await browser.open_window(replace(PLAIN, start_url=url))
-        assert window.place.origins is None
-        await window.close()
-
-    run(use())
-
-
 # -- the filter itself
 
 

@@ -87,20 +87,6 @@ def test_pictures_are_taken_when_the_mode_says(
     assert results == numbers
 
 
-def test_an_attempt_without_calls_has_a_final_picture(context: Contexts) -> None:
-    """Otherwise nobody could see what the agent saw."""
-    capture = context()
-    asyncio.run(capture.final_picture())
-    assert capture.screenshot.count == 1
-
-
-def test_a_tool_that_only_looks_takes_no_picture(context: Contexts) -> None:
-    """Its result names none."""
-    capture = context()
-    assert asyncio.run(step(capture, picture=False)) is None
-    assert capture.screenshot.count == 0
-
-
 def test_a_failed_picture_is_a_warning(context: Contexts, window: StillWindow) -> None:
     """The call goes on, its result names no picture, and the next picture has the next number."""
     window.pictures = [b"1", Fault(ErrorSource.SCREENSHOT, "a dialog is open"), OSError("disk full"), b"2"]
