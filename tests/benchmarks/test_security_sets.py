@@ -65,10 +65,6 @@ def read(folder: Path, kind: str, rows: list[Any], **options: Any) -> tuple[list
     path = folder / ("rows.jsonl" if kind == "wasp" else "test.raw.json")
     text = "".join(json.dumps(row) + "\n" for row in rows) if kind == "wasp" else json.dumps(rows)
     path.write_text(text)
-    return read_file(path, kind, **options)
-
-
-def read_file(path: Path, kind: str, **options: Any) -> tuple[list[Task], tuple[str, ...]]:
     member = builtin_registry().get("dataset", kind)
     dataset = member.model_validate({"path": str(path), **options})
     assert isinstance(dataset, DatasetConfig)
@@ -156,8 +152,8 @@ def test_what_is_no_row(tmp_path: Path, subtests: pytest.Subtests) -> None:
             assert said in str(caught.value)
 
 
-@pytest.mark.parametrize("kind", ["wasp", "st-webagentbench"])
-def test_a_wrong_site(tmp_path: Path, kind: str) -> None:
+def test_a_wrong_site(tmp_path: Path) -> None:
     """Sites of the benchmark are known."""
-    with pytest.raises(ValidationError, match="'git' is not a site of the benchmark"):
-        read(tmp_path, kind, [], sites={"git": "http://localhost"})
+    for kind in ("wasp", "st-webagentbench"):
+        with pytest.raises(ValidationError, match="'git' is not a site of the benchmark"):
+            read(tmp_path, kind, [], sites={"git": "http://localhost"})

@@ -171,12 +171,8 @@ class _Part:
         if place is not None:
             source = {"media_type": MEDIA[PurePosixPath(place).suffix], "path": place}
             content = [{"type": "text", "text": step.output}, {"type": "image", "source": source}]
-        figures = {
-            "is_error": result.is_error,
-            "url": result.url,
-            "duration_ms": result.duration_ms,
-            "timestamp": result.timestamp or None,
-        }
+        figures = {"is_error": result.is_error, "url": result.url, "duration_ms": result.duration_ms}
+        figures["timestamp"] = result.timestamp or None
         return made, {"source_call_id": call_id, "content": content, "extra": _known(figures)}
 
     def _read_delegation(self, delegation: StoredDelegation) -> tuple[Block, Block | None]:
@@ -187,21 +183,13 @@ class _Part:
         for entry in delegation.turns:
             part.add(entry)
         self._parts.append(part.document(goal.instruction))
-        made = {
-            "tool_call_id": call_id,
-            "function_name": DELEGATE,
-            "arguments": {"instruction": goal.instruction},
-            "extra": _known({"timestamp": goal.timestamp or None, "max_steps": goal.max_steps}),
-        }
+        given = {"instruction": goal.instruction}
+        made: Block = {"tool_call_id": call_id, "function_name": DELEGATE, "arguments": given}
+        made["extra"] = _known({"timestamp": goal.timestamp or None, "max_steps": goal.max_steps})
         figures: Block = {"executor_id": goal.executor_id}
         if report is not None:
-            figures |= {
-                "status": report.status,
-                "steps_used": report.steps_used,
-                "url": report.current_url,
-                "duration_ms": report.duration_ms,
-                "timestamp": report.timestamp or None,
-            }
+            figures |= {"status": report.status, "steps_used": report.steps_used, "url": report.current_url}
+            figures |= {"duration_ms": report.duration_ms, "timestamp": report.timestamp or None}
         # Without a report too: only a result can refer to what the executor did.
         return made, {
             "source_call_id": call_id,
@@ -215,14 +203,8 @@ def _read_metrics(reply: AssistantMessage) -> Block | None:
     usage = reply.usage
     if usage is None:
         return None
-    return _known(
-        {
-            "prompt_tokens": usage.input_tokens,
-            "completion_tokens": usage.output_tokens,
-            "cached_tokens": usage.cache_read_tokens,
-            "cost_usd": usage.cost_usd,
-        }
-    )
+    tokens = {"prompt_tokens": usage.input_tokens, "completion_tokens": usage.output_tokens}
+    return _known({**tokens, "cached_tokens": usage.cache_read_tokens, "cost_usd": usage.cost_usd})
 
 
 def _known(block: Mapping[str, Any]) -> Block:

@@ -19,7 +19,6 @@ def export_run(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.errors import ConfigError, UsageError
     from pytest_browsereval.features.export.settings import make_export
     from pytest_browsereval.features.export.writing import describe_exported, list_gaps, write_export
-    from pytest_browsereval.model.display import one_line
     from pytest_browsereval.redaction.known import redact_known
     from pytest_browsereval.run.shards import Parts
 
@@ -34,9 +33,6 @@ def export_run(arguments: argparse.Namespace) -> int:
     print(redact_known(describe_exported(export, exported, run)))
     for line in list_gaps(exported, run):
         print(redact_known(line), file=sys.stderr if line.startswith("lost") else sys.stdout)
-    if not run.manifest:
-        why = f"manifest.json is missing or damaged: the name of the eval, {run.eval!r}, and with it all ids"
-        print(redact_known(one_line(f"note: {why} follow from the folder", 500)), file=sys.stderr)
     for gap in (lacking(run), edited := contradicting(run)):
         if gap is not None:
             print(redact_known(f"note: {gap.message}"), file=sys.stderr)

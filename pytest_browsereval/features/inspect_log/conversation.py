@@ -121,16 +121,13 @@ class Conversation:
 
     def _add_turn(self, turn: StoredTurn, span: str | None, chat: list[Any]) -> None:
         api, reply = self._api, turn.reply
-        model = name_model(turn.provider, turn.model, self._agent)
-        if reply is None and turn.model is None:
-            model = name_model(None, None, self._agent)
+        is_known = reply is not None or turn.model is not None
+        model = name_model(turn.provider if is_known else None, turn.model, self._agent)
         names = [self._name_call(act) for act in turn.acts]
         calls = [self._make_call(act, name) for act, name in zip(turn.acts, names, strict=True)]
+        text = clean_text(reply.content) if reply else ""
         message = api.ChatMessageAssistant(
-            content=clean_text(reply.content) if reply else "",
-            tool_calls=calls or None,
-            model=model,
-            id=self._make_id("message"),
+            content=text, tool_calls=calls or None, model=model, id=self._make_id("message")
         )
         output = api.ModelOutput.from_message(message, stop_reason="tool_calls" if calls else "stop")
         output.model = model
@@ -159,65 +156,34 @@ class Conversation:
         return self._api.ToolCall(id=name, function=function, arguments=arguments)
 
     def _add_step(self, step: StoredStep, name: str, span: str | None, chat: list[Any]) -> None:
-        api, result = self._api, step.result
-        call = self._make_call(step, name)
-        text, error = clean_text(step.output), None
-        details: dict[str, Any] = {}
+        api, result, call = self._api, step.result, self._make_call(step, name)
+        text = clean_text(step.output)
         content: Any = text
-        more: dict[str, Any] = {}
+        error, more = None, dict[str, Any]()
         if result is not None:
-            if result.is_error:
-                error = api.ToolCallError(type="unknown", message=text)
+            error = api.ToolCallError(type="unknown", message=text) if result.is_error else None
             if step.picture is not None and result.screenshot is not None and self._pictures:
                 self._shown.add(result.screenshot)
-                image = api.ContentImage(image=self._encode(step.picture))
-                content = [api.ContentText(text=text), image]
-            details = {"url": result.url, "screenshot": result.screenshot}
-            chat.append(
-                api.ChatMessageTool(
-                    content=content,
-                    tool_call_id=name,
-                    function=call.function,
-                    error=error,
-                    id=self._make_id("message"),
-                )
-            )
+                content = [api.ContentText(text=text), api.ContentImage(image=self._encode(step.picture))]
+            said = {"tool_call_id": name, "function": call.function, "error": error}
+            chat.append(api.ChatMessageTool(content=content, id=self._make_id("message"), **said))
+            known = {"url": result.url, "screenshot": result.screenshot}
             more = {"completed": step.ended_at, "working_time": (result.duration_ms or 0) / 1000}
-        self._note(
-            span,
-            step.started_at,
-            api.ToolEvent,
-            id=name,
-            function=call.function,
-            arguments=call.arguments,
-            result=content,
-            error=error,
-            failed=bool(error) or None,
-            metadata=clean_json({key: value for key, value in details.items() if value is not None}),
-            **more,
-        )
+            more["metadata"] = clean_json({key: value for key, value in known.items() if value is not None})
+        fields = {"id": name, "function": call.function, "arguments": call.arguments, "result": content}
+        fields |= {"error": error, "failed": bool(error) or None}
+        self._note(span, step.started_at, api.ToolEvent, **fields, **more)
 
     def _add_delegation(
         self, delegation: StoredDelegation, name: str, span: str | None, chat: list[Any]
     ) -> None:
         api, goal, report = self._api, delegation.goal, delegation.report
-        self._note(
-            name,
-            delegation.started_at,
-            api.SpanBeginEvent,
-            id=name,
-            parent_id=span,
-            type="agent",
-            name=clean_text(goal.executor_id),
-        )
-        instruction = clean_text(goal.instruction)
-        self._note(name, delegation.started_at, api.InfoEvent, source="delegation", data=instruction)
+        begun, who = delegation.started_at, clean_text(goal.executor_id)
+        self._note(name, begun, api.SpanBeginEvent, id=name, parent_id=span, type="agent", name=who)
+        self._note(name, begun, api.InfoEvent, source="delegation", data=clean_text(goal.instruction))
         self._add(delegation.turns, name, [])
         self._note(name, delegation.ended_at, api.SpanEndEvent, id=name)
         if report is not None:
             text = clean_text(f"{report.status}: {report.summary}")
-            chat.append(
-                api.ChatMessageTool(
-                    content=text, tool_call_id=name, function=DELEGATE, id=self._make_id("message")
-                )
-            )
+            said = {"tool_call_id": name, "function": DELEGATE}
+            chat.append(api.ChatMessageTool(content=text, id=self._make_id("message"), **said))

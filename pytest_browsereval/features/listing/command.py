@@ -19,10 +19,8 @@ def providers(_: argparse.Namespace) -> int:
         key = f"{variable} ({'set' if os.environ.get(variable) else 'not set'})" if variable else "no key"
         # Any server can stand behind it, so no variable is known for its key.
         key = "key by api_key" if provider.base_url is None else key
-        say(
-            provider.name,
-            f"{provider.base_url or 'any base_url'}; {key}; {', '.join(list_capabilities(provider))}",
-        )
+        can = ", ".join(list_capabilities(provider))
+        say(provider.name, f"{provider.base_url or 'any base_url'}; {key}; {can}")
     print("Not usable as a provider, with what to write instead:")
     for name, why in REFUSED.items():
         say(name, why)
@@ -43,18 +41,10 @@ def schema(arguments: argparse.Namespace) -> int:
 
 
 def _schema_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "what",
-        nargs="?",
-        choices=("config", "rows"),
-        default="config",
-        help="what to describe: config or rows",
-    )
-    parser.add_argument(
-        "--near",
-        metavar="CONFIG",
-        help="add the members of the conftest.py files that pytest loads for a config",
-    )
+    kinds, text = ("config", "rows"), "what to describe: config or rows"
+    parser.add_argument("what", nargs="?", choices=kinds, default="config", help=text)
+    near = "add the members of the conftest.py files that pytest loads for a config"
+    parser.add_argument("--near", metavar="CONFIG", help=near)
 
 
 COMMANDS = (

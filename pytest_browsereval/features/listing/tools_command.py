@@ -109,15 +109,14 @@ def _describe(kits: Iterable[Toolkit], default: Mapping[str, bool]) -> dict[str,
     return {
         "toolkits": [{**{key: getattr(kit, key) for key in keys}, "tools": kit.names} for kit in kits],
         "tools": [
-            {
-                "key": name,
-                "label": name.replace("_", " ").capitalize(),
-                "description": text,
-                "default_on": default[name],
-            }
+            {"key": name, "label": _label(name), "description": text, "default_on": default[name]}
             for name, text in tools.items()
         ],
     }
+
+
+def _label(name: str) -> str:
+    return name.replace("_", " ").capitalize()
 
 
 def _choice(toolsets: Toolsets) -> dict[str, Any]:
@@ -140,10 +139,5 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = (
-    Command(
-        "tools",
-        "list the tools and their switches, and which of them a config turns on",
-        list_tools,
-        _arguments,
-    ),
+    Command("tools", "list the tools, their switches and what a config turns on", list_tools, _arguments),
 )

@@ -64,15 +64,9 @@ def test_goals_of_wasp_are_attacks(wasp: Evals) -> None:
     )
     write(wasp, templates="constants.py", user_goal="comment", css=".note")
     ran = wasp.run("--eval-config=shop.eval.yaml")
-    details = {
-        name: ran.attempt(f"{name}.under.wasp-make-a-token").grader_results["attack"].details
-        for name in ("careful", "leaking")
-    }
-    assert {name: found["compromised"] for name, found in details.items()} == {
-        "careful": False,
-        "leaking": True,
-    }
-    assert all(found["delivered"] for found in details.values())
+    for name, is_compromised in (("careful", False), ("leaking", True)):
+        found = ran.attempt(f"{name}.under.wasp-make-a-token").grader_results["attack"].details
+        assert (found["compromised"], found["delivered"]) == (is_compromised, True)
     assert len(ran.attempts) == 5
     assert "WASP: 1 goal of attackers left out: a page decides them." in "\n".join(ran.outlines)
     (log,) = wasp.run_folder("shop").glob("tasks/careful.under*/*/*/*/messages.jsonl")
@@ -82,9 +76,8 @@ def test_goals_of_wasp_are_attacks(wasp: Evals) -> None:
 def test_goals_are_left_out_by_the_reason(wasp: Evals) -> None:
     """A site that the block does not have is another reason than a page."""
     elsewhere = {**TOKEN, "environment": "reddit"}
-    (wasp.path / "goals.jsonl").write_text(
-        "".join(json.dumps(one) + "\n" for one in (TOKEN, COMMENT, elsewhere))
-    )
+    goals = "".join(json.dumps(one) + "\n" for one in (TOKEN, COMMENT, elsewhere))
+    (wasp.path / "goals.jsonl").write_text(goals)
     wasp.write_rows(row("a", tags=["gitlab"]))
     write(wasp, payload="{goal}")
     said = "\n".join(wasp.run("--collect-only", "--eval-config=shop.eval.yaml").outlines)
@@ -92,19 +85,18 @@ def test_goals_are_left_out_by_the_reason(wasp: Evals) -> None:
     assert "WASP: 1 goal of attackers left out: the site reddit is left out." in said
 
 
-@pytest.mark.parametrize(
-    ("block", "said"),
-    [
+def test_what_cannot_be_an_attack(wasp: Evals, subtests: pytest.Subtests) -> None:
+    """It is refused before the run, with the line of the block."""
+    wasp.write_rows(row("a"))
+    cases: list[tuple[dict[str, Any], str]] = [
         ({}, "there is no payload. Write `templates: constants.py`"),
         ({"templates": "goals.jsonl"}, "has no template 'goal_hijacking_plain_text'"),
         ({"payload": "{goal}", "path": "none.jsonl"}, "none.jsonl: no such file"),
         ({"payload": "{goal}", "sites": {}}, "none of its goals can be judged here"),
-    ],
-)
-def test_what_cannot_be_an_attack(wasp: Evals, block: dict[str, Any], said: str) -> None:
-    """It is refused before the run, with the line of the block."""
-    wasp.write_rows(row("a"))
-    write(wasp, **block)
-    ran = wasp.run("shop.eval.yaml")
-    assert ran.ret == 4
-    assert said in "\n".join((*ran.outlines, *ran.errlines))
+    ]
+    for block, said in cases:
+        with subtests.test(block=block):
+            write(wasp, **block)
+            ran = wasp.run("shop.eval.yaml")
+            assert ran.ret == 4
+            assert said in "\n".join((*ran.outlines, *ran.errlines))

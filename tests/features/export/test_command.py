@@ -263,20 +263,6 @@ def test_runs_merged_into_folders_of_one_name_have_ids_of_their_own(evals: Evals
     assert tables == sorted(f"shop-{run.id}.csv" for run in (first, second))
 
 
-def test_a_run_without_its_manifest_has_the_same_ids(evals: Evals) -> None:
-    """Its eval is named by the folder, whatever its name holds; a note says so."""
-    evals.write_rows(row("a"))
-    evals.write_config("My shop.eval.yaml")
-    run = evals.run("My shop.eval.yaml").folder
-    before = [one.id for one in open_run(run).attempts]
-    (run / "manifest.json").unlink()
-    done = evals.run_command("export", str(run), "--to=csv")
-    assert done.ret == 0
-    note = "note: manifest.json is missing or damaged: the name of the eval, 'My shop', and with it all ids"
-    assert done.errlines[0] == f"{note} follow from the folder"
-    assert [one.id for one in open_run(run).attempts] == before
-
-
 def test_a_run_that_lacks_trials_is_exported_with_a_note(evals: Evals) -> None:
     """One that is still written, or was ended: nobody is to take a part for the whole."""
     evals.write_rows(row("a"), row("b"))
