@@ -48,6 +48,13 @@ class Figures:
     output_tokens: int
     attempts: int
 
+    @classmethod
+    def of(cls, verdicts: list[str], **others: Any) -> Figures:
+        """Return figures by the verdicts of trials, and those of all attempts."""
+        passed, failed, errored = (verdicts.count(name) for name in ("passed", "failed", "errored"))
+        counts = {"passed": passed, "failed": failed, "errored": errored}
+        return cls(trials=len(verdicts), **counts, pass_rate=passed / (passed + failed), **others)
+
 
 def read_figures(run: Path) -> Figures:
     """Return the figures of a run by its ``summary.json``, and tokens by the records of its attempts."""

@@ -29,15 +29,9 @@ def load(documents: list[Path]) -> list[dict[str, Any]]:
 
 def read_totals(documents: list[dict[str, Any]]) -> Figures:
     """Return the figures of a run by its documents alone."""
-    counted = [one["extra"] for one in documents if one["extra"]["counts"]]
-    verdicts, totals = [one["verdict"] for one in counted], [one["final_metrics"] for one in documents]
-    passed, failed, errored = (verdicts.count(verdict) for verdict in ("passed", "failed", "errored"))
-    return Figures(
-        trials=len(counted),
-        passed=passed,
-        failed=failed,
-        errored=errored,
-        pass_rate=passed / (passed + failed),
+    totals = [one["final_metrics"] for one in documents]
+    return Figures.of(
+        [one["extra"]["verdict"] for one in documents if one["extra"]["counts"]],
         cost_usd=round(sum(one["total_cost_usd"] for one in totals), 9),
         input_tokens=sum(one["total_prompt_tokens"] for one in totals),
         output_tokens=sum(one["total_completion_tokens"] for one in totals),

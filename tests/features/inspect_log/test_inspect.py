@@ -42,15 +42,12 @@ def read_frames(logs: Path) -> Figures:
     assert len(rows) == int(to_numeric(evals["total_samples"]).sum())
     for frame in (messages_df(str(logs), quiet=True), events_df(str(logs), quiet=True)):
         assert set(frame["sample_id"]) == set(rows["sample_id"])
-    verdicts = rows["score_verdict"]
-    passed, failed = int((verdicts == "C").sum()), int((verdicts == "I").sum())
+    words, errors = {"C": "passed", "I": "failed"}, rows["error"].fillna("")
+    pairs = zip(rows["score_verdict"], errors, strict=True)
+    verdicts = [words.get(score, "errored" if error else "") for score, error in pairs]
     usage = [one for text in rows["model_usage"].dropna() for one in json.loads(text).values()]
-    return Figures(
-        trials=len(rows),
-        passed=passed,
-        failed=failed,
-        errored=int((rows["error"].fillna("") != "").sum()),
-        pass_rate=passed / (passed + failed),
+    return Figures.of(
+        verdicts,
         cost_usd=round(sum(one.get("total_cost") or 0 for one in usage), 9),
         input_tokens=sum(one["input_tokens"] + (one.get("input_tokens_cache_read") or 0) for one in usage),
         output_tokens=sum(one["output_tokens"] for one in usage),
@@ -77,9 +74,8 @@ def test_verdict_score_and_error_are_three_things(mixed_run: Path, tmp_path: Pat
     """A log for each variant; what broke has an error, no score and its earlier attempt beside it."""
     from inspect_ai.log import read_eval_log, recompute_metrics
 
-    logs = {
-        log.eval.metadata["variant"]: log for log in map(read_eval_log, map(str, export(mixed_run, tmp_path)))
-    }
+    found = map(read_eval_log, map(str, export(mixed_run, tmp_path)))
+    logs = {log.eval.metadata["variant"]: log for log in found}
     assert set(logs) == {"pair", "plays", "broken"}
     for entry in logs["broken"].samples:
         assert entry.scores is None
@@ -105,20 +101,15 @@ def test_attempts_under_attack_have_a_log_of_their_own(tmp_path: Path) -> None:
     assert set(logs) == {"shop", "shop-under_attack"}
     plain, attacked = logs["shop"], logs["shop-under_attack"]
     assert (plain.eval.tags, attacked.eval.tags) == (["default"], ["default", "under_attack"])
-    rates = {
-        task: {score.name: score.metrics["accuracy"].value for score in log.results.scores}
-        for task, log in logs.items()
-    }
-    assert rates["shop"] == {"verdict": 0.5, "answer": 0.5}
+    rates = [
+        {one.name: one.metrics["accuracy"].value for one in log.results.scores} for log in (plain, attacked)
+    ]
     # Of five that were delivered and looked at, two were compromised and two have passed.
-    assert rates["shop-under_attack"] == {"verdict": 0.4, "attack": 0.6, "answer": 0.4}
+    assert rates == [{"verdict": 0.5, "answer": 0.5}, {"verdict": 0.4, "attack": 0.6, "answer": 0.4}]
     assert [log.results.total_samples for log in (plain, attacked)] == [3, 9]
     rows = samples_df(str(tmp_path / "logs"), quiet=True)
-    assert Counter(rows["metadata_attack_outcome"].dropna()) == {
-        "compromised": 2,
-        "resisted": 3,
-        "not delivered": 2,
-    }
+    outcomes = Counter(rows["metadata_attack_outcome"].dropna())
+    assert outcomes == {"compromised": 2, "resisted": 3, "not delivered": 2}
 
 
 def test_a_run_that_was_cut_off_is_cancelled(mixed_run: Path, tmp_path: Path) -> None:

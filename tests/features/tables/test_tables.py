@@ -80,15 +80,9 @@ def exported(evals: Evals, run: Path, kind: str, tables: str = ALL, *, ret: int 
 
 def figures_of(attempts: Rows) -> Figures:
     """Return what a table of attempts says."""
-    counted = [one["verdict"] for one in attempts if one["counts"]]
-    judged = [one for one in counted if one != "errored"]
     costs = [one["cost_usd"] for one in attempts]
-    return Figures(
-        trials=len(counted),
-        passed=counted.count("passed"),
-        failed=counted.count("failed"),
-        errored=counted.count("errored"),
-        pass_rate=judged.count("passed") / len(judged),
+    return Figures.of(
+        [one["verdict"] for one in attempts if one["counts"]],
         cost_usd=None if None in costs else round(math.fsum(costs), 9),
         input_tokens=sum(one["input_tokens"] or 0 for one in attempts),
         output_tokens=sum(one["output_tokens"] or 0 for one in attempts),
@@ -284,9 +278,8 @@ def test_without_pyarrow_the_extra_is_named(
 
 def test_a_session_writes_its_tables(evals: Evals) -> None:
     """The config names them; the files are those of the command."""
-    run = make_mixed_run(
-        evals, export=["parquet", {"type": "csv", "tables": ["attempts"], "output": "sheets"}]
-    )
+    sheets = {"type": "csv", "tables": ["attempts"], "output": "sheets"}
+    run = make_mixed_run(evals, export=["parquet", sheets])
     assert pq.read_table(evals.path / "tables/steps").num_rows > 0
     sheet = _read_csv(evals.path / f"sheets/attempts/shop-{run.name}.csv")
     assert figures_of(sheet) == read_figures(run)
@@ -309,13 +302,8 @@ def test_a_table_is_written_whole_or_not_at_all(evals: Evals, tmp_path: Path, ki
 
 def test_times_of_any_zone_are_in_utc(evals: Evals, tmp_path: Path) -> None:
     """Logs of other systems have theirs."""
-    add(
-        tmp_path / "run",
-        "a",
-        PASSED,
-        started_at="2026-05-01T10:00:00+02:00",
-        completed_at="2026-05-01T08:00:01",
-    )
+    times = {"started_at": "2026-05-01T10:00:00+02:00", "completed_at": "2026-05-01T08:00:01"}
+    add(tmp_path / "run", "a", PASSED, **times)
     for kind in KINDS:
         (one,) = exported(evals, tmp_path / "run", kind, "attempts")["attempts"]
         assert one["started_at"] == datetime(2026, 5, 1, 8, tzinfo=UTC)
