@@ -15,7 +15,6 @@ from pytest_browsereval.runs.run import StoredRun
 from tests.features.attacks.attacked import MIXED, attacked, write_attacked
 from tests.features.shared.viewer.conftest import HOSTILE, Look, Reader
 from tests.labelled import folder_of, write_course
-from tests.recorded import attempt
 
 STEPS: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("navigate", {"url": "http://shop.test/"}, "ok"),
@@ -111,14 +110,3 @@ def test_the_texts_of_an_attack_are_escaped(tmp_path: Path, look: Look) -> None:
         assert await reader.page.title() != "owned"
 
     look(write_viewer(open_door(), store.root).file, work)
-
-
-def test_a_run_without_attacks_has_no_such_section(tmp_path: Path, look: Look) -> None:
-    """Its page is what it was."""
-
-    async def work(reader: Reader) -> None:
-        await reader.open()
-        assert await reader.page.locator("#attacks").is_hidden()
-        assert "under attack" not in await reader.text("#overview")
-
-    look(write_viewer(open_door(), write_attacked(tmp_path, attempt("a")).root).file, work)
