@@ -15,14 +15,9 @@ from pytest_browsereval.sites.base import Site
 _TYPES = {
     **mimetypes.MimeTypes().types_map[True],  # Python's own table: that of the machine may differ
     ".avif": "image/avif",
-    ".ico": "image/x-icon",
     ".js": "text/javascript",
-    ".json": "application/json",
     ".map": "application/json",
     ".mjs": "text/javascript",
-    ".svg": "image/svg+xml",
-    ".wasm": "application/wasm",
-    ".webmanifest": "application/manifest+json",
     ".webp": "image/webp",
     ".woff": "font/woff",
     ".woff2": "font/woff2",

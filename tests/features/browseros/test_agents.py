@@ -209,37 +209,6 @@ def test_the_screen_s_size_is_the_browser_s(load: Load) -> None:
     assert attached.notes[1] == "agent.screenSize is not used: the browser runs already."
 
 
-def test_two_sizes_in_one_run_are_refused(refused: Refused) -> None:
-    """A run has one size of pages."""
-    variants = {
-        "g": {**GEMINI, **ENDPOINT},
-        "y": {**YUTORI, **ENDPOINT, "screenSize": {"width": 1280, "height": 800}},
-    }
-    lines = refused(json.dumps({"variants": variants, "dataset": "rows.jsonl"}), name="run.json")
-    assert lines == [
-        (
-            "evals/run.json:1: variants.y.screenSize: differs from variants.g.screenSize. "
-            "Write one `browser.viewport`."
-        )
-    ]
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"screenSize": {"width": 0, "height": 9}}, "agent.screenSize.width: must be at least 1; it is 0."),
-        ({"screenSize": "big"}, "agent.screenSize: expected a block of keys, not 'big'."),
-        ({"turnLimit": 0}, "agent.turnLimit: must be at least 1; it is 0."),
-        ({"turnLimit": "many"}, "agent.turnLimit: expected a whole number, not 'many'."),
-    ],
-)
-def test_problems_of_limits_have_the_keys_of_the_file(
-    refused: Refused, change: dict[str, Any], told: str
-) -> None:
-    """Values that were moved are named as in the file."""
-    assert told in refused(run({**GEMINI, **ENDPOINT, **change}))[0]
-
-
 # -- whatever a file may hold
 
 

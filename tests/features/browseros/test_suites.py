@@ -199,20 +199,3 @@ def test_a_wrong_agent_of_a_suite_is_refused(refused: Refused, agent: dict[str, 
 
 
 # -- the command line
-
-
-@pytest.mark.parametrize(
-    ("agent", "words"),
-    [
-        ({"type": "single"}, ("agent.provider=openai", "agent.model=gpt-4o")),
-        ({"type": "single"}, ("agent=noop",)),
-        (
-            PAIR_WITH_ACTIONS,
-            ("agent.orchestrator={provider: openai, model: m}", "agent.executor.baseUrl=http://h/p"),
-        ),
-    ],
-)
-def test_overrides_replace_variables(load: Load, agent: dict[str, Any], words: tuple[str, ...]) -> None:
-    """As in BrowserOS, the command line comes first, and the environment fills the rest."""
-    config = load(suite(agent=agent), *words, name="s.json")
-    assert list(config.variants) == ["default"]
