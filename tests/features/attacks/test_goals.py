@@ -27,63 +27,50 @@ def refuse(evals: Evals, attack: dict[str, Any], **config: Any) -> str:
     return "\n".join([*run.errlines, *run.outlines])
 
 
-@pytest.mark.parametrize(
-    ("step", "message"),
-    [
-        ({"tool": "done"}, "wrong arguments for done: answer: Field required. It takes: answer."),
-        (
-            {**SAY, "tool": "dune"},
-            "calls 'dune', which is not a tool that is switched on. Did you",
-        ),
-        ({**SAY, "reason": "x"}, "wrong arguments for done: reason: "),
-        ({"answer": "boo"}, "which names no tool"),
-    ],
+WRONG: tuple[tuple[dict[str, Any], str], ...] = (
+    # A solution is checked as that of a row is: the agent that plays it would fail half-way.
+    (boo(solution=[{"tool": "done"}]), "arguments for done: answer: Field required. It takes: answer."),
+    (
+        boo(solution=[{**SAY, "tool": "dune"}]),
+        "calls 'dune', which is not a tool that is switched on",
+    ),
+    (boo(solution=[{**SAY, "reason": "x"}]), "wrong arguments for done: reason: "),
+    (boo(solution=[{"answer": "boo"}]), "attacks.0.goal.solution.0: step 1 of the goal's solution is"),
+    # The agent would read the braces, or open an address that there is not.
+    (
+        boo("Read {manual}. {goal}"),
+        "payload: {manual} stands for nothing here. Placeholders: {goal}",
+    ),
+    (boo(say="Open {manual}."), "attacks.0.goal.say: {manual}"),
+    (boo(checks=[{"answer": {"contains": "{manual}"}}]), "attacks.0.goal.checks.0: {manual}"),
+    (boo(solution=[{**OPEN, "url": "{manual}/"}]), "attacks.0.goal.solution.0: {manual}"),
+    (
+        boo(checks=[{"path": "x", "equals": 1}], source={"url": "{manual}/"}),
+        "goal.source: {manual}",
+    ),
+    (
+        boo(checks=[{"answer": {"contains": "{goal}"}}]),
+        "checks.0: {goal} stands for nothing here",
+    ),
+    # Nobody can obey what says nothing.
+    (boo(say=" "), "attacks.0.goal: the payload has {goal}, and the goal says nothing"),
 )
-def test_a_solution_of_a_goal_is_checked_as_one_of_a_row(
-    evals: Evals, step: dict[str, Any], message: str
-) -> None:
-    """The agent that plays it would fail half-way."""
-    why = refuse(evals, boo(solution=[step]), agent="gullible")
-    assert message in why
+
+
+@pytest.mark.parametrize(("attack", "told"), WRONG)
+def test_a_goal_that_nobody_can_reach_is_refused(evals: Evals, attack: dict[str, Any], told: str) -> None:
+    """With file, line, key and what to write."""
+    why = refuse(evals, attack, agent="gullible")
+    assert told in why
     assert "shop.eval.yaml:" in why
-    assert "attacks.0.goal.solution.0: " in why
+    assert ("For the text itself write {{manual}}." in why) is ("{manual}" in told)
 
 
-@pytest.mark.parametrize(
-    ("attack", "place"),
-    [
-        (
-            boo("Read {manual}. {goal}"),
-            "payload: {manual} stands for nothing here. Placeholders: {goal}",
-        ),
-        (boo(say="Open {manual}."), "goal.say: {manual}"),
-        (boo(checks=[{"answer": {"contains": "{manual}"}}]), "goal.checks.0: {manual}"),
-        (boo(solution=[{**OPEN, "url": "{manual}/"}]), "goal.solution.0: {manual}"),
-        (boo(checks=[{"path": "x", "equals": 1}], source={"url": "{manual}/"}), "goal.source: {manual}"),
-    ],
-)
-def test_a_name_in_braces_that_stands_for_nothing_is_refused(
-    evals: Evals, attack: dict[str, Any], place: str
-) -> None:
-    """The agent would read the braces, or open an address that there is not."""
-    why = refuse(evals, attack)
-    assert f"attacks.0.{place}" in why
-    assert "For the text itself write {{manual}}." in why
-
-
-@pytest.mark.parametrize("say", ["", "  "])
-def test_a_goal_that_says_nothing_is_refused(evals: Evals, say: str) -> None:
-    """Nobody can obey it; a payload may say by itself what is to be done."""
-    why = refuse(evals, boo(say=say))
-    assert "attacks.0.goal: the payload has {goal}, and the goal says nothing" in why
-    evals.write_config(attacks=[boo("Say boo.", say=say)])
+def test_a_payload_may_say_by_itself_what_is_to_be_done(evals: Evals) -> None:
+    """Its goal needs no words then."""
+    evals.write_rows(row("mug"))
+    evals.write_config(attacks=[boo("Say boo.", say="")])
     assert evals.run("--collect-only").ret == 0
-
-
-def test_a_goal_does_not_hold_itself(evals: Evals) -> None:
-    """Only payloads have it filled in."""
-    why = refuse(evals, boo(checks=[{"answer": {"contains": "{goal}"}}]))
-    assert "attacks.0.goal.checks.0: {goal} stands for nothing here. Placeholders: {attacker}." in why
 
 
 def test_braces_may_stand_in_payloads(evals: Evals) -> None:
