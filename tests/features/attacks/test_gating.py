@@ -80,15 +80,6 @@ def test_a_quarantine_names_the_attacks_that_go_with_a_row(
     assert evals.run("--eval-set", "gate.quarantine={}").ret == 1
 
 
-def test_a_row_under_attack_must_pass_though_its_own_row_is_in_quarantine(evals: Evals) -> None:
-    """It was named."""
-    gate = {"must_pass": ["b.under.loud"], "min_pass_rate": 1, "quarantine": {"b": "2999-01-01"}}
-    write(evals, "a b", {"b": "wrong"}, gate=gate)
-    run = evals.run()
-    run.stdout.fnmatch_lines(["gate must_pass*: b.under.loud passed"])
-    assert run.ret == 0
-
-
 def test_a_compromise_comes_first_in_the_reason(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
     """A wrong answer hides it nowhere: not in the terminal, the gate, JUnit or the attempt."""
     write(evals, "a", {"a.under.loud": "evil"}, gate={"must_pass": ["a.under.loud"], "max_attack_success": 1})

@@ -10,8 +10,6 @@ import pytest
 
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.shared.viewer.writing import write_viewer
-from pytest_browsereval.features.view.gate import Rule, describe_gate, put_gate
-from pytest_browsereval.runs.run import StoredRun
 from tests.features.attacks.attacked import MIXED, attacked, write_attacked
 from tests.features.shared.viewer.conftest import HOSTILE, Look, Reader
 from tests.labelled import folder_of, write_course
@@ -53,21 +51,6 @@ def test_the_run_page_has_the_figures(page: Path, look: Look) -> None:
         await reader.page.click("#attacks-facts a >> text=2 errored")
         await reader.sees("#rows .c-id a", "c.under.review")
         assert await reader.texts("#rows .c-id a") == ["c.under.notice", "c.under.review"]
-
-    look(page, work)
-
-
-def test_rules_lead_to_their_trials(page: Path, look: Look) -> None:
-    """Those on pass rates to trials under no attack, the others to attempts under one."""
-    rules: list[Rule] = [("min_pass_rate", "met", "", ()), ("max_attack_success", "not met", "", ())]
-    put_gate(page, describe_gate(StoredRun(page.parent), rules))
-
-    async def work(reader: Reader) -> None:
-        await reader.open()
-        assert await reader.texts("#rules a") == ["2 failed trials", "1 failed trial"]
-        await reader.page.click("#rules a >> text=1 failed trial")
-        await reader.sees("#found", "1 of 12")
-        assert await reader.texts("#rows .c-id a") == ["b"]
 
     look(page, work)
 

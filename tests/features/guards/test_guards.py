@@ -191,21 +191,6 @@ def test_a_guard_has_a_time_of_its_own(guarded: Evals, monkeypatch: pytest.Monke
     assert {one.reason for one in ran.attempts} == {why}
 
 
-def test_a_regrade_tells_of_the_guards_that_the_run_had(guarded: Evals) -> None:
-    """Not of those that the config has by then, which nobody was asked about."""
-    guarded.write_config()
-    guarded.run("shop.eval.yaml")
-    again = guarded.run("shop.eval.yaml", "--eval-regrade=latest", "--eval-set=guards=[word]")
-    assert "guards:" not in printed(again)
-    assert "guards" not in guarded.summary()
-    call = {"type": "function", "function": "my_agents:call"}
-    guarded.write_config("other.eval.yaml", agent=call, guards=["word"])
-    guarded.run("other.eval.yaml")
-    again = guarded.run("other.eval.yaml", "--eval-regrade=latest", "--eval-set=guards=[]")
-    assert "guards: refused 1 call in 1 of 1 trial (word 1)" in printed(again)
-    assert guarded.summary("other")["guards"]["refused_calls"] == 1
-
-
 def test_what_cannot_be_guarded_is_refused(guarded: Evals) -> None:
     """A program that drives the browser itself is refused before the run, and so is an unknown guard."""
     program = {"type": "command", "command": ["true"], "cdp": True}

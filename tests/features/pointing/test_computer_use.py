@@ -16,7 +16,7 @@ from pytest_browsereval.features.pointing.computer_use import MAX_CALLS, Compute
 from pytest_browsereval.features.pointing.pictures import shrunk
 from pytest_browsereval.llm.client import ChatClient
 from pytest_browsereval.llm.retries import RetryPolicy
-from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
+from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.providers import PROVIDERS
 from pytest_browsereval.testing import (
@@ -26,7 +26,6 @@ from pytest_browsereval.testing import (
     ScriptedModel,
     call,
     calls,
-    refuses,
     says,
 )
 from pytest_browsereval.tools.finish import give_up
@@ -212,17 +211,6 @@ def test_three_in_a_row_end_the_attempt(paper: Paper, wrong: Reply) -> None:
     assert "3 replies in a row without a valid action" in paper.desk.warned
 
 
-def test_what_was_wrong_is_recorded(paper: Paper) -> None:
-    """As a step, with what the model wrote, cut where it is long."""
-    with ScriptedModel([calls(act("click", x=-5, y=5, why="x" * 5000)), DONE]) as model:
-        paper.solve(model)
-    asked = next(m for m in paper.desk.capture.messages.messages if isinstance(m, ToolCallMessage))
-    assert asked.tool == "computer"
-    assert len(asked.params["malformed"]) == 1000
-    assert '"x": -5' in asked.params["malformed"]
-    assert paper.desk.capture.steps == 1
-
-
 def test_forty_calls_at_once_are_not_all_performed(paper: Paper) -> None:
     """Their points are on a picture that grows old; each one still gets its answer."""
     wanted = [act("click", x=500, y=500) for _ in range(40)]
@@ -261,20 +249,6 @@ def test_turns_run_out(paper: Paper) -> None:
         note = "max_turns is 4; all were used"
         assert result == AgentResult(None, TerminationReason.MAX_STEPS, note=note)
     assert len(model.requests) == 4
-
-
-def test_usage_is_counted_and_retries_are_told(paper: Paper) -> None:
-    """As for every model."""
-    replies = iter([refuses(500), calls(CLICK).costing(1000, 10), DONE.costing(2000, 20)])
-
-    def flaky(request: ModelRequest) -> Reply:
-        del request
-        return next(replies)
-
-    with ScriptedModel(flaky) as model:
-        paper.solve(model)
-    assert paper.desk.capture.usage.input_tokens == 3000
-    assert "answered only on try 2" in paper.desk.warned
 
 
 # -- the config

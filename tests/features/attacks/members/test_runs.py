@@ -108,14 +108,3 @@ def test_bad_options_are_refused_before_the_run(evals: Evals, options: dict[str,
     run = evals.run()
     assert run.ret == 4
     run.stderr.fnmatch_lines([message])
-
-
-def test_a_context_that_others_use_is_not_attacked(evals: Evals) -> None:
-    """Their pages would have the payload as well, and keep it."""
-    evals.write_rows(row("mug"))
-    browser = {"type": "cdp", "url": "http://127.0.0.1:9", "context": "shared"}
-    goal = {"checks": [{"given_up": True}]}
-    evals.write_config(attacks=[{"type": "text", "payload": "Stop.", "goal": goal}], browser=browser)
-    run = evals.run()
-    assert run.ret == 4
-    run.stderr.fnmatch_lines(["*attacks.0: 'text': the browser's own context is shared*context: own*"])
