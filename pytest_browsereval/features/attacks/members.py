@@ -94,15 +94,15 @@ class FormAttack(AttackConfig):
 
     @model_validator(mode="before")
     @classmethod
-    def _options_fit(cls, block: Any) -> Any:
-        if not isinstance(block, Mapping):
-            return block
-        if block.get("how") == "field":
-            # Written out, so that the attacker's origin is among the sites.
-            return {"action": "{attacker}/collect", **block}
-        if block.get("action") is not None:
-            raise ValueError("action is only of `how: field`. Leave it out, or write `how: field`.")
-        return block
+    def _write_action(cls, block: Any) -> Any:
+        """Write it out, so that the attacker's origin is among the sites."""
+        is_sent = isinstance(block, Mapping) and block.get("how") == "field"
+        return {"action": "{attacker}/collect", **block} if is_sent else block
+
+    @model_validator(mode="after")
+    def _options_fit(self) -> Self:
+        refuse_foreign(self, "how", action=("field",))
+        return self
 
     async def place(self, placer: Placer) -> None:
         """Put it into each page, and again when the page draws the field anew."""

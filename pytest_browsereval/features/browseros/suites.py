@@ -30,7 +30,6 @@ _EXECUTOR = {
     "api_key": "EVAL_EXECUTOR_API_KEY",
 }
 _ACTION = {
-    "model": ("EVAL_EXECUTOR_MODEL", "CLADO_ACTION_MODEL"),
     "base_url": ("EVAL_EXECUTOR_BASE_URL", "CLADO_ACTION_BASE_URL", "CLADO_ACTION_URL"),
     "api_key": ("EVAL_EXECUTOR_API_KEY", "CLADO_ACTION_API_KEY"),
 }
@@ -69,12 +68,6 @@ class _Variant:
         self.need(block, "base_url", _AGENT["base_url"], path=path)
         self.take(block, "api_key", _AGENT["api_key"], path=path)
         return block
-
-    def note_unused(self, variables: list[str], reason: str) -> None:
-        """Note variables that are set and have no effect."""
-        if given := [variable for variable in variables if self.environ.get(variable)]:
-            verb = "is" if len(given) == 1 else "are"
-            self.draft.notes.append(f"{', '.join(given)} {verb} not used: {reason}.")
 
 
 def _check(draft: Draft, where: KeyPath, variables: tuple[str, ...]) -> None:
@@ -126,9 +119,7 @@ def _single(variant: _Variant) -> None:
 
 
 def _program(variant: _Variant) -> None:
-    variant.take(variant.block, "model", _AGENT["model"])
-    others = [variable for key, variable in _AGENT.items() if key != "model"]
-    variant.note_unused([*others, _IMAGES], "the program has its own address and key")
+    variant.take(variant.block, "model", _AGENT["model"])  # it has its own address and key
 
 
 def _pair(variant: _Variant) -> None:
@@ -136,7 +127,6 @@ def _pair(variant: _Variant) -> None:
     if {"orchestrator", "executor"} & block.keys():
         return  # a block of ours, with models of its own
     block["orchestrator"] = variant.model({}, "orchestrator")
-    variant.note_unused([_IMAGES], "the orchestrator sees no page")
     key = "executor_backend" if "executor_backend" in block else "executorBackend"  # as BrowserOS writes it
     backend = block.pop(key, None)
     if backend == "clado":
@@ -155,7 +145,6 @@ def _action_executor(variant: _Variant) -> dict[str, Any]:
     executor: dict[str, Any] = {"provider": ACTION_PROVIDER}
     variant.need(executor, "base_url", *_ACTION["base_url"], path=("executor",))
     variant.take(executor, "api_key", *_ACTION["api_key"], path=("executor",))
-    variant.note_unused(list(_ACTION["model"]), "the address determines the model")
     return executor
 
 

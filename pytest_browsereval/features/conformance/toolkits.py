@@ -116,8 +116,11 @@ def check_toolkit(kit: Toolkit) -> None:
 def _policy_problems(kit: Toolkit) -> Iterator[str]:
     for line in kit.policy:
         yield from _line_problems(kit, line)
-    for text in (kit.label, kit.absent):
-        yield from _text_problems(text)
+    for text in (kit.label, kit.absent, *(line.text for line in kit.policy)):
+        if not text.isprintable():
+            yield f"the text has line breaks or control characters: {text!r}"
+        if len(text) > LONGEST_LINE:
+            yield f"the text has {len(text)} characters; {LONGEST_LINE} are the most: {text[:60]!r}"
     for name in _find_tools(kit.absent):
         yield f"the text for when its tools are off names {name!r}; a model that lacks it looks in vain"
     if (length := sum(len(line.text) for line in kit.policy)) > LONGEST_POLICY:
@@ -125,7 +128,6 @@ def _policy_problems(kit: Toolkit) -> Iterator[str]:
 
 
 def _line_problems(kit: Toolkit, line: Policy) -> Iterator[str]:
-    yield from _text_problems(line.text)
     if not line.text.strip():
         yield "a line of the policy is empty"
     for name in _find_tools(line.text):
@@ -140,26 +142,18 @@ def _find_tools(text: str) -> list[str]:
     return list(dict.fromkeys([*_QUOTED.findall(text), *_SNAKE.findall(text)]))
 
 
-def _text_problems(text: str) -> Iterator[str]:
-    if not text.isprintable():
-        yield f"the text has line breaks or control characters: {text!r}"
-    if len(text) > LONGEST_LINE:
-        yield f"the text has {len(text)} characters; {LONGEST_LINE} are the most: {text[:60]!r}"
-
-
 def _directive_problems(kit: Toolkit) -> Iterator[str]:
     facts = [Turn(1), *(Turn(number, (name,)) for number in range(2, TURNS + 1) for name in kit.names)]
     for turn in facts:
         try:
             # A replayed attempt has to get the same tools.
             first, second = kit.directive(turn), kit.directive(turn)
+            problem = _wrong_with(first, kit)
+            if first != second:
+                problem = f"is not the same twice: {first}, then {second}"
         except Exception as error:  # noqa: BLE001 the author gets a report of any error
-            yield f"directive({turn}) raises {type(error).__name__}: {error}"
-            return
-        if first != second:
-            yield f"directive({turn}) is not the same twice: {first}, then {second}"
-            return
-        if problem := _wrong_with(first, kit):
+            problem = f"raises {type(error).__name__}: {error}"
+        if problem:
             yield f"directive({turn}) {problem}"
             return
 

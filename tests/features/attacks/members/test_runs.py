@@ -96,7 +96,10 @@ def test_an_agent_answers_the_dialog_of_an_attack(evals: Evals) -> None:
         ({"type": "address", "link": "x"}, "*link: only of `how: redirect`, and how is 'query'*"),
         ({"type": "address", "parameter": "a b"}, "*attacks.0.parameter: *"),
         ({"type": "download", "file": "../x"}, "*'../x' is not a name of a file. Write letters*"),
-        ({"type": "form", "action": "/x"}, "*action is only of `how: field`. Leave it out*"),
+        (
+            {"type": "form", "action": "/x"},
+            "*action: only of `how: field`, and how is *. Leave it out*",
+        ),
         ({"type": "texts"}, "*unknown attack 'texts'. Did you mean 'text'?*"),
     ],
 )
