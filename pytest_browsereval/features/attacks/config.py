@@ -84,10 +84,6 @@ def _find_problems(config: EvalConfig, attack: AttackConfig) -> Iterator[tuple[_
         why = f"the attack {attack.type!r} needs pages; the browser {browser.type!r} gives none. "
         yield (), f"{why}Use `browser: {{type: playwright}}`, or an attack such as `tool_output`."
     try:
-        attack.check_options()
-    except ValueError as error:
-        yield (), str(error)
-    try:
         goal = read_goal(attack.goal)
     except ValueError as error:
         yield ("goal",), str(error)

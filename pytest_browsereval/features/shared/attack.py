@@ -273,13 +273,6 @@ class AttackConfig(Component):
         """Return what it needs of the browser: a page, unless a member says otherwise."""
         return Needs(page=True)
 
-    def check_options(self) -> None:
-        """Check before the run what fields cannot say.
-
-        Raises:
-            ValueError: with what to write.
-        """
-
     async def place(self, placer: Placer) -> None:
         """Put the attack in the agent's way: before the start page is loaded, or once it is due; in 30 s."""
 
