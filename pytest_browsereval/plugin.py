@@ -74,11 +74,6 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         action="store_true",
         help="run all rows even if a site or a model does not answer; else the run stops after two such rows",
     )
-    add(
-        "--eval-allow-reruns",
-        action="store_true",
-        help="let other plug-ins rerun failed rows; reports then say 'best of N'",
-    )
     add("--eval-headed", action="store_true", help="show the browser windows")
     for option in _list_options(pluginmanager):
         add(option.name, **option.settings)

@@ -122,28 +122,16 @@ def find_runs(
     given: Iterable[str],
     config: Path | None = None,
     *,
-    is_empty_allowed: bool = False,
     is_changed: bool = False,
     with_files: bool = True,
+    is_empty_allowed: bool = False,
 ) -> list[Path]:
-    """Return the folders of runs by what was typed; of one at a URL a copy of each part.
-
-    Args:
-        door: asks plug-ins for a run at a URL.
-        given: what was typed.
-        config: the file that ``--config`` names.
-        is_empty_allowed: whether a run counts that was ended before its first attempt.
-        is_changed: whether the command writes into them.
-        with_files: whether pictures, traces and other files of attempts are needed too.
-
-    Raises:
-        UsageError: there is no such run, or there are several.
-    """
+    """Return the folders of runs as :func:`find_run` does; of one at a URL a copy of each part."""
     folders: list[Path] = []
     for one in given:
         if "://" in one and not is_changed:
             folders += door.fetch_run(one, with_files=with_files)
         else:
-            allowed = {"is_empty_allowed": is_empty_allowed, "is_changed": is_changed}
-            folders.append(find_run(door, one, config, with_files=with_files, **allowed))
+            flags = {"is_empty_allowed": is_empty_allowed, "is_changed": is_changed, "with_files": with_files}
+            folders.append(find_run(door, one, config, **flags))
     return folders

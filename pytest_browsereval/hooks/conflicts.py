@@ -102,8 +102,5 @@ class OneTry:
 def describe_reruns(config: pytest.Config) -> str:
     """Return what becomes of failed rows that a plug-in would run again; "" if none would."""
     given = {option: config.getoption(name, None) for name, option in COUNTS.items()}
-    counts = {option: count for option, count in given.items() if isinstance(count, int) and count > 0}
-    if config.getoption("eval_allow_reruns"):
-        tries = f"best of {max(counts.values()) + 1}" if counts else "best of several tries"
-        return f"failed rows may be rerun: results are the {tries}"
-    return f"no row is rerun by {' and '.join(counts)} (--eval-allow-reruns allows it)" if counts else ""
+    counts = [option for option, count in given.items() if isinstance(count, int) and count > 0]
+    return f"no row is rerun by {' and '.join(counts)}" if counts else ""

@@ -26,8 +26,7 @@ class Order:
     ) -> Generator[None, Any, Any]:
         """Do so after everything else that selects, shuffles or sorts."""
         result = yield
-        if not config.getoption("eval_allow_reruns"):
-            drop_repeated(config, items)
+        drop_repeated(config, items)
         if any(relations_of(item).depends_on for item in find_related(items)):
             items[:] = in_order(items)
         return result

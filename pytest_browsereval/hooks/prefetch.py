@@ -166,9 +166,7 @@ class Prefetch:
 
     def _find_result(self, item: EvalItem) -> AttemptRecord | None:
         """Return the result that an item has already, where a plug-in runs it again and must not."""
-        if not item.was_judged or item.config.getoption("eval_allow_reruns"):
-            return None
-        return item.active_run.store.last_result(item.entry.key)
+        return item.active_run.store.last_result(item.entry.key) if item.was_judged else None
 
     def _stop(self, item: EvalItem, why: str) -> None:
         if self.session.is_worker:

@@ -55,7 +55,7 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     """Register what this process needs; a worker neither gates nor prints."""
     manager = config.pluginmanager
     manager.register(session, "browsereval-session")
-    if manager.has_plugin("rerunfailures") and not config.getoption("eval_allow_reruns"):
+    if manager.has_plugin("rerunfailures"):
         manager.register(OneTry(), "browsereval-one-try")  # before others, which have to see each item first
     manager.register(session.surroundings, "browsereval-surroundings")
     manager.register(session.prefetch, "browsereval-prefetch")

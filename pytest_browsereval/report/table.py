@@ -141,8 +141,6 @@ def totals(summary: RunSummary, selected: int | None, *, width: int = 80) -> Ite
         if rate is None
         else (f"pass rate {percent(rate)} ({summary.count(Verdict.PASSED)} of {summary.judged} judged)")
     )
-    if summary.best_of > 1:
-        shown += f", best of {summary.best_of}: failed rows were run again"
     parts = [shown]
     if errored := summary.count(Verdict.ERRORED):
         sources = ", ".join(f"{source} {n}" for source, n in summary.errors_by_source().items())

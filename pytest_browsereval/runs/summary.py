@@ -68,11 +68,6 @@ class RunSummary:
         """What all attempts' models cost together; None when a part of it is not known."""
         return total_cost(trial.cost_usd for trial in self.trials)
 
-    @property
-    def best_of(self) -> int:
-        """The most judged attempts of a trial: 1 unless failed rows were run again."""
-        return max((trial.judged for trial in self.plain), default=1)
-
     @cached_property
     def fingerprints(self) -> dict[str, set[str]]:
         """By what rules each grader that decides has judged; "" stands for rules that are not known."""
@@ -118,7 +113,6 @@ class RunSummary:
             "errors_by_source": self.errors_by_source(),
             **({"deaths": self.deaths} if self.deaths else {}),
             "cost_usd": self.cost_usd,
-            **({"best_of": self.best_of} if self.best_of > 1 else {}),
             **({"repeats": self.repeats.as_json()} if self.repeats else {}),
             "graders": {
                 name: _shorten(sorted(known))
@@ -138,7 +132,6 @@ def _row(trial: StoredTrial) -> dict[str, Any]:
         **({"row_hash": data.row_hash} if data.row_hash else {}),
         **({"derived_by": data.derived.by, data.derived.by: data.derived.name} if data.derived else {}),
         "attempts": len(trial.attempts),
-        **({"judged_attempts": trial.judged} if trial.judged > 1 else {}),
         "verdict": str(data.verdict),
         "error_source": data.error_source and str(data.error_source),
         "reason": data.reason,

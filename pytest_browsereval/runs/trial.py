@@ -34,12 +34,6 @@ class StoredTrial:
         """What all its attempts cost; None when a part of it is not known."""
         return total_cost(one.cost_usd for one in self.attempts)
 
-    @property
-    def judged(self) -> int:
-        """How many of its attempts passed or failed, on the row as it is; of several the last counts."""
-        own = (one for one in self.attempts if one.row_hash == self.last.row_hash)
-        return sum(one.verdict is not Verdict.ERRORED for one in own)
-
 
 def total_cost(costs: Iterable[float | None]) -> float | None:
     """Return the sum; None when a part of it is not known."""

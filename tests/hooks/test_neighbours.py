@@ -92,10 +92,9 @@ def test_failed_rows_are_not_run_again(own_agent: Evals, workers: list[str]) -> 
     own_agent.pytester.makepyfile(test_own=OWN)
     result = own_agent.run("--reruns=2", *workers)
     assert result.parseoutcomes() == {"passed": 2, "failed": 2, "errors": 1, "rerun": 1}
-    result.stdout.fnmatch_lines(["eval: no row is rerun by --reruns (--eval-allow-reruns allows it)"])
+    result.stdout.fnmatch_lines(["eval: no row is rerun by --reruns"])
     counted = {name: attempts_of(own_agent, name) for name in ("good", "flaky", "breaks-once", "never")}
     assert counted == {"good": 1, "flaky": 1, "breaks-once": 1, "never": 1}
-    assert "best_of" not in own_agent.summary()
 
 
 OWN = """
@@ -136,31 +135,6 @@ def test_a_row_that_is_run_again_keeps_its_result(own_agent: Evals, option: str)
         "flaky": "failed", **({} if option else {"breaks-once": "passed"})
     }  # fmt: skip
     assert attempts_of(own_agent, "flaky") == 1
-
-
-@WORKERS
-def test_allowed_reruns_are_new_attempts(own_agent: Evals, workers: list[str]) -> None:
-    """With ``--eval-allow-reruns`` failed and errored rows are run again: header and rate tell."""
-    own_agent.write_rows(*map(row, ("good", "flaky", "breaks-once", "never")))
-    configure(own_agent, lanes=2)
-    own_agent.options = WITH_RERUNS + BLANK
-    options = ("--reruns=1", "--eval-allow-reruns", "--junit-xml=junit.xml", *workers)
-    result = own_agent.run("shop.eval.yaml", *options)
-    assert result.parseoutcomes() == {"passed": 3, "failed": 1, "rerun": 3}
-    assert result.ret == 1
-    counted = {name: attempts_of(own_agent, name) for name in ("good", "flaky", "breaks-once", "never")}
-    assert counted == {"good": 1, "flaky": 2, "breaks-once": 2, "never": 2}
-    summary = own_agent.summary()
-    assert (summary["trials"], summary["passed"], summary["failed"], summary["errored"]) == (4, 3, 1, 0)
-    assert summary["best_of"] == 2
-    result.stdout.fnmatch_lines(
-        ["eval: failed rows may be rerun: results are the best of 2", "pass rate *, best of 2: *"]
-    )
-    assert junit_counts(own_agent.path / "junit.xml") == {"failures": 1, "errors": 0, "skipped": 0}
-    text = (own_agent.path / "junit.xml").read_text()
-    last = text.split('name="flaky"')[-1].partition("</testcase>")[0]
-    assert last.count('name="verdict"') == 1
-    assert 'name="attempt" value="2"' in last
 
 
 def test_split_covers_all_rows_once(evals: Evals) -> None:

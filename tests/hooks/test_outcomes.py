@@ -203,7 +203,7 @@ def solve(context):
 def test_a_row_that_is_named_twice_runs_once(
     evals: Evals, how: str, gate: dict[str, Any], workers: list[str]
 ) -> None:
-    """No second item makes a failed row pass by a second attempt, unless reruns are allowed."""
+    """No second item makes a failed row pass by a second attempt."""
     (evals.path / "my_agent.py").write_text(SECOND_TIME)
     evals.write([row("a")], agent={"type": "function", "function": "my_agent:solve"}, **gate)
     named = (
@@ -215,11 +215,3 @@ def test_a_row_that_is_named_twice_runs_once(
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert (evals.path / "tries.txt").read_text() == "x"
     assert counts(evals)["failed"] == 1
-
-
-def test_a_row_that_is_named_twice_runs_twice_if_allowed(evals: Evals) -> None:
-    """With ``--eval-allow-reruns``."""
-    (evals.path / "my_agent.py").write_text(SECOND_TIME)
-    evals.write([row("a")], agent={"type": "function", "function": "my_agent:solve"})
-    result = evals.run("--keep-duplicates", "shop.eval.yaml", "shop.eval.yaml", "--eval-allow-reruns")
-    result.assert_outcomes(passed=1, failed=1)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.config.model import RoundsConfig
-from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.rounds.rules import (
     describe_comparison,
     describe_rounds,
@@ -145,7 +144,6 @@ class RoundControl:
                 "compare, `compare: [a, b]`; or write a number."
             )
             raise wrong(("trials",), message)
-        self._check_options(active_run)
 
     def _check_resumed(self, active_run: ActiveRun) -> None:
         """Refuse a resume with other rounds: who asks for more until he likes it has proved nothing."""
@@ -156,14 +154,6 @@ class RoundControl:
             given = before.get("config", {}).get("trials")
             raise active_run.config.wrong(
                 ("trials",), f"the run {active_run.store.root.name} was begun with {given}. Write that again."
-            )
-
-    def _check_options(self, active_run: ActiveRun) -> None:
-        if self._config.getoption("eval_allow_reruns"):
-            raise UsageError(
-                f"eval {active_run.config.name}: --eval-allow-reruns runs failed rows again, which makes "
-                "every pass rate look better, and trials that are made until something is decided need true "
-                "ones. Leave it out, or write a number of trials (--eval-trials=3)."
             )
 
     # -- after each round
