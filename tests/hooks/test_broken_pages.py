@@ -81,7 +81,7 @@ def shop() -> Iterator[PageServer]:
     shop.page("/private", "Staff only", status=403)
     shop.page("/framed", '<iframe src="/boom"></iframe>')
     shop.page("/fetching", "<script>fetch('/boom')</script>")
-    shop.page("/later", "<script>setTimeout(() => { location = '/boom' }, 300)</script>")
+    shop.page("/later", "<script>setTimeout(() => { location = '/boom' }, 1000)</script>")
     shop.page("/popping", "<script>open('/drop'); open('/boom')</script>")
     shop.page("/route", "<script>history.pushState(0, '', '/boom')</script>")
     yield shop
