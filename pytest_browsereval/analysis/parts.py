@@ -9,12 +9,7 @@ from pytest_browsereval.model.display import format_count, join_first, natural, 
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.locks import RunLocks
-from pytest_browsereval.run.selection import (
-    count_wanted,
-    list_damaged,
-    read_regraded,
-    read_selected,
-)
+from pytest_browsereval.run.selection import count_wanted, list_damaged, read_regraded, read_selected
 from pytest_browsereval.run.shards import Parts, Shard
 from pytest_browsereval.runs.lines import list_kept
 from pytest_browsereval.runs.rewritten import describe_foreign_records

@@ -22,12 +22,7 @@ from pydantic.alias_generators import to_camel
 
 from pytest_browsereval.addresses import is_local
 from pytest_browsereval.errors import ConfigError
-from pytest_browsereval.providers import (
-    Provider,
-    is_variable_name,
-    provider_named,
-    resolve_env_value,
-)
+from pytest_browsereval.providers import Provider, is_variable_name, provider_named, resolve_env_value
 
 KEYLESS = "none"
 """What ``api_key`` is set to for a server that wants no key."""

@@ -91,10 +91,7 @@ def _form(function: Mapping[str, Any]) -> dict[str, Any]:
     rules = {} if "$ref" in json.dumps(parameters) else _grammar(parameters)
     return {
         "type": "object",
-        "properties": {
-            "tool": {"const": function["name"]},
-            "arguments": {"type": "object", **rules},
-        },
+        "properties": {"tool": {"const": function["name"]}, "arguments": {"type": "object", **rules}},
         "required": ["tool", "arguments"],
         "additionalProperties": False,
     }

@@ -203,10 +203,7 @@ def intervals(rate: PassRate) -> str:
         return ""
     parts = [f"{rate.confidence * 100:g} % interval {format_interval(ends)}"]
     for name, found in (("sites", rate.by_site), ("tasks", rate.by_task)):
-        if found is not None and rate.value not in (
-            0,
-            1,
-        ):  # else there is no variation to estimate from
+        if found is not None and rate.value not in (0, 1):  # else there is no variation to estimate from
             parts.append(f"by {found.groups:,} {name} {format_interval(found.interval)}")
     return ", ".join(parts)
 

@@ -13,14 +13,7 @@ from typing import Any, Protocol
 
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.stats.statistics import (
-    CONFIDENCE,
-    Clustered,
-    Interval,
-    Share,
-    pool_groups,
-    wilson,
-)
+from pytest_browsereval.stats.statistics import CONFIDENCE, Clustered, Interval, Share, pool_groups, wilson
 
 
 class Judged(Protocol):

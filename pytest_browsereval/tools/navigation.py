@@ -116,8 +116,7 @@ async def reload(window: PlaywrightWindow) -> str:
 
 @tool(may_take_long=True, needs_page=False)
 async def wait(
-    window: Window,
-    seconds: Annotated[float, Field(ge=0, le=30, description="From 0 to 30.")],
+    window: Window, seconds: Annotated[float, Field(ge=0, le=30, description="From 0 to 30.")]
 ) -> str:
     """Do nothing for some seconds. Prefer wait_for_text where you know what will appear."""
     del window

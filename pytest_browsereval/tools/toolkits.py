@@ -32,15 +32,7 @@ BROWSER = "the browser"
 
 CATALOG: Mapping[str, Toolkit] = {
     kit.key: kit
-    for kit in (
-        navigation.KIT,
-        observation.KIT,
-        input.KIT,
-        pointer.KIT,
-        tabs.KIT,
-        scripting.KIT,
-        finish.KIT,
-    )
+    for kit in (navigation.KIT, observation.KIT, input.KIT, pointer.KIT, tabs.KIT, scripting.KIT, finish.KIT)
 }
 """The built-in toolkits, in the order in which a model sees them."""
 
