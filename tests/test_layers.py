@@ -75,7 +75,11 @@ BETWEEN_MEMBERS = {
 DOORS: dict[str, set[str]] = {
     "openai": {"llm.wire"},
     "genai_prices": {"llm.prices"},
-    "mcp": {"features.mcp_browser.wire", "features.programs.server.served"},  # asked, served
+    "mcp": {
+        "features.mcp_browser.stdio",
+        "features.mcp_browser.wire",
+        "features.programs.server.served",
+    },  # asked, served
     "uvicorn": {"features.programs.server.http"},
     "httpx2": {"features.mcp_browser.http"},
     "jsonschema": {"tools.foreign"},

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 ANSWER_BYTES = 16 * 2**20
 """The most that an answer may have; a picture of a large screen has a tenth of that."""
+TOO_LARGE = f"the answer was larger than {ANSWER_BYTES // 2**20} MB and was left out"
 
 _CONNECT_S = 30.0
 _BODY_BYTES = 2_000
@@ -26,22 +27,16 @@ _MESSAGES = ("application/json", "text/event-stream")
 _NOT_FOUND = 404
 _SESSION = "mcp-session-id"
 """With this header, 404 says that the server knows the session no more."""
-_TOO_LARGE = "the answer is too large"
 
 
+@dataclass
 class Watch:
-    """What goes by on the wire and what the SDK does not tell."""
+    """What has gone by on the wire and the SDK does not tell."""
 
-    def __init__(self) -> None:
-        self.refusal: str | None = None
-        """Status and body of the last answer that was no message of the protocol."""
-        self.large: asyncio.Event = asyncio.Event()
-        """Set by an answer that is too large."""
-
-    def begin(self) -> None:
-        """Forget what went by before."""
-        self.refusal = None
-        self.large.clear()
+    refusal: str | None = None
+    """Status and body of the last answer that was no message of the protocol."""
+    is_too_large: bool = False
+    """Whether an answer had more than it may have."""
 
 
 def http_client(endpoint_url: str, headers: Mapping[str, str], watch: Watch) -> httpx2.AsyncClient:
@@ -55,16 +50,6 @@ def http_client(endpoint_url: str, headers: Mapping[str, str], watch: Watch) -> 
     """
     import httpx2
 
-    # An answer that is packed could be of any size once unpacked.
-    own = {"accept-encoding": "identity", **headers}
-    timeout = httpx2.Timeout(_CONNECT_S, read=None)
-    return httpx2.AsyncClient(headers=own, timeout=timeout, transport=_watch_transport(endpoint_url, watch))
-
-
-def _watch_transport(endpoint_url: str, watch: Watch) -> httpx2.AsyncBaseTransport:
-    """Return an HTTP transport that keeps refusals for messages, and cuts off what is too large."""
-    import httpx2
-
     query = urlsplit(endpoint_url).query
 
     class Watched(httpx2.AsyncHTTPTransport):
@@ -74,21 +59,23 @@ def _watch_transport(endpoint_url: str, watch: Watch) -> httpx2.AsyncBaseTranspo
                 return response
             assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 of an async transport
             if not _is_refusal(response.status_code, response.headers.get("content-type", "")):
-                is_packed = "content-encoding" in response.headers
-                response.stream = _limit_stream(
-                    response.stream, watch, bytes if is_packed else replace_halves
-                )
+                response.stream = _limit_stream(response.stream, watch)
                 return response
-            body = await _beginning(response.stream)
+            body = await _read_beginning(response.stream)
             # The specification has 404 say so; servers wrap it in an error of the protocol that the SDK
             # passes on.
             has_lost = response.status_code == _NOT_FOUND and _SESSION in request.headers
             if has_lost or not _is_error(body):
                 watch.refusal = _describe_refusal(response.status_code, response.reason_phrase, body)
-            headers = [(k, v) for k, v in response.headers.items() if k.lower() != "content-length"]
-            return httpx2.Response(response.status_code, headers=headers, content=body, request=request)
+            kept = [(k, v) for k, v in response.headers.items() if k.lower() != "content-length"]
+            return httpx2.Response(response.status_code, headers=kept, content=body, request=request)
 
-    return Watched(verify=find_certificates(endpoint_url))
+    return httpx2.AsyncClient(
+        # An answer that is packed could be of any size once unpacked.
+        headers={"accept-encoding": "identity", **headers},
+        timeout=httpx2.Timeout(_CONNECT_S, read=None),
+        transport=Watched(verify=find_certificates(endpoint_url)),
+    )
 
 
 def _with_query(request: httpx2.Request, query: str) -> httpx2.Request:
@@ -111,9 +98,7 @@ def replace_halves(data: bytes) -> bytes:
     return _ESCAPE.sub(lambda match: rb"\ufffd" if match[1] else match[0], data)
 
 
-def _limit_stream(
-    stream: httpx2.AsyncByteStream, watch: Watch, replace: Callable[[bytes], bytes]
-) -> httpx2.AsyncByteStream:
+def _limit_stream(stream: httpx2.AsyncByteStream, watch: Watch) -> httpx2.AsyncByteStream:
     import httpx2
 
     class Limited(httpx2.AsyncByteStream):
@@ -122,14 +107,14 @@ def _limit_stream(
             async for chunk in stream:
                 size += len(chunk)
                 if size > ANSWER_BYTES:
-                    watch.large.set()
-                    raise httpx2.StreamError(_TOO_LARGE)
+                    watch.is_too_large = True
+                    raise httpx2.StreamError(TOO_LARGE)
                 lines, newline, last = chunk.rpartition(b"\n")  # no escape goes over the end of a line
                 if newline:
-                    yield replace(b"".join((*rest, lines, newline)))
+                    yield replace_halves(b"".join((*rest, lines, newline)))
                     rest.clear()
                 rest.append(last)
-            yield replace(b"".join(rest))
+            yield replace_halves(b"".join(rest))
 
         async def aclose(self) -> None:
             await stream.aclose()
@@ -144,7 +129,7 @@ def _is_refusal(status: int, content_type: str) -> bool:
     return status >= 300 or not content_type.lower().startswith(_MESSAGES)
 
 
-async def _beginning(stream: httpx2.AsyncByteStream) -> bytes:
+async def _read_beginning(stream: httpx2.AsyncByteStream) -> bytes:
     body = bytearray()
     async for chunk in stream:
         body += chunk
@@ -156,14 +141,14 @@ async def _beginning(stream: httpx2.AsyncByteStream) -> bytes:
 
 def _is_error(body: bytes) -> bool:
     """Return whether it is an error of the protocol, which the SDK tells itself."""
-    with contextlib.suppress(ValueError):
+    with suppress(ValueError):
         parsed = json.loads(body)
         return isinstance(parsed, dict) and "jsonrpc" in parsed and "error" in parsed
     return False
 
 
 def _describe_refusal(status: int, phrase: str, body: bytes) -> str:
-    text = beginning(
-        " ".join(beginning(body.decode(errors="replace"), _BODY_BYTES // 2).split()), _LONGEST_TEXT
-    )
+    # Half of it first: its last bytes may be a part of a secret.
+    words = beginning(body.decode(errors="replace"), _BODY_BYTES // 2).split()
+    text = beginning(" ".join(words), _LONGEST_TEXT)
     return f"with HTTP status {status} {phrase}".rstrip() + (f": {text}" if text else "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import io
 import itertools
 import re
@@ -39,13 +38,6 @@ _ADDRESSES = (_ADDRESS, f"return {_ADDRESS}")
 """As an expression, and as the body of a function: servers take the one or the other."""
 _TOLD = re.compile(r"([a-z-]+:\S+) HTTP (\d{1,3})")
 _ERROR_PAGE = "chrome-error:"
-
-_BEGINNINGS: dict[PictureFormat, tuple[bytes, int]] = {
-    "jpeg": (b"\xff\xd8\xff", 0),
-    "png": (b"\x89PNG\r\n", 0),
-    "webp": (b"WEBP", 8),
-}
-"""The bytes that tell a format, and where they are: the media type that a server names may be wrong."""
 
 _window_ids = itertools.count(1)
 
@@ -324,20 +316,15 @@ def convert_picture(encoded: str, picture: PictureFormat, quality: int) -> bytes
     Raises:
         ValueError: it is not a picture.
     """
-    try:
-        data = base64.b64decode(encoded, validate=True)
-    except binascii.Error as error:
-        raise ValueError(f"its base64 is broken: {error}") from None
-    mark, place = _BEGINNINGS[picture]
-    if data[place : place + len(mark)] == mark:
-        return data
     from PIL import Image
 
-    written = io.BytesIO()
     try:
+        data, written = base64.b64decode(encoded, validate=True), io.BytesIO()
         # Only these: other formats of Pillow start programs or read further files.
         with Image.open(io.BytesIO(data), formats=("JPEG", "PNG", "WEBP", "GIF", "BMP")) as image:
+            if image.format == picture.upper():  # whatever media type the server names
+                return data
             image.convert("RGB").save(written, picture.upper(), quality=quality)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ValueError(f"its {len(data)} bytes cannot be read as a picture: {error}") from None
+        raise ValueError(f"its data cannot be read as a picture: {error}") from None
     return written.getvalue()

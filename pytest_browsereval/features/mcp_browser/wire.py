@@ -1,8 +1,8 @@
 """The wire to an MCP server: the SDK's client over HTTP or standard input, with limits of our own.
 
-The SDK hides the status and the body of a refusal, reads answers of any size, and ties a connection to the
-task that opened it. Here refusals are kept for messages, answers have a limit, and a task of its own holds
-the connection, so that any task may call and close.
+The SDK hides the status and the body of a refusal, and ties a connection to the task that opened it. Here
+refusals are kept for messages, and a task of its own holds the connection, so that any task may call and
+close.
 """
 
 from __future__ import annotations
@@ -10,21 +10,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import tempfile
 from collections.abc import AsyncIterator
 from contextvars import Context
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_browsereval.browsers.base import ForeignTool
 from pytest_browsereval.errors import BrowserEvalError
-from pytest_browsereval.features.mcp_browser.http import (
-    ANSWER_BYTES,
-    Watch,
-    http_client,
-    replace_halves,
-)
-from pytest_browsereval.features.mcp_browser.process import ServerProcess
+from pytest_browsereval.features.mcp_browser.http import TOO_LARGE, Watch, http_client
+from pytest_browsereval.features.mcp_browser.stdio import read_last_words, start_server
 from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
@@ -38,6 +34,7 @@ CLOSE_S = 10.0
 
 _LONGEST_TEXT = 300
 _CONNECTION_CLOSED = -32000
+_CLOSED = "closed the connection"
 _MAX_PAGES = 100
 
 
@@ -74,7 +71,9 @@ class McpSession:
         self._config = config
         self._watch = Watch()
         self._client: Client | None = None
-        self._process: ServerProcess | None = None
+        self._errors: IO[bytes] | None = None
+        """Standard error of a server of ours; a pipe that nobody reads would stop it once it is full."""
+        self._last_words = ""
         self._owner: asyncio.Task[None] | None = None
         self._ending = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
@@ -111,29 +110,27 @@ class McpSession:
 
     async def _own(self, ready: asyncio.Future[None]) -> None:
         """Hold the connection from its beginning to its end: the SDK wants both in one task."""
-        try:
-            async with self._connect() as client:
-                self._client = client
-                ready.set_result(None)
-                await self._ending.wait()
-        except asyncio.CancelledError:
-            raise
-        except BaseException as error:  # noqa: BLE001 a group of all that broke in the SDK
-            self.gone = self.gone or self._describe_loss(_sentence(error))
-        finally:
-            if not ready.done():
-                ready.set_exception(ServerGone(self.gone or self._describe_loss("closed the connection")))
-            elif not self._ending.is_set():
-                self.gone = self.gone or self._describe_loss("closed the connection")
-
-    @contextlib.asynccontextmanager
-    async def _connect(self) -> AsyncIterator[Client]:
         from mcp import Client
 
-        transport = self._over_stdio() if self._config.command else self._over_http()
-        # Without its cache: a server that changes its tools has to be noticed.
-        async with Client(transport, cache=None) as client:
-            yield client
+        with tempfile.TemporaryFile() as errors:
+            self._errors = errors if self._config.command else None
+            transport = start_server(self._config, errors) if self._config.command else self._over_http()
+            try:
+                # Without its cache: a server that changes its tools has to be noticed.
+                async with Client(transport, cache=None) as client:
+                    self._client = client
+                    ready.set_result(None)
+                    await self._ending.wait()
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:  # noqa: BLE001 a group of all that broke in the SDK
+                self.gone = self.gone or self._describe_loss(_sentence(error))
+            finally:
+                if not ready.done():
+                    ready.set_exception(ServerGone(self.gone or self._describe_loss(_CLOSED)))
+                elif not self._ending.is_set():
+                    self.gone = self.gone or self._describe_loss(_CLOSED)
+                self._last_words, self._errors = self._read_last_words(), None
 
     async def close(self) -> None:
         """Close the connection and end a server of our own; never raises, twice is harmless."""
@@ -147,8 +144,6 @@ class McpSession:
                 owner.cancel()
                 await asyncio.wait((owner,), timeout=CLOSE_S)
 
-    # -- over HTTP
-
     @contextlib.asynccontextmanager
     async def _over_http(self) -> AsyncIterator[TransportStreams]:
         from mcp.client.streamable_http import streamable_http_client
@@ -158,50 +153,10 @@ class McpSession:
         url = urlsplit(endpoint_url)._replace(query="").geturl()
         async with (
             http_client(endpoint_url, headers, self._watch) as client,
-            streamable_http_client(url, http_client=client, max_sse_event_size=ANSWER_BYTES) as streams,
+            # Its own limit of an event is ours.
+            streamable_http_client(url, http_client=client, max_sse_event_size=None) as streams,
         ):
             yield streams
-
-    # -- over standard input and output
-
-    @contextlib.asynccontextmanager
-    async def _over_stdio(self) -> AsyncIterator[TransportStreams]:
-        import anyio
-        from mcp.shared.message import SessionMessage
-        from mcp_types import jsonrpc_message_adapter
-
-        process = self._process = ServerProcess(self._config)
-        heard, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        outbox, said = anyio.create_memory_object_stream[SessionMessage](0)
-
-        async def listen() -> None:
-            async with heard:
-                async for line in process.lines(ANSWER_BYTES, self._watch.large.set):
-                    with contextlib.suppress(ValueError):  # a stray print is not a message
-                        message = jsonrpc_message_adapter.validate_json(replace_halves(line), by_name=False)
-                        await heard.send(SessionMessage(message))
-                await asyncio.to_thread(process.wait_a_moment)
-                self.gone = self.gone or self._describe_loss("closed its output")
-
-        async def speak() -> None:
-            async with said:
-                async for item in said:
-                    text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-                    with contextlib.suppress(OSError):  # listen() will hear the silence
-                        await process.write(text.encode())
-
-        try:
-            await process.connect()
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(listen)
-                tasks.start_soon(speak)
-                yield inbox, outbox
-                tasks.cancel_scope.cancel()
-        finally:
-            for stream in (heard, inbox, outbox, said):
-                stream.close()
-            with anyio.CancelScope(shield=True):
-                await process.end()
 
     # -- asking
 
@@ -270,52 +225,44 @@ class McpSession:
         return self._client
 
     async def _ask(self, asking: Any) -> Any:
-        """Await a request, but no longer than the connection lives and answers are of a size."""
+        """Await a request, and tell a lost connection from an answer that is an error."""
         import anyio
         from mcp import MCPError
 
-        self._watch.begin()
-        assert self._owner is not None  # noqa: S101 there is a connection
-        request = asyncio.ensure_future(asking)
-        too_large = asyncio.ensure_future(self._watch.large.wait())
+        self._watch.refusal, self._watch.is_too_large = None, False
         try:
-            await asyncio.wait((request, too_large, self._owner), return_when=asyncio.FIRST_COMPLETED)
-            if self._watch.large.is_set():
-                raise CallRefused(f"the answer was larger than {ANSWER_BYTES // 2**20} MB and was left out")
-            if not request.done():
-                raise ServerGone(self.gone or self._describe_loss("closed the connection"))
-            return request.result()
+            return await asking
         except MCPError as error:
+            if self._watch.is_too_large:
+                raise CallRefused(TOO_LARGE) from None
             if self._watch.refusal or error.code == _CONNECTION_CLOSED:
                 self.gone = self.gone or self._describe_loss(_sentence(error))
                 raise ServerGone(self.gone) from None
             raise CallRefused(error.message) from None
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            raise ServerGone(self.gone or self._describe_loss("closed the connection")) from None
+            raise ServerGone(self.gone or self._describe_loss(_CLOSED)) from None
         except (RuntimeError, ValueError) as error:  # not as the protocol or the tool's own schema has it
             raise CallRefused(
                 f"it answered with something that is not a result: {_sentence(error)}"
             ) from None
-        finally:
-            too_large.cancel()
-            if not request.done():
-                request.cancel()
-            request.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def _describe_loss(self, what: str) -> str:
         """Return a sentence about the server, with what it said last over HTTP or to standard error."""
         parts = f"the MCP server {self._config.label()} {what}."
         if self._watch.refusal:
             parts += f" It answered {self._watch.refusal}."
-        if self._process is not None:
-            parts += self._process.describe_end()
-        return parts
+        return parts + self._read_last_words()
+
+    def _read_last_words(self) -> str:
+        return read_last_words(self._errors) if self._errors else self._last_words
 
 
 def _sentence(error: BaseException) -> str:
     """Return what went wrong, the innermost cause of a group of them."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    if getattr(error, "code", None) == _CONNECTION_CLOSED:
+        return _CLOSED
     kind = type(error).__name__
     text = beginning(" ".join(str(getattr(error, "message", "") or error).split()), _LONGEST_TEXT)
     if kind in _BROKEN_OFF:

@@ -1,8 +1,8 @@
 """A real MCP server over HTTP or standard input. Its browser fetches pages and draws pictures; it has no DOM.
 
 It misbehaves when it is asked to, with the tool ``misbehave``. Started as a program: ``python odd_server.py
-stdio`` speaks the protocol by itself, at once, as servers without the Python SDK do; ``stdio ... sdk`` and
-``http FILE PORT``, which makes the file once it listens, are the SDK's, which takes a second to import.
+stdio`` speaks the protocol by itself, at once, as servers without the Python SDK do; ``http FILE PORT``,
+which makes the file once it listens, is the SDK's, which takes a second to import.
 """
 
 from __future__ import annotations
@@ -212,14 +212,6 @@ def sdk_server() -> Server[Any]:
     return Server("odd", version="1.2", on_list_tools=on_list_tools, on_call_tool=on_call_tool)
 
 
-async def over_sdk_stdio() -> None:
-    from mcp.server.stdio import stdio_server
-
-    server = sdk_server()
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
-
-
 def over_http(port_file: str, port: int) -> None:
     import uvicorn
 
@@ -234,6 +226,6 @@ def over_http(port_file: str, port: int) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "stdio":
-        asyncio.run(over_sdk_stdio() if sys.argv[-1] == "sdk" else over_stdio())
+        asyncio.run(over_stdio())
     else:
         over_http(sys.argv[2], int(sys.argv[3]))

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +12,9 @@ import pytest
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.mcp_browser.config import McpBrowserConfig
+from pytest_browsereval.local_server import LocalHandler
 from tests.features.mcp_browser import odd
-from tests.support import Run
+from tests.support import Run, serving
 
 SCHEMA = {"type": "object", "properties": {"address": {"type": "string"}}, "required": ["address"]}
 NAMES = {"go": SCHEMA, "look": {"type": "object"}, "draw": {"type": "object"}, "leave": {"type": "object"}}
@@ -24,37 +22,18 @@ LOST = {"code": -32600, "message": "Session not found"}
 LARGE = 17 * 2**20
 
 
-class OldServer(ThreadingHTTPServer):
+class OldServer(LocalHandler):
     """One that keeps sessions: none is known any more once ``look`` was called; ``draw`` says too much."""
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Answers)
-        self.paths: set[str] = set()
-
-
-class Answers(BaseHTTPRequestHandler):
-    server: OldServer
+    paths: set[str]
 
     def do_POST(self) -> None:
-        self.server.paths.add(self.path)
+        self.paths.add(self.path)
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        name = (asked.get("params") or {}).get("name")
-        status, answer = self.answer(asked["method"], name)
+        status, answer = self.answer(asked["method"], (asked.get("params") or {}).get("name"))
         body = json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), **answer}).encode()
-        self.send_response(status if "id" in asked else 202)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Mcp-Session-Id", "one")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_GET(self) -> None:
-        self.send_response(405)  # it has nothing to say by itself, nor anything to tidy up
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def do_DELETE(self) -> None:
-        self.do_GET()
+        status = status if "id" in asked else 202
+        self.send(status, "application/json", body, {"Mcp-Session-Id": "one"})
 
     def answer(self, method: str, name: str | None) -> tuple[int, dict[str, Any]]:
         if method == "initialize":
@@ -69,31 +48,16 @@ class Answers(BaseHTTPRequestHandler):
             return 200, {"result": {"content": [{"type": "text", "text": text}]}}
         return 200, {"error": {"code": -32601, "message": "no such method"}}
 
-    def log_message(self, *_: object) -> None:
-        """Stay silent."""
 
-
-@pytest.fixture
-def old() -> Iterator[OldServer]:
-    server = OldServer()
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-
-
-def test_a_lost_session_is_a_fault_and_keys_are_in_no_log(
-    run: Run, old: OldServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    """A key in the URL reaches the server and nobody else; our own limit leaves no traceback in the log."""
+def test_a_lost_session_is_a_fault_and_keys_are_in_no_log(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    """A key in the URL reaches the server and nobody else; a session that it lost is the browser's fault."""
     caplog.set_level(logging.DEBUG)
-    url = f"http://127.0.0.1:{old.server_port}/mcp?key=sesame-opens&x=1"
-    block = {"url": url, "tools": odd.USES, "call_timeout_s": 60}
-    config = McpBrowserConfig.model_validate(block).prepare(Path.cwd())
-    assert {"key=sesame-opens&x=1", "sesame-opens"} == set(config.secrets())
+    OldServer.paths = set()
 
-    async def work() -> None:
+    async def work(url: str) -> None:
+        block = {"url": f"{url}/mcp?key=sesame-opens&x=1", "tools": odd.USES, "call_timeout_s": 60}
+        config = McpBrowserConfig.model_validate(block).prepare(Path.cwd())
+        assert {"key=sesame-opens&x=1", "sesame-opens"} == set(config.secrets())
         browser = config.build()
         await browser.start()
         window = await browser.open_window(WindowRequest("row", "http://shop.test/"))
@@ -105,7 +69,8 @@ def test_a_lost_session_is_a_fault_and_keys_are_in_no_log(
         await window.close()
         await browser.close()
 
-    run(work())
-    assert old.paths == {"/mcp?key=sesame-opens&x=1"}
+    with serving(OldServer) as url:
+        run(work(url))
+    assert OldServer.paths == {"/mcp?key=sesame-opens&x=1"}
     assert "HTTP Request: POST" in caplog.text
     assert "sesame" not in caplog.text
