@@ -4,8 +4,6 @@ import asyncio
 import json
 import socket
 from collections.abc import Awaitable, Callable, Iterator
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -174,14 +172,6 @@ def test_retry_after_in_seconds_is_respected(waits: Waits) -> None:
     assert waits.all == [17.0]
 
 
-def test_retry_after_as_a_date_is_respected(waits: Waits) -> None:
-    """An HTTP date counts like seconds."""
-    moment = datetime.now(UTC) + timedelta(seconds=120)
-    with ScriptedModel([refuses(503, retry_after=format_datetime(moment, usegmt=True)), says("ok")]) as model:
-        ask(settings(model), waits.policy(draw=lambda: 0.0))
-    assert 60 < waits.all[0] <= 120
-
-
 def test_a_rate_limit_is_waited_for_until_the_deadline(waits: Waits) -> None:
     """It says nothing but that it is too early; with one try it is told at once."""
     asked: list[ModelRequest] = []
@@ -223,13 +213,6 @@ def test_tries_end_with_a_fault(waits: Waits) -> None:
     assert caught.value.source is ErrorSource.PROVIDER
     assert not isinstance(caught.value, StopRun)
     assert (len(model.requests), len(waits.all)) == (3, 2)
-
-
-def test_the_config_says_how_often_to_try() -> None:
-    """max_tries of the config counts the first request too."""
-    with ScriptedModel(lambda _: refuses(500)) as model, pytest.raises(Fault, match="answered 500: "):
-        ask(settings(model, max_tries=1))
-    assert len(model.requests) == 1
 
 
 def test_no_wait_passes_the_deadline(waits: Waits) -> None:
@@ -342,13 +325,6 @@ def test_no_key_of_the_environment_is_sent_to_a_keyless_server(monkeypatch: pyte
     request = model.requests[0]
     assert request.authorization is None
     assert "value-of-the-environment" not in str(dict(request.headers))
-
-
-def test_a_base_url_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where requests go is the config's decision alone."""
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
-    with ScriptedModel(["ok"]) as model:
-        assert ask(settings(model, max_tries=1)).text == "ok"
 
 
 class Recorder:

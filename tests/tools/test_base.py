@@ -146,14 +146,6 @@ def test_a_wrong_call_is_an_answer_not_an_exception(
     assert capture.steps == 1
 
 
-def test_a_check_of_arguments_that_raises_is_an_answer_too(box: Boxes, capture: CaptureContext) -> None:
-    """An agent never sees an exception; a reader of the report does."""
-    result = asyncio.run(box().call("travel", {"place": "there"}))
-    assert result == ToolResult(ok=False, output="'there'")
-    (warning,) = capture.warnings
-    assert (warning.source, warning.message) == (ErrorSource.TOOL, "travel raised KeyError: 'there'")
-
-
 def test_steps_are_limited_but_done_is_not_one(box: Boxes) -> None:
     """With all steps used an agent can still give its answer; not once it has tried a further step."""
     tools = box(max_steps=2)
@@ -220,10 +212,3 @@ def test_a_fault_is_recorded_and_raised(box: Boxes, capture: CaptureContext) -> 
     last = capture.messages.messages[-1]
     assert isinstance(last, ToolResultMessage)
     assert (last.is_error, last.screenshot) == (True, None)
-
-
-def test_a_call_that_cannot_be_made_is_recorded_too(box: Boxes, capture: CaptureContext) -> None:
-    """Arguments that are no JSON become a refusal with a step of its own."""
-    result = asyncio.run(box().refuse("greet", {"raw": "{"}, "the arguments are not JSON"))
-    assert result == ToolResult(ok=False, output="the arguments are not JSON")
-    assert (capture.steps, len(capture.messages.messages)) == (1, 2)

@@ -24,64 +24,28 @@ EDITOR = """<div style='overflow:hidden;width:3px;height:0;position:relative'><t
 
 FILLED = [
     # What a field does not take: its form, its bounds, its length.
-    (
-        "<input id=x type=date>",
-        "4 March 2026",
-        "!#x holds nothing now, not '4 March 2026': it takes a date such as ",
-    ),
+    ("<input id=x type=date>", "4 March 2026", "!#x holds nothing now, not '4 March 2026': it takes a date such as "),
     ("<input id=x type=time>", "5pm", "!#x holds nothing now, not '5pm': it takes a time such as 17:30."),
-    (
-        "<input id=x type=month>",
-        "March",
-        "!#x holds nothing now, not 'March': it takes a month such as 2026-03.",
-    ),
+    ("<input id=x type=month>", "March", "!#x holds nothing now, not 'March': it takes a month such as 2026-03."),
     ("<input id=x type=week>", "10", "!#x holds nothing now, not '10': it takes a week such as 2026-W10."),
-    (
-        "<input id=x type=datetime-local>",
-        "now",
-        "!#x holds nothing now, not 'now': it takes a date and a time su",
-    ),
-    (
-        "<input id=x type=color>",
-        "reddish",
-        "!#x holds '#000000' now, not 'reddish': it takes a color such as ",
-    ),
+    ("<input id=x type=datetime-local>", "now", "!#x holds nothing now, not 'now': it takes a date and a time su"),
+    ("<input id=x type=color>", "reddish", "!#x holds '#000000' now, not 'reddish': it takes a color such as "),
     ("<input id=x type=range max=10>", "70", "!#x holds '10' now, not '70': it takes a number to 10."),
     ("<input id=x type=number>", "1,5", "!#x takes a number such as 1.5."),
     ("<input id=x maxlength=3>", "abcd", "!#x holds 'abc' now, not 'abcd': it takes at most 3 characters."),
     ("<input id=x type=file>", "a.txt", "!#x takes a file, and no tool chooses files."),
     ("<input id=x type=checkbox>", "yes", "!#x takes no text. Call check or uncheck."),
     # What a page does not take, at once or in the next frame.
-    (
-        REFUSED.format('this.value = "old"'),
-        "new",
-        "!#x holds 'old' now, not 'new': the page did not take it.",
-    ),
+    (REFUSED.format('this.value = "old"'), "new", "!#x holds 'old' now, not 'new': the page did not take it."),
     (LATER, "new", "!#x holds 'old' now, not 'new': the page did not take it."),
     (LATER, "", "!#x holds 'old' now, not '': the page did not take it."),
-    (
-        "<input id=x oninput='this.value = this.value.replace(/\\D/g, \"\")'>",
-        "a1",
-        "!#x holds '1' now, not 'a1': ",
-    ),
+    ("<input id=x oninput='this.value = this.value.replace(/\\D/g, \"\")'>", "a1", "!#x holds '1' now, not 'a1': "),
     # What a page writes in its own way.
     (FORMATS, "1234", "Filled #x with '1234'; the page made it '1,234'."),
-    (
-        "<input id=x oninput='this.value = this.value.toUpperCase()'>",
-        "ab",
-        "Filled #x with 'ab'; the page made it 'AB'.",
-    ),
-    (
-        '<input id=x oninput=\'if (value === "Ber") value = "Berlin"\'>',
-        "Ber",
-        "Filled #x with 'Ber'; the page made it 'Be",
-    ),
+    ("<input id=x oninput='this.value = this.value.toUpperCase()'>", "ab", "Filled #x with 'ab'; the page made it 'AB'."),
+    ('<input id=x oninput=\'if (value === "Ber") value = "Berlin"\'>', "Ber", "Filled #x with 'Ber'; the page made it 'Be"),
     ("<input id=x type=color>", "red", "Filled #x with 'red'; the page made it '#ff0000'."),
-    (
-        "<input id=x type=datetime-local>",
-        "2026-03-04 17:30",
-        "Filled #x with '2026-03-04 17:30'; the page made it '20",
-    ),
+    ("<input id=x type=datetime-local>", "2026-03-04 17:30", "Filled #x with '2026-03-04 17:30'; the page made it '20"),
     # What is as it was asked for.
     ("<input id=x type=date>", "2026-03-04", "Filled #x with '2026-03-04'."),
     ("<input id=x type=number>", "1.50", "Filled #x with '1.50'."),
@@ -93,13 +57,9 @@ FILLED = [
     ("<p id=p><input id=x oninput='p.innerHTML = \"\"'></p>", "Ann", "Filled #x with 'Ann'."),
     # A password is not said again.
     ("<input id=x type=password>", "S3cret", "Filled #x with 6 characters."),
-    (
-        "<input id=x type=password maxlength=4>",
-        "S3cret",
-        "!#x holds 4 characters now, not 6 characters: it takes at ",
-    ),
+    ("<input id=x type=password maxlength=4>", "S3cret", "!#x holds 4 characters now, not 6 characters: it takes at "),
     ("<input id=x type=text autocomplete=current-password>", "S3cret", "Filled #x with 6 characters."),
-]
+]  # fmt: skip
 """What a fill says; an exclamation mark stands before an error."""
 
 TYPED = [
@@ -133,24 +93,12 @@ KEYS: list[tuple[str, dict[str, Any], str]] = [
     ("<input id=x value=old>", {"text": "er"}, "Typed 'er'."),
     ("<input id=x value=old>", {"text": "new", "clear": True}, "Typed 'new'."),
     (FORMATS, {"text": "1234"}, "Typed '1234'; it holds '1,234' now."),
-    (
-        "<input id=x readonly value=old>",
-        {"text": "a1"},
-        "!Typed 'a1', but it holds 'old' now: it is read-only.",
-    ),
-    (
-        "<input id=x maxlength=2>",
-        {"text": "abc"},
-        "!Typed 'abc', but it holds 'ab' now: it takes at most 2 character",
-    ),
+    ("<input id=x readonly value=old>", {"text": "a1"}, "!Typed 'a1', but it holds 'old' now: it is read-only."),
+    ("<input id=x maxlength=2>", {"text": "abc"}, "!Typed 'abc', but it holds 'ab' now: it takes at most 2 character"),
     (CODE, {"text": "12"}, "Typed '12'; it holds '1' now."),
     (IN_SHADOW, {"text": "Ann"}, "!Typed 'Ann', but it holds 'Aold' now: it takes at most 4 characters."),
-    (
-        "<input id=x type=password readonly value=S3cret>",
-        {"text": "a"},
-        "!Typed 1 characters, but it holds 6 charac",
-    ),
-]
+    ("<input id=x type=password readonly value=S3cret>", {"text": "a"}, "!Typed 1 characters, but it holds 6 charac"),
+]  # fmt: skip
 """What typing without a target says; ``#x`` has the focus."""
 
 

@@ -60,30 +60,19 @@ class McpFile(BaseModel):
 
 
 def as_toml(content: Mapping[str, Any]) -> str:
-    """Return a mapping of texts, numbers, booleans, lists and mappings as TOML."""
-    return "\n".join(_tables(content, ())) + "\n"
+    """Return a mapping of texts, numbers, booleans, lists of these and mappings as TOML."""
+    return "".join(f"{line}\n" for line in _lines(content, ()))
 
 
-def _tables(content: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
-    if path:
-        yield f"[{'.'.join(map(_text, path))}]"
-    for key, value in content.items():
-        # In TOML the keys of a table stand before the tables in it.
-        if not isinstance(value, Mapping):
-            yield f"{_text(key)} = {_value(value)}"
+def _lines(content: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
+    """Yield a line with the whole path for each value: no table has to be opened then."""
     for key, value in content.items():
         if isinstance(value, Mapping):
-            yield from _tables(value, (*path, key))
+            yield from _lines(value, (*path, key))
+        else:
+            yield f"{'.'.join(map(_text, (*path, key)))} = {_text(value)}"
 
 
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
-    return _text(value) if isinstance(value, str) else repr(value)
-
-
-def _text(text: str) -> str:
-    """Return a basic string, which TOML writes as JSON does, but for one control character."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _text(value: Any) -> str:
+    """Return a key or a value, which TOML writes as JSON does, but for one control character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

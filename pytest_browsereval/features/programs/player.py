@@ -17,7 +17,7 @@ from pytest_browsereval.features.programs.env import environment
 from pytest_browsereval.features.programs.files import keep_files, redact_folder
 from pytest_browsereval.features.programs.mcp_file import TOKEN_VARIABLE, URL_VARIABLE
 from pytest_browsereval.features.programs.placeholders import filled
-from pytest_browsereval.features.programs.process import Launch, Program
+from pytest_browsereval.features.programs.process import Program
 from pytest_browsereval.features.programs.rules import MAX_DOCUMENT, AnswerFile, EventRules, OutputReader
 from pytest_browsereval.features.programs.server.http import Endpoint, serving
 from pytest_browsereval.model.display import one_line
@@ -128,16 +128,16 @@ class ProgramPlayer(AgentEvaluator):
         if self._config.stdin == "task":
             stdin = self._folder / "stdin.txt"
             stdin.write_text(values["task"], encoding="utf-8")
-        launch = Launch(
-            command=filled(self._config.words(self._context.base_dir), values),
-            folder=self._folder,
-            env=env,
+        program = Program(
+            filled(self._config.words(self._context.base_dir), values),
+            self._folder,
+            env,
             stdin=stdin,
             # Pages do not refuse what it does after a limit, as tools do.
             grace_s=0 if self._config.cdp else self._config.grace_s,
-            mark=f"{OUTPUT_VARIABLE}={env[OUTPUT_VARIABLE]}",
+            out=self._take_line,
+            err=self._take_error,
         )
-        program = Program(launch, self._take_line, self._take_error)
         stack.push_async_callback(program.close)
         self._was_started = True
         code = await self._until_over(program, endpoint)

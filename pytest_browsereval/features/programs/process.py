@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import signal
 import subprocess
-import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -27,35 +23,19 @@ _POLL_S = 0.05
 _DRAIN_S = 2.0
 """How long nothing may come of output that has not ended, once the program has."""
 _CHUNK_BYTES = 65_536
-_KILLING_S = 1.0
-"""How long what is killed may take to be gone."""
 
 TakeLine = Callable[[bytes], Awaitable[None]]
-
-
-@dataclass(frozen=True)
-class Launch:
-    """How a program is started."""
-
-    command: list[str]
-    """Program and arguments; never a shell line."""
-    folder: Path
-    """Where it runs."""
-    env: Mapping[str, str]
-    """All of its variables."""
-    stdin: Path | None
-    """The file that is its standard input; None gives it none."""
-    grace_s: float
-    """The time between asking it to end and killing it."""
-    mark: str
-    """A variable of its own, as ``NAME=VALUE``, that all it starts have in common."""
 
 
 class Program:
     """One run of a program; once it is closed, nothing of it runs any more.
 
     Args:
-        launch: how it is started.
+        command: program and arguments; never a shell line.
+        folder: where it runs.
+        env: all of its variables.
+        stdin: the file that is its standard input; None gives it none.
+        grace_s: the time between asking it to end and killing it.
         out: given each line of standard output, in turn; what it raises ends the reading.
         err: the same for standard error.
 
@@ -63,8 +43,18 @@ class Program:
         Fault: source *agent*, when it cannot be started.
     """
 
-    def __init__(self, launch: Launch, out: TakeLine, err: TakeLine) -> None:
-        self._launch = launch
+    def __init__(
+        self,
+        command: list[str],
+        folder: Path,
+        env: Mapping[str, str],
+        *,
+        stdin: Path | None,
+        grace_s: float,
+        out: TakeLine,
+        err: TakeLine,
+    ) -> None:
+        self._grace_s = grace_s
         self._printed = 0
         self._taking = 0
         """How many readers are at work on what they have read."""
@@ -73,18 +63,16 @@ class Program:
             # Not asyncio's own: that would kill the supervisor when its loop is lost, before it has
             # ended the program.
             self._process = subprocess.Popen(  # noqa: S603 the config's own command
-                supervise_command(
-                    launch.command, launch.grace_s, stdin=str(launch.stdin) if launch.stdin else None
-                ),
+                supervise_command(command, grace_s, stdin=str(stdin) if stdin else None),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                cwd=launch.folder,
-                env=dict(launch.env),
+                cwd=folder,
+                env=dict(env),
                 start_new_session=True,  # Ctrl-C is for pytest; the program ends when its pipe closes
             )
         except (OSError, ValueError) as error:
-            raise Fault(ErrorSource.AGENT, f"{launch.command[0]!r} cannot be started: {error}") from None
+            raise Fault(ErrorSource.AGENT, f"{command[0]!r} cannot be started: {error}") from None
         assert self._process.stdout is not None  # noqa: S101 pipes, as asked for
         assert self._process.stderr is not None  # noqa: S101 the same
         self._readers = [
@@ -158,36 +146,17 @@ class Program:
         if process.stdin is not None:
             process.stdin.close()
         try:
-            async with asyncio.timeout(self._launch.grace_s + _DRAIN_S):
+            async with asyncio.timeout(self._grace_s + _DRAIN_S):
                 while process.poll() is None:  # noqa: ASYNC110 a process sets no event
                     await asyncio.sleep(_POLL_S / 5)
         except TimeoutError:
             process.kill()
             process.wait()
         finally:
-            if process.returncode is not None and process.returncode < 0:
-                _kill_marked(self._launch.mark)  # the supervisor was killed, and cannot do it any more
             await asyncio.gather(*self._readers, return_exceptions=True)
             for pipe in (process.stdout, process.stderr):
                 if pipe is not None:
                     pipe.close()  # a reader that was cancelled before it began has not
-
-
-def _kill_marked(mark: str) -> None:
-    """Kill what has the mark among its variables, where the system shows them: on Linux."""
-    deadline = time.monotonic() + _KILLING_S
-    # Again and again: what forks without end is not all there at the first look.
-    while (found := list(_marked(mark.encode()))) and time.monotonic() < deadline:
-        for pid in found:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-
-
-def _marked(mark: bytes) -> Iterator[int]:
-    for folder in Path("/proc").glob("[0-9]*") if sys.platform == "linux" else ():
-        with contextlib.suppress(OSError):
-            if mark in (folder / "environ").read_bytes().split(b"\0"):
-                yield int(folder.name)
 
 
 def _head_of(line: bytes) -> bytes:

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, LimitReached, TerminationReason
+from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
 from pytest_browsereval.features.function_agent.agent import FunctionConfig
 from pytest_browsereval.model.results import AgentResult
 from tests.agents.desk import Desk, MakeDesk
-from tests.support import until
 
 
 def write(folder: Path, name: str, code: str) -> None:
@@ -46,37 +45,6 @@ def test_an_async_function_gets_the_context(desk: Desk) -> None:
     result = run(desk, "fn_async:solve", greeting="hello")
     assert result.final_answer == "Buy it. hello button Buy\nclicked button Buy"
     assert desk.called == ["click", "snapshot"]
-
-
-def test_a_module_that_takes_its_time_does_not_hold_the_loop(desk: Desk) -> None:
-    """A process that has not checked the config imports the module beside the loop."""
-    write(
-        desk.base_dir,
-        "fn_late",
-        """
-        import time
-        from pathlib import Path
-        here = Path(__file__).parent
-        (here / "begun").touch()
-        for _ in range(6000):
-            if (here / "go").exists():
-                break
-            time.sleep(0.01)
-        else:
-            raise RuntimeError("the loop was held")
-        def solve(context):
-            return "there"
-        """,
-    )
-    config = FunctionConfig(function="fn_late:solve")
-
-    async def course() -> AgentResult:
-        work = asyncio.create_task(config.build(desk.context(config)).execute())
-        await until((desk.base_dir / "begun").exists)
-        (desk.base_dir / "go").touch()
-        return await work
-
-    assert asyncio.run(course()).final_answer == "there"
 
 
 def test_a_plain_function_runs_in_a_thread_of_its_own(desk: Desk) -> None:
@@ -115,21 +83,6 @@ def test_the_answer_of_done_counts_where_nothing_is_returned(desk: Desk) -> None
     )
     assert run(desk, "fn_done:solve").final_answer == "by the tool"
     assert run(desk, "fn_done:silent").final_answer is None
-
-
-def test_a_result_of_its_own_is_kept(desk: Desk) -> None:
-    """A callable that returns an AgentResult has the last word."""
-    write(
-        desk.base_dir,
-        "fn_result",
-        """
-        from pytest_browsereval.errors import TerminationReason
-        from pytest_browsereval.model.results import AgentResult
-        async def solve(context):
-            return AgentResult("x", TerminationReason.MAX_STEPS)
-        """,
-    )
-    assert run(desk, "fn_result:solve") == AgentResult("x", TerminationReason.MAX_STEPS)
 
 
 def test_methods_partials_and_objects_are_callables(desk: Desk) -> None:
@@ -194,14 +147,13 @@ def test_a_program_s_exit_is_a_fault(desk: Desk) -> None:
         run(desk, "fn_exits:stops")
 
 
-@pytest.mark.parametrize("name", ["number", "mapping", "forgotten"])
-def test_any_other_value_is_a_fault(make_desk: MakeDesk, name: str) -> None:
-    """Numbers, dictionaries and forgotten coroutines are told with what is allowed."""
-    desk = make_desk()
+def test_any_other_value_is_a_fault(desk: Desk) -> None:
+    """Numbers, dictionaries and forgotten coroutines are told with what is allowed; a result counts."""
     write(
         desk.base_dir,
-        f"fn_returns_{name}",
+        "fn_returns",
         """
+        from pytest_browsereval import AgentResult, TerminationReason
         async def wait_for_it():
             pass
         def number(context):
@@ -210,10 +162,14 @@ def test_any_other_value_is_a_fault(make_desk: MakeDesk, name: str) -> None:
             return {"answer": "x"}
         def forgotten(context):
             return wait_for_it()
+        async def solve(context):
+            return AgentResult("x", TerminationReason.MAX_STEPS)
         """,
     )
-    with pytest.raises(Fault, match="allowed are a string, None and an AgentResult"):
-        run(desk, f"fn_returns_{name}:{name}")
+    for name in ("number", "mapping", "forgotten"):
+        with pytest.raises(Fault, match="allowed are a string, None and an AgentResult"):
+            run(desk, f"fn_returns:{name}")
+    assert run(desk, "fn_returns:solve") == AgentResult("x", TerminationReason.MAX_STEPS)
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
@@ -303,14 +259,3 @@ def test_what_names_no_callable_is_refused(subtests: pytest.Subtests) -> None:
     for given in ["solve", "my_agent:", ":solve", "my-agent:solve", "a b:c", "../x:y"]:
         with subtests.test(given=given), pytest.raises(ValidationError, match="pattern"):
             FunctionConfig(function=given)
-
-
-def test_the_label_names_the_callable() -> None:
-    """Header and report tell which callable it was."""
-    assert FunctionConfig(function="a.b:c").label() == "function a.b:c"
-
-
-def test_a_wrong_callable_is_found_before_anything_runs(tmp_path: Path) -> None:
-    """The preflight imports the module and looks at the callable."""
-    with pytest.raises(ConfigError, match="no module 'fn_not_there'"):
-        FunctionConfig(function="fn_not_there:solve").preflight(tmp_path)

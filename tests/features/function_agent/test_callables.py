@@ -71,13 +71,6 @@ def test_neighbours_of_two_configs_are_not_mixed_up(tmp_path: Path) -> None:
     assert "'cb_helper' is taken" in refusal("cb_agent_b:solve", tmp_path / "b")
 
 
-def test_a_module_that_is_not_there_is_told_with_the_folder(tmp_path: Path) -> None:
-    """The message says where it was looked for and what to do."""
-    told = refusal("cb_missing:solve", tmp_path)
-    assert "no module 'cb_missing'" in told
-    assert str(tmp_path) in told
-
-
 def test_a_module_that_cannot_be_imported_is_told_with_the_line(tmp_path: Path) -> None:
     """Errors of the module, missing packages included, have their file and line."""
     write(tmp_path, "cb_broken", "x = 1\ny = x / 0\n")

@@ -105,14 +105,6 @@ def test_a_wrong_call_of_the_orchestrator_is_told_and_recorded(pair: Pair, wrong
     assert asked == [wrong.name, "done"]
 
 
-def test_instructions_are_added(pair: Pair) -> None:
-    """The block's own text stands in the system prompt, with the turns that there are."""
-    pair.solve([done("x")], orchestrator={"instructions": "Answer in German.", "maxTurns": 3})
-    system = pair.requests[LEAD][0].messages[0]["content"]
-    assert system.endswith("Answer in German.")
-    assert "You have 3 turns" in system
-
-
 # -- the final answer
 
 
@@ -133,21 +125,6 @@ def test_instructions_are_added(pair: Pair) -> None:
         ([delegates("a"), says(""), says("")], [done("1")], None, "completed"),
         ([calls(call("done"))] * 3, [], None, "completed"),
     ],
-    ids=[
-        "done",
-        "words",
-        "without executors",
-        "in the last turn",
-        "out of turns",
-        "the last report",
-        "nothing to report",
-        "empty in the last turn",
-        "the last executor was cut off",
-        "earlier executors were cut off",
-        "the last report is empty",
-        "twice empty",
-        "wrong endings",
-    ],
 )
 def test_the_final_answer_rule(
     pair: Pair, lead: list[Reply], hand: list[Reply], answer: str | None, reason: str
@@ -157,12 +134,6 @@ def test_the_final_answer_rule(
     assert (result.final_answer, result.termination_reason) == (answer, reason)
     assert len(pair.requests[LEAD]) == len(lead)
     assert (result.note == "orchestrator.max_turns is 3; all were used") == (reason == "max_steps")
-
-
-def test_the_last_turn_is_announced(pair: Pair) -> None:
-    """A model that counts badly is told when it has to answer."""
-    pair.solve([delegates("a"), done("x")], [done("y")], orchestrator={"max_turns": 2})
-    assert "turns left: 1; finish with done(answer)" in pair.told(1)
 
 
 # -- limits and faults of the attempt
@@ -178,16 +149,6 @@ def test_all_actions_together_have_a_limit(pair: Pair) -> None:
     assert "status: max_steps\nmax_actions is 3" in pair.told(3)
     assert pair.told(3).startswith("failed")
     assert pair.desk.capture.steps == 3
-
-
-def test_an_attempt_may_have_one_step_more_than_all_actions(make_desk: MakeDesk) -> None:
-    """Then the limit of the actions comes first, and the orchestrator answers; with as many it cannot."""
-    lead, hand = [delegates("a"), done("x")], [TWICE, TWICE]
-    roomy, narrow = Pair(make_desk(max_steps=4)), Pair(make_desk(max_steps=3))
-    assert roomy.solve(lead, hand, max_actions=3).final_answer == "x"
-    assert (roomy.statuses, roomy.desk.capture.steps) == ([("max_steps", 3)], 3)
-    with pytest.raises(LimitReached, match=r"limits\.max_steps is 3"):
-        narrow.solve(lead, hand, max_actions=3)
 
 
 def test_the_attempts_own_steps_count_too(make_desk: MakeDesk) -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from pydantic import ValidationError
 
 from pytest_browsereval.browsers.base import PictureFormat
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, LimitReached, TerminationReason
-from pytest_browsereval.features.programs import files, process
+from pytest_browsereval.features.programs import process
 from pytest_browsereval.features.programs.agent import CommandAgentConfig
 from pytest_browsereval.features.programs.player import ENDED_EARLY
 from pytest_browsereval.model.messages import ToolResultMessage
@@ -185,44 +184,6 @@ def test_lines_become_messages_usage_and_steps(make_desk: MakeDesk) -> None:
     assert usage.cost_usd == pytest.approx(0.003)
 
 
-@pytest.mark.parametrize(
-    ("lines", "cost"),
-    [
-        ("print('right')", None),
-        ("""print('{"type": "usage", "input_tokens": 9}')""", None),
-        ("""print('{"type": "usage", "cost_usd": 0}')""", 0),
-        ("""print('{"type": "usage", "cost_usd": 0.5}')""", 0.5),
-        ("""print('{"type": "usage", "cost_usd": 0.5}'); raise SystemExit(3)""", 0.5),
-        ("raise SystemExit(3)", None),
-    ],
-)
-def test_what_a_program_does_not_tell_is_unknown(desk: Desk, lines: str, cost: float | None) -> None:
-    """It may have asked models for any money: that is never $0."""
-    with suppress(Fault):
-        run(desk, lines)
-    usage = desk.capture.usage
-    assert (usage.requests, usage.cost_usd) == (1, cost)
-
-
-@pytest.mark.parametrize("cost", [0.5, None])
-def test_a_program_that_is_cut_off_may_cost_more(desk: Desk, cost: float | None) -> None:
-    """It may have been about to tell more, which is told; of one that had told nothing all is open."""
-    usage = """print('{"type": "usage", "cost_usd": 0.5}', flush=True)""" if cost else ""
-    said = """print('{"type": "assistant", "content": "hm"}', flush=True)"""
-    told = f"import time; {usage}\n{said}; time.sleep(300)"
-    config = agent(command=script(desk, told), mcp="off", grace_s=0.2)
-
-    async def course() -> None:
-        task = asyncio.ensure_future(config.build(desk.context(config)).execute())
-        await until(lambda: "hm" in [getattr(m, "content", "") for m in desk.capture.messages.messages])
-        task.cancel()
-        await asyncio.wait([task])
-
-    asyncio.run(course())
-    assert (desk.capture.usage.requests, desk.capture.usage.cost_usd) == (1, cost)
-    assert ([w.message for w in desk.capture.warnings] == [ENDED_EARLY]) == bool(cost)
-
-
 def test_steps_count_for_programs_that_drive_the_page_only(make_desk: MakeDesk) -> None:
     """Steps by MCP are recorded where they are made; those that are told are held to the limit."""
     code = """
@@ -260,21 +221,6 @@ def test_what_was_printed_counts_however_long_it_takes_to_take(desk: Desk, monke
     assert desk.called == ["click", "click"]
 
 
-def test_a_program_ends_with_its_browser(desk: Desk) -> None:
-    """It is not waited for until its limit: nothing can come of it."""
-
-    class Dying(CdpWindow):
-        @property
-        def dead(self) -> str | None:
-            return "The browser ended." if (desk.base_dir / "gone").exists() else None
-
-    desk.window = Dying()
-    code = f"import time; open({str(desk.base_dir / 'gone')!r}, 'w').close(); time.sleep(300)"
-    with pytest.raises(Fault, match=r"^The browser ended\.$") as caught:
-        run(desk, code, cdp=True)
-    assert caught.value.source is ErrorSource.BROWSER
-
-
 def test_tokens_and_money_that_a_program_tells_are_limited(make_desk: MakeDesk) -> None:
     """It is stopped at the limit; what it had answered by then is judged."""
     desk = make_desk(limits={"max_cost_usd": 0.01})
@@ -289,34 +235,6 @@ def test_tokens_and_money_that_a_program_tells_are_limited(make_desk: MakeDesk) 
     with pytest.raises(LimitReached, match=r"limits\.max_cost_usd is 0\.01; 0\.0200 was spent"):
         asyncio.run(config.build(context).execute())
     assert context.tools.answer == "early"
-
-
-@pytest.mark.parametrize(
-    ("rule", "answer"),
-    [
-        ("last_line", "the end"),
-        ("stdout", '{"a": {"b": "inner"}}\n{"a": {}}\n\nthe end'),
-        ({"json": "a.b"}, "inner"),
-        ({"json": "a.b && type == 'x'"}, None),
-        ({"file": "out/answer.txt"}, "from a file"),
-        ({"file": "nothing.txt"}, None),
-        ({"file": "out/link.txt"}, None),
-        ("event", None),
-    ],
-    ids=str,
-)
-def test_the_answer_is_where_the_block_says(desk: Desk, rule: Any, answer: str | None) -> None:
-    """A line, all lines, a value of the last fitting line, or a file; none is told as none."""
-    code = """
-        import os
-        os.mkdir("out")
-        open("out/answer.txt", "w").write("from a file\\n")
-        os.symlink("/etc/hosts", "out/link.txt")
-        print('{"a": {"b": "inner"}}\\n{"a": {}}\\n\\nthe end')
-        """
-    assert run(desk, code, answer=rule).final_answer == answer
-    ended = "answered" if answer else "ended without an answer and"
-    assert desk.warned == f"the program {ended} without a step in the browser"
 
 
 def test_output_is_kept_readable_and_without_secrets(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,12 +278,67 @@ def test_output_is_kept_readable_and_without_secrets(desk: Desk, monkeypatch: py
     assert (desk.base_dir / "other").read_text() == "key-abcdef"  # its file elsewhere, by two names
 
 
-def test_files_that_are_too_much_to_search_are_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By their names, as a secret may be in them."""
-    monkeypatch.setattr(files, "MOST_BYTES", 1_000)
-    code = "open('big.bin', 'wb').write(bytes(2_000)); open('small.txt', 'w').write('x')"
-    run(desk, code, answer={"file": "small.txt"})
-    assert desk.warned.startswith("not searched for secrets, as they are many, large or packed: big.bin")
+USAGE = """print('{"type": "usage", "cost_usd": %s}', flush=True)"""
+
+
+def test_what_a_program_does_not_tell_is_unknown(make_desk: MakeDesk, subtests: pytest.Subtests) -> None:
+    """It may have asked models for any money: never $0. One that is cut off may be about to tell more."""
+    for lines, cost in (
+        ("print('right')", None),
+        ("""print('{"type": "usage", "input_tokens": 9}')""", None),
+        (USAGE % 0, 0),
+        (f"{USAGE % 0.5}; raise SystemExit(3)", 0.5),
+        ("raise SystemExit(3)", None),
+        (f"import time; {USAGE % 0.5}; print(); time.sleep(300)", 0.5),
+        ("import time; print('', flush=True); time.sleep(300)", None),
+    ):
+        with subtests.test(lines=lines):
+            desk = make_desk()
+            config = agent(command=script(desk, lines), mcp="off", grace_s=0.2)
+            is_cut = "sleep" in lines
+
+            async def course(desk: Desk, config: CommandAgentConfig, *, is_cut: bool) -> None:
+                task = asyncio.ensure_future(config.build(desk.context(config)).execute())
+                if is_cut:
+                    path = desk.folder / "agent/stdout.log"
+                    await until(lambda: path.exists() and path.read_text().endswith("\n"))
+                    task.cancel()
+                await asyncio.wait([task])
+                task.cancelled() or task.exception()
+
+            asyncio.run(course(desk, config, is_cut=is_cut))
+            assert (desk.capture.usage.requests, desk.capture.usage.cost_usd) == (1, cost)
+            is_told = ENDED_EARLY in [w.message for w in desk.capture.warnings]
+            assert is_told == (is_cut and cost is not None)
+
+
+ANSWERS: list[tuple[Any, str | None]] = [
+    ("last_line", "the end"),
+    ("stdout", '{"a": {"b": "inner"}}\n{"a": {}}\n\nthe end'),
+    ({"json": "a.b"}, "inner"),
+    ({"json": "a.b && type == 'x'"}, None),
+    ({"file": "out/answer.txt"}, "from a file"),
+    ({"file": "nothing.txt"}, None),
+    ({"file": "out/link.txt"}, None),
+    ("event", None),
+]
+
+
+def test_the_answer_is_where_the_block_says(make_desk: MakeDesk, subtests: pytest.Subtests) -> None:
+    """A line, all lines, a value of the last fitting line, or a file; none is told as none."""
+    code = """
+        import os
+        os.mkdir("out")
+        open("out/answer.txt", "w").write("from a file\\n")
+        os.symlink("/etc/hosts", "out/link.txt")
+        print('{"a": {"b": "inner"}}\\n{"a": {}}\\n\\nthe end')
+        """
+    for rule, answer in ANSWERS:
+        with subtests.test(rule=rule):
+            desk = make_desk()
+            assert run(desk, code, answer=rule).final_answer == answer
+            ended = "answered" if answer else "ended without an answer and"
+            assert desk.warned == f"the program {ended} without a step in the browser"
 
 
 # -- blocks
@@ -416,25 +389,17 @@ def test_what_is_missing_is_found_before_anything_runs(
     with pytest.raises(ConfigError, match="CODEX_API_KEY has to be set"):
         agent(preset="codex").preflight(tmp_path)
     agent(preset="codex", env={"CODEX_API_KEY": "sk-abcdef"}).preflight(tmp_path)
-
-
-def test_a_missing_package_is_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the package mcp the tools cannot be served; a program without them needs none."""
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=r"pip install 'pytest-browsereval\[mcp\]'"):
-        agent(command=["{python}"]).preflight(desk.base_dir)
-    agent(command=["{python}"], mcp="off").preflight(desk.base_dir)
-
-
-def test_labels_name_the_program() -> None:
-    """Header and report tell which program it was, and which model."""
-    assert agent(command=["/usr/bin/env", "x"]).label() == "command env"
-    assert agent(preset="codex", model="gpt-5").label() == "command codex gpt-5"
-    assert agent(command=["{python}", "agents/mine.py", "x"]).label() == "command mine.py"
+        agent(command=["{python}"]).preflight(tmp_path)
+    agent(command=["{python}"], mcp="off").preflight(tmp_path)
 
 
 def test_keys_of_the_block_come_before_the_preset_s() -> None:
-    """Options are replaced whole, variables are added to."""
+    """Options are replaced whole, variables are added to; the label names program and model."""
+    assert agent(command=["/usr/bin/env", "x"]).label() == "command env"
+    assert agent(preset="codex", model="gpt-5").label() == "command codex gpt-5"
+    assert agent(command=["{python}", "agents/mine.py", "x"]).label() == "command mine.py"
     block = agent(preset="codex", env={"A": "b"}, answer="last_line", program="/opt/codex", extra_args=["-x"])
     assert block.env == {"CODEX_HOME": "{output_dir}/.codex", "A": "b"}
     assert block.answer == "last_line"

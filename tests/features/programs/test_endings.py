@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 
 import pytest
 
@@ -143,39 +142,6 @@ def test_a_program_may_close_its_output(desk: Desk) -> None:
         open("answer.txt", "w").write("late")
         """
     assert run(desk, code, answer={"file": "answer.txt"}).final_answer == "late"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="what a process was given is shown on Linux")
-@pytest.mark.parametrize("number", ["SIGKILL", "SIGSTOP"])
-def test_a_program_that_ends_or_stops_its_leash_is_ended(
-    desk: Desk, number: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With a child in a session of its own, which nothing but its variables tells of."""
-    monkeypatch.setattr(process, "_DRAIN_S", 0.2)
-    code = f"""
-        import os, signal, time
-        if not (child := os.fork()):
-            os.setsid()
-            time.sleep(300)
-        print(os.getpid(), child, flush=True)
-        os.kill(os.getppid(), signal.{number})
-        time.sleep(300)
-        """
-    config = agent(command=script(desk, code), mcp="off", grace_s=0)
-
-    async def course() -> None:
-        task = asyncio.ensure_future(config.build(desk.context(config)).execute())
-        await until(lambda: (desk.folder / "agent/stdout.log").exists() and log(desk).endswith("\n"))
-        if number == "SIGSTOP":
-            task.cancel()
-        with pytest.raises(asyncio.CancelledError if number == "SIGSTOP" else Fault):
-            await task
-
-    asyncio.run(course())
-    pids = log(desk).split()
-    assert len(pids) == 2
-    for pid in pids:
-        assert_gone(int(pid))
 
 
 def test_a_program_that_cannot_be_started_is_a_fault(desk: Desk) -> None:

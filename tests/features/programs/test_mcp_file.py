@@ -24,7 +24,7 @@ CONTENT: dict[str, Any] = {
     "half": 0.5,
     "yes": True,
     "words": ["a", 'b"', 3, False],
-    "servers": {"my server.1": {"url": "x", "headers": {"A-B": "c"}}, "second": {}},
+    "servers": {"my server.1": {"url": "x", "headers": {"A-B": "c"}}},
 }
 
 

@@ -7,8 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_browsereval.features.programs import rules
-from pytest_browsereval.features.programs.agent import CommandAgentConfig
-from pytest_browsereval.features.programs.presets import preset, presets
+from pytest_browsereval.features.programs.presets import preset
 from pytest_browsereval.features.programs.rules import AnswerEvent, EventRules, OutputReader, UsageRule
 
 DOCUMENT = {"response": "42", "stats": {"models": {}}}
@@ -76,13 +75,3 @@ def test_an_expression_is_checked_when_it_is_read() -> None:
     """A slip is told with the expression."""
     with pytest.raises(ValidationError, match=r"'a\[' is not a JMESPath expression"):
         UsageRule(when="a[")
-
-
-def test_presets_name_programs_that_are_told_how_to_install() -> None:
-    """Each says what to type, which variables it passes on, and which of them it cannot do without."""
-    assert set(presets()) == {"claude-code", "codex", "gemini"}
-    for name, each in presets().items():
-        assert CommandAgentConfig(preset=name).preset == name
-        assert each.install.startswith("npm install -g ")
-        assert each.passes
-        assert set(each.needs_one_of) <= set(each.passes)

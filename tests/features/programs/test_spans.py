@@ -87,17 +87,3 @@ def test_ids_outlast_a_merge(evals: Evals) -> None:
         assert (name, run_id[:7]) == ("shop", "merged-")
         own = f"{name}/{one.metadata.run_id}/{rest}"
         assert one.metadata.final_answer == derive_ids(f"shop.eval.yaml::{own}").traceparent
-
-
-def test_ids_of_a_run_at_a_url(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has the same ones wherever it is read."""
-    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: evals.path / name)
-    (evals.path / "bucket").mkdir()
-    bucket = (evals.path / "bucket").as_uri()
-    run = run_program(evals, f"--eval-output={bucket}")
-    there = open_run(f"{bucket}/shop/{run.name}")
-    assert {one.metadata.final_answer for one in there.attempts} == set(read_answers(run).values())
-    assert all(
-        one.metadata.final_answer == derive_ids(f"shop.eval.yaml::{one.id}").traceparent
-        for one in there.attempts
-    )

@@ -98,14 +98,6 @@ def test_the_model_is_told_what_it_needs(desk: Desk) -> None:
     assert model.requests[0].tool_names == [tool.name for tool in PAPER_TOOLS]
 
 
-def test_looking_at_the_first_page_is_no_step(desk: Desk) -> None:
-    """The first snapshot is the harness's: neither counted nor recorded as a call."""
-    with ScriptedModel([done("x")]) as model:
-        solve(desk, model)
-    assert desk.capture.steps == 0
-    assert desk.called == ["done"]
-
-
 def test_without_the_snapshot_tool_the_page_is_named(make_desk: MakeDesk) -> None:
     """A config without that tool still tells where the model is; the title is fenced."""
     desk = make_desk(tools=[tool for tool in PAPER_TOOLS if tool.name != "snapshot"])
@@ -239,13 +231,6 @@ def test_a_reply_that_was_cut_off_is_no_answer(desk: Desk) -> None:
         model.assert_finished()
 
 
-def test_a_call_that_was_cut_off_says_why(desk: Desk) -> None:
-    """Arguments that end in the middle because of the limit are told as that."""
-    with ScriptedModel([calls(Call("click", '{"target": "bu')).because("length"), done("x")]) as model:
-        solve(desk, model)
-    assert "the reply was cut off" in model.requests[1].last_text
-
-
 def test_done_that_never_works_ends_the_attempt(desk: Desk) -> None:
     """Wrong endings are no steps, so they have a limit of their own."""
     with ScriptedModel(lambda _: calls(call("done"), text="I give up")) as model:
@@ -275,17 +260,6 @@ def test_tokens_end_the_attempt(make_desk: MakeDesk) -> None:
     assert caught.value.reason is TerminationReason.BUDGET
     assert desk.called == ["click"]
     assert (desk.capture.usage.input_tokens, desk.capture.usage.requests) == (1000, 2)
-
-
-def test_money_ends_the_attempt(make_desk: MakeDesk) -> None:
-    """Prices of the config make a limit of money work for any model."""
-    desk = make_desk(limits={"max_cost_usd": 0.01})
-    prices = {"input_per_mtok": 10, "output_per_mtok": 0}
-    with (
-        ScriptedModel(clicks_for_ever) as model,
-        pytest.raises(LimitReached, match=r"max_cost_usd is 0.01; 0.0120 was spent"),
-    ):
-        solve(desk, model, prices=prices)
 
 
 def test_what_the_model_says_is_recorded_with_its_cost(desk: Desk) -> None:
@@ -364,14 +338,6 @@ def pictures(messages: list[dict[str, Any]]) -> list[bytes]:
     return [base64.b64decode(url.partition(",")[2]) for url in urls]
 
 
-def test_no_picture_is_sent_by_default(make_desk: MakeDesk) -> None:
-    """Models that take no images are not sent any."""
-    desk = make_desk(screenshots="after")
-    with ScriptedModel([calls(CLICK), done("x")]) as model:
-        solve(desk, model)
-    assert pictures(model.requests[1].messages) == []
-
-
 def test_the_recorded_picture_is_what_the_model_sees(make_desk: MakeDesk) -> None:
     """After a turn that changed the page its recorded picture is sent, behind the results."""
     desk = make_desk(screenshots="after")
@@ -422,15 +388,6 @@ def test_the_model_sees_even_if_nothing_is_recorded(make_desk: MakeDesk, mode: s
     assert desk.capture.screenshot.count == 0
 
 
-def test_only_the_latest_pictures_are_sent(make_desk: MakeDesk) -> None:
-    """Older ones make room."""
-    desk = make_desk(screenshots="after")
-    with ScriptedModel([*[calls(call("click", target="button Buy")) for _ in range(6)], done("x")]) as model:
-        solve(desk, model, supports_images=True, max_pictures=2)
-    sent = pictures(model.requests[-1].messages)
-    assert sent == [desk.capture.screenshot.path(number).read_bytes() for number in (5, 6)]
-
-
 # -- the config
 
 
@@ -455,21 +412,6 @@ def test_a_missing_key_is_found_before_anything_runs(monkeypatch: pytest.MonkeyP
         SingleConfig(provider="openai").preflight(Path())
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
     SingleConfig(provider="openai").preflight(Path())
-
-
-def test_attempts_share_a_client(make_desk: MakeDesk) -> None:
-    """Two attempts of one config use the same connections."""
-    ports: list[int] = []
-
-    async def course(config: SingleConfig) -> None:
-        for desk in (make_desk(), make_desk()):
-            await config.build(desk.context(config)).execute()
-        await close_clients()
-
-    with ScriptedModel([done("a"), done("b")]) as model:
-        model.on_connection = lambda address: ports.append(address[1])
-        asyncio.run(course(settings(model)))
-    assert len(ports) == 1
 
 
 @pytest.mark.parametrize("stream", [False, True])

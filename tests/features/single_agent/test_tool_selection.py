@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.single_agent.agent import SingleConfig
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
@@ -64,13 +63,6 @@ def test_the_system_prompt_has_the_policy_of_the_tools_that_are_there(make_desk:
         solve(desk, model, instructions="Answer in German.")
     told = "- Act once.\n\nNot available:\n- You cannot look.\n\nAnswer in German.\n\nWhatever stands"
     assert told in system_of(model)
-
-
-def test_without_toolkits_nothing_is_added(desk: Desk) -> None:
-    """As for an agent that is run by hand."""
-    with ScriptedModel([done("x")]) as model:
-        solve(desk, model)
-    assert system_of(model).endswith("640 x 480 CSS pixels.")
 
 
 @pytest.mark.parametrize("sees", [True, False])
@@ -152,19 +144,6 @@ def test_a_needed_call_is_asked_for_again_once(make_desk: MakeDesk, sends: bool)
     assert [request.body.get("tool_choice") for request in model.requests] == [wanted] * 4
     assert [request.messages[-1]["role"] for request in model.requests] == ["user", "user", "tool", "user"]
     assert all("this turn needs a call" in model.requests[n].last_text for n in (1, 3))
-
-
-def test_a_directive_that_breaks_errs_the_attempt(make_desk: MakeDesk) -> None:
-    """Before anything is sent in that turn."""
-
-    def breaks(turn: Turn) -> Directive | None:
-        raise ZeroDivisionError(turn.number)
-
-    desk = make_desk(kits=(Toolkit("acting", "Acting", ACTING.tools, directive=breaks), ENDING))
-    with ScriptedModel([done("x")]) as model, pytest.raises(Fault, match="ZeroDivisionError: 1") as caught:
-        solve(desk, model)
-    assert caught.value.source is ErrorSource.HARNESS
-    assert model.requests == []
 
 
 # -- before anything is spent

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource
-from pytest_browsereval.features.programs.server.served import App, Receive, Scope, Send, ToolboxServer
+from pytest_browsereval.features.programs.server.served import App, Receive, Scope, Send, hold_sessions
 from pytest_browsereval.features.programs.server.toolbox import SharedToolbox
 from pytest_browsereval.local_server import HOST
 from pytest_browsereval.tools.toolbox import Toolbox
@@ -83,12 +83,11 @@ async def serving(
         port = listener.getsockname()[1]
         endpoint = Endpoint(f"http://{HOST}:{port}{PATH}", _TOKEN_PREFIX + secrets.token_hex(16), toolbox)
         stack.callback(_tell_refused, endpoint, capture)
-        served = ToolboxServer(toolbox, (f"{HOST}:{port}", f"localhost:{port}"))
+        sessions = hold_sessions(toolbox, (f"{HOST}:{port}", f"localhost:{port}"))
+        handle = await stack.enter_async_context(sessions)
         # Requests are no part of what the attempt does itself.
-        listening = asyncio.create_task(_listen(listener, _guard(endpoint, served)), context=Context())
+        listening = asyncio.create_task(_listen(listener, _guard(endpoint, handle)), context=Context())
         stack.push_async_callback(_stop, await listening, listener)
-        stack.push_async_callback(served.close)
-        await served.start()
         # A program may think while its pictures are drawn, unless it drives the page without the tools.
         async with nullcontext() if capture.window.cdp_url is not None else capture.going_ahead():
             yield endpoint
@@ -123,7 +122,7 @@ async def _stop(server: Server, listener: socket.socket) -> None:
     await server.shutdown(sockets=[listener])
 
 
-def _guard(endpoint: Endpoint, served: ToolboxServer) -> App:
+def _guard(endpoint: Endpoint, handle: App) -> App:
     """Return what answers requests: those that show the token of the running attempt get to its tools."""
     expected = f"Bearer {endpoint.token}".encode()
 
@@ -136,7 +135,7 @@ def _guard(endpoint: Endpoint, served: ToolboxServer) -> App:
             endpoint.refused += 1
             await _refuse(send, 401, "the token is missing, wrong, or of an attempt that is over")
             return
-        await served.handle(scope, receive, send)
+        await handle(scope, receive, send)
 
     return answer
 

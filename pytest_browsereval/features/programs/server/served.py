@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.features.programs.server.toolbox import Answer, SharedToolbox
@@ -28,60 +29,39 @@ INSTRUCTIONS = (
 _NO_SESSIONS_BEYOND = 32
 
 
-class ToolboxServer:
-    """Speaks MCP for one toolbox, over streamable HTTP.
+@asynccontextmanager
+async def hold_sessions(toolbox: SharedToolbox, hosts: tuple[str, ...]) -> AsyncIterator[App]:
+    """Speak MCP for one toolbox, over streamable HTTP, while the block runs; yields what answers requests.
 
     Args:
-        toolbox: takes the calls.
+        toolbox: takes the calls; it is closed at the end.
         hosts: values of the header ``Host`` that are ours, against DNS rebinding; an ``Origin``, which
             only web pages send, is refused.
     """
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from mcp.server.transport_security import TransportSecuritySettings
 
-    def __init__(self, toolbox: SharedToolbox, hosts: tuple[str, ...]) -> None:
-        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-        from mcp.server.transport_security import TransportSecuritySettings
+    manager = StreamableHTTPSessionManager(
+        _server(toolbox),
+        security_settings=TransportSecuritySettings(allowed_hosts=list(hosts)),
+        max_sessions=_NO_SESSIONS_BEYOND,
+    )
+    ready, stop = asyncio.Event(), asyncio.Event()
 
-        self.toolbox = toolbox
-        self._manager = StreamableHTTPSessionManager(
-            _server(toolbox),
-            security_settings=TransportSecuritySettings(allowed_hosts=list(hosts)),
-            max_sessions=_NO_SESSIONS_BEYOND,
-        )
-        self._stop = asyncio.Event()
-        self._host: asyncio.Task[None] | None = None
-
-    async def start(self) -> None:
-        """Be ready for requests."""
-        ready = asyncio.Event()
-        self._host = asyncio.create_task(self._run(ready))
-        waiting = asyncio.create_task(ready.wait())
-        try:
-            await asyncio.wait({self._host, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        except BaseException:
-            self._host.cancel()
-            raise
-        finally:
-            waiting.cancel()
-        # It ended before it was ready: raises why.
-        if self._host.done():
-            self._host.result()
-
-    async def _run(self, ready: asyncio.Event) -> None:
-        # In a task of its own: what breaks in a session must not cancel the attempt's.
-        async with self._manager.run():
+    async def host() -> None:
+        async with manager.run():
             ready.set()
-            await self._stop.wait()
+            await stop.wait()
 
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, which has shown the token."""
-        await self._manager.handle_request(scope, receive, send)
-
-    async def close(self) -> None:
-        """End all sessions."""
-        await self.toolbox.close()
-        self._stop.set()
-        if self._host is not None:
-            await asyncio.wait({self._host})
+    # In a task of its own: what breaks in a session must not cancel the attempt's.
+    hosting = asyncio.create_task(host())
+    try:
+        await ready.wait()
+        yield manager.handle_request
+    finally:
+        await toolbox.close()
+        stop.set()
+        await asyncio.wait({hosting})
 
 
 def _server(toolbox: SharedToolbox) -> Server[Any]:

@@ -45,14 +45,6 @@ OWN = Toolkit(
 # -- policy
 
 
-def test_policy_is_told_only_for_tools_that_are_there() -> None:
-    """A line goes with the tools it is about, a section with the last of its toolkit's."""
-    assert policy_text([OWN], {"look", "ask"}) == "Looking:\n- Look first.\n- `ask` costs money."
-    assert policy_text([OWN], {"look"}) == "Looking:\n- Look first."
-    assert policy_text([OWN], {"click"}) == "Not available:\n- You cannot look."
-    assert policy_text([], {"click"}) == ""
-
-
 def test_each_of_our_toolkits_is_told_or_denied(subtests: pytest.Subtests) -> None:
     """With its tools its lines are there and its denial is not; without them it is the other way round."""
     for kit in KITS:
