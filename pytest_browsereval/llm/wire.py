@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.addresses import find_certificates
-from pytest_browsereval.llm.bounded import ENCODINGS, bound_reply
+from pytest_browsereval.llm.bounded import bound_reply
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.retries import TryFailed, read_failure
 from pytest_browsereval.llm.stream import is_stream, read_stream
@@ -94,7 +94,6 @@ class Wire:
                 # A proxy of the environment cannot reach this machine's own ports.
                 trust_env=not self._config.is_local,
                 event_hooks={"response": [refuse_other_hosts, bound_reply]},
-                headers={"Accept-Encoding": ENCODINGS},
             ),
         )
         if self._config.provider != "openai":

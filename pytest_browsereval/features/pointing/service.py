@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from pytest_browsereval.addresses import find_certificates, is_local
-from pytest_browsereval.llm.bounded import ENCODINGS, bound_reply
+from pytest_browsereval.llm.bounded import bound_reply
 from pytest_browsereval.llm.client import exchange
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, read_failure
 from pytest_browsereval.llm.server import Server
@@ -110,7 +110,7 @@ class ActionService:
         _LOG.addFilter(self._hidden)
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         return httpx.AsyncClient(
-            headers={"Accept-Encoding": ENCODINGS, **headers},
+            headers=headers,
             verify=find_certificates(self._url),
             timeout=None,  # noqa: S113 one limit holds for the whole request, in _send
             # A proxy of the environment cannot reach this machine's own ports.
