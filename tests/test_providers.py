@@ -3,28 +3,17 @@ from __future__ import annotations
 import pytest
 
 from pytest_browsereval.errors import ConfigError
-from pytest_browsereval.providers import PROVIDERS, REFUSED, provider_named, resolve_env_value
+from pytest_browsereval.providers import (
+    PROVIDERS,
+    REFUSED,
+    provider_named,
+    resolve_env_value,
+)
 
 BROWSEROS = [
-    "anthropic",
-    "openai",
-    "google",
-    "openrouter",
-    "azure",
-    "ollama",
-    "lmstudio",
-    "bedrock",
-    "browseros",
-    "openai-compatible",
-    "moonshot",
-    "chatgpt-pro",
-    "github-copilot",
-    "qwen-code",
-    "claude-code",
-    "codex",
-    "acp-custom",
-    "remote-hermes",
-    "clado-action",
+    *("anthropic", "openai", "google", "openrouter", "azure", "ollama", "lmstudio", "bedrock", "browseros"),
+    *("openai-compatible", "moonshot", "chatgpt-pro", "github-copilot", "qwen-code", "claude-code", "codex"),
+    *("acp-custom", "remote-hermes", "clado-action"),
 ]
 
 
@@ -44,20 +33,17 @@ def test_a_provider_of_another_protocol_is_refused_with_what_to_write(subtests: 
             )
 
 
-@pytest.mark.parametrize(
-    ("name", "block"),
-    [
-        ("claude-code", "{type: command, preset: claude-code}"),
-        ("codex", "{type: command, preset: codex}"),
-        ("chatgpt-pro", "{type: command, preset: codex}"),
-        ("clado-action", "{type: visual-action, url: http://HOST:PORT/PATH}"),
-    ],
-)
-def test_a_program_is_an_agent_of_its_own(name: str, block: str) -> None:
+def test_a_program_is_an_agent_of_its_own() -> None:
     """Where a member of ours does the work, its block is told as it can be written."""
-    with pytest.raises(ValueError, match="agent") as caught:
-        provider_named(name)
-    assert block in str(caught.value)
+    for name, block in {
+        "claude-code": "{type: command, preset: claude-code}",
+        "codex": "{type: command, preset: codex}",
+        "chatgpt-pro": "{type: command, preset: codex}",
+        "clado-action": "{type: visual-action, url: http://HOST:PORT/PATH}",
+    }.items():
+        with pytest.raises(ValueError, match="agent") as caught:
+            provider_named(name)
+        assert block in str(caught.value)
 
 
 def test_a_misspelt_provider_is_told_its_nearest_name() -> None:
@@ -67,31 +53,19 @@ def test_a_misspelt_provider_is_told_its_nearest_name() -> None:
 
 
 def test_a_capital_value_is_the_name_of_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The variable's content is returned, never its name."""
+    """Its content is used, never its name; any other value stands for itself."""
     monkeypatch.setenv("MY_MODEL_KEY", "sk-from-the-environment")
     assert resolve_env_value("MY_MODEL_KEY") == "sk-from-the-environment"
-
-
-def test_any_other_value_stands_for_itself() -> None:
-    """Lower case letters, dashes and blanks make a value literal."""
     assert resolve_env_value("sk-Literal") == "sk-Literal"
     assert resolve_env_value("us-east-1") == "us-east-1"
-
-
-@pytest.mark.parametrize("content", [None, ""])
-def test_a_missing_variable_is_an_error_that_says_what_to_type(
-    monkeypatch: pytest.MonkeyPatch, content: str | None
-) -> None:
-    """An unset or empty variable is refused; its name is never used as the key."""
-    monkeypatch.delenv("MY_MODEL_KEY", raising=False)
-    if content is not None:
-        monkeypatch.setenv("MY_MODEL_KEY", content)
-    with pytest.raises(ConfigError, match=r"api_key is 'MY_MODEL_KEY'.*export MY_MODEL_KEY=\.\.\."):
-        resolve_env_value("MY_MODEL_KEY")
-
-
-def test_a_key_that_happens_to_be_capitals_is_not_shown() -> None:
-    """What reads as a key rather than as a name stays out of the message."""
+    for set_it in (
+        lambda: monkeypatch.setenv("MY_MODEL_KEY", ""),
+        lambda: monkeypatch.delenv("MY_MODEL_KEY"),
+    ):
+        set_it()
+        with pytest.raises(ConfigError, match=r"api_key is 'MY_MODEL_KEY'.*export MY_MODEL_KEY=\.\.\."):
+            resolve_env_value("MY_MODEL_KEY")
+    # What reads as a key rather than as a name stays out of the message.
     with pytest.raises(ConfigError) as caught:
         resolve_env_value("A1B2C3D4E5F6")
     assert "A1B2" not in str(caught.value)

@@ -155,26 +155,12 @@ def test_a_text_that_looks_like_one(evals: Evals, pages: PageServer) -> None:
     evals.run().assert_outcomes(passed=1)
 
 
-@pytest.mark.parametrize("text", ["${HOME}", "$${HOME}", "$$${A_1}"])
-def test_an_escaped_text_is_no_variable(text: str) -> None:
-    """Whatever it is."""
-    assert escape_text(text) == f"${text}"
-    assert find_variable(fill(escape_text(text))) is None
-
-
-def test_other_texts_stay(subtests: pytest.Subtests) -> None:
-    """They need no escape and name nothing."""
-    for text in ["${1A}", "a ${HOME}", "${HOME} ", "$HOME", "{HOME}", "${}"]:
-        with subtests.test(text=text):
-            assert escape_text(text) == text
-            check_variables([fill(text)], (), (), trusted=False)
-
-
-def test_only_what_is_typed_can_be_a_variable() -> None:
-    """A script of a step, or a text to wait for, may have ``${...}`` of its own."""
-    check_variables(
-        [{"tool": "evaluate", "script": "${HOME}"}, {"tool": "wait_for_text", "text": "${HOME}"}],
-        (),
-        (),
-        trusted=False,
-    )
+def test_which_texts_are_variables() -> None:
+    """One that is escaped is none, nor is a part of a text or what other tools take."""
+    for text in ("${HOME}", "$${HOME}", "$$${A_1}"):
+        assert escape_text(text) == f"${text}"
+        assert find_variable(fill(escape_text(text))) is None
+    others = ["${1A}", "a ${HOME}", "${HOME} ", "$HOME", "{HOME}", "${}"]
+    assert [escape_text(text) for text in others] == others
+    steps = [*map(fill, others), {"tool": "evaluate", "script": "${HOME}"}]
+    check_variables([*steps, {"tool": "wait_for_text", "text": "${HOME}"}], (), (), trusted=False)

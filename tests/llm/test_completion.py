@@ -116,23 +116,11 @@ def test_a_reply_can_always_be_sent_back() -> None:
     check_request({"model": "m", "messages": [user, reply.message, *answers]})
 
 
-def test_reasoning_is_sent_back() -> None:
-    """Models that think between calls get their thoughts back; other fields are left out."""
-    message: dict[str, Any] = {
-        "content": "x",
-        "reasoning_content": "hm",
-        "annotations": [],
-        "tool_calls": None,
-    }
-    assert read_body(body(message)).message == {
-        "role": "assistant",
-        "content": "x",
-        "reasoning_content": "hm",
-    }
-
-
-def test_extra_fields_of_a_call_are_sent_back() -> None:
-    """Signatures that a provider puts beside a call survive."""
+def test_what_a_provider_needs_back_is_sent_back() -> None:
+    """Thoughts between calls and signatures beside a call; other fields of a message are left out."""
+    message = {"content": "x", "reasoning_content": "hm", "annotations": [], "tool_calls": None}
+    told = {"role": "assistant", "content": "x", "reasoning_content": "hm"}
+    assert read_body(body(message)).message == told
     call = {**function("a", "{}"), "extra_content": {"google": {"thought_signature": "s"}}}
     reply = read_body(body({"content": None, "tool_calls": [call]}))
     assert reply.message["tool_calls"][0]["extra_content"] == {"google": {"thought_signature": "s"}}

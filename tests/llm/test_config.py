@@ -20,14 +20,10 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_both_spellings_are_read() -> None:
-    """BrowserOS's camelCase and our snake_case give the same settings."""
+    """BrowserOS's camelCase and our snake_case give the same settings; two values at once are an error."""
     camel = config(apiKey="MY_KEY", baseUrl="http://host/v1", reasoningEffort="high", maxOutputTokens=5)
     snake = config(api_key="MY_KEY", base_url="http://host/v1", reasoning_effort="high", max_output_tokens=5)
     assert camel == snake
-
-
-def test_both_spellings_at_once_are_refused() -> None:
-    """Two values for one setting are an error, not a silent choice."""
     with pytest.raises(ValidationError, match="apiKey"):
         config(api_key="ONE", apiKey="TWO")
 
@@ -78,70 +74,37 @@ def test_settings_that_cannot_work_are_refused(subtests: pytest.Subtests) -> Non
             assert told in str(caught.value).lower()
 
 
-def test_a_refused_block_does_not_show_its_key() -> None:
-    """A key stays out of the message about its neighbours."""
+def test_a_key_is_in_no_text_of_the_config() -> None:
+    """Neither in repr, str and JSON nor in the message about a neighbour; a dump in the process has it."""
+    literal = config(api_key="sk-live-0123456789")
+    assert "sk-live" not in repr(literal) + str(literal) + literal.model_dump_json()
+    assert LLMConfig.model_validate(literal.model_dump()).resolve_key() == "sk-live-0123456789"
+    # A name is no secret, and a manifest should tell which key was used.
+    assert config(api_key="MY_KEY").model_dump(mode="json")["api_key"] == "MY_KEY"
     with pytest.raises(ValidationError) as caught:
         config(api_key="sk-live-0123456789", provider="anthropic", seed=1)
     assert "sk-live" not in str(caught.value)
 
 
-def test_a_key_is_in_no_text_of_the_config() -> None:
-    """repr, str and JSON hide a literal key."""
-    literal = config(api_key="sk-live-0123456789")
-    assert "sk-live" not in repr(literal) + str(literal) + literal.model_dump_json()
-
-
-def test_the_name_of_a_variable_is_kept_in_json() -> None:
-    """A name is no secret, and a manifest should tell which key was used."""
-    assert config(api_key="MY_KEY").model_dump(mode="json")["api_key"] == "MY_KEY"
-
-
-def test_a_config_survives_being_dumped_and_read_in_python() -> None:
-    """The key is still there after a dump that stays in the process."""
-    literal = config(api_key="sk-live-0123456789")
-    assert LLMConfig.model_validate(literal.model_dump()).resolve_key() == "sk-live-0123456789"
-
-
-def test_the_key_comes_from_the_named_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line break at the end of the variable is no part of the key."""
-    monkeypatch.setenv("MY_KEY", "sk-env-0123456789\n")
-    assert config(api_key="MY_KEY").resolve_key() == "sk-env-0123456789"
-
-
-def test_a_provider_s_own_variable_is_read_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without api_key the provider's variable is used at the provider's address."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-own-0123456789")
-    assert config().resolve_key() == "sk-own-0123456789"
-
-
-def test_a_provider_s_own_key_goes_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With another address the key has to be named; OPENAI_API_KEY is not sent to strangers."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-own-0123456789")
-    with pytest.raises(ConfigError, match=r"at elsewhere.example has no api_key"):
-        config(base_url="https://elsewhere.example/v1").resolve_key()
-    assert config(base_url="http://127.0.0.1:9/v1").resolve_key() is None
-
-
-def test_a_missing_key_says_which_variable_to_set() -> None:
-    """The message names the variable, and the provider that reads it where the config does not name one."""
+def test_where_a_key_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The named variable, else the provider's own at its address; local servers and `none` need no key."""
     told = "^provider 'openai' takes its key from OPENAI_API_KEY, .* `export OPENAI_API_KEY="
     with pytest.raises(ConfigError, match=told):
         config().resolve_key()
-
-
-@pytest.mark.parametrize("provider", ["ollama", "lmstudio"])
-def test_local_providers_need_no_key(provider: str) -> None:
-    """Servers on one's own machine are asked without a key."""
-    assert config(provider=provider).resolve_key() is None
-
-
-def test_the_word_none_is_no_key() -> None:
-    """A keyless server on another machine is possible, if one says so."""
-    assert config(base_url="http://gpu.example/v1", api_key="none").resolve_key() is None
-
-
-def test_a_key_that_no_header_can_carry_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A typographic dash from a web page is found before the first request, and the key is not shown."""
+    monkeypatch.setenv("MY_KEY", "sk-env-0123456789\n")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-own-0123456789")
+    assert config(api_key="MY_KEY").resolve_key() == "sk-env-0123456789"
+    assert config().resolve_key() == "sk-own-0123456789"
+    with pytest.raises(ConfigError, match=r"at elsewhere.example has no api_key"):
+        config(base_url="https://elsewhere.example/v1").resolve_key()
+    for keyless in (
+        {"base_url": "http://127.0.0.1:9/v1"},
+        {"provider": "ollama"},
+        {"provider": "lmstudio"},
+        {"base_url": "http://gpu.example/v1", "api_key": "none"},
+    ):
+        assert config(**keyless).resolve_key() is None
+    # A typographic dash from a web page; the key is not shown.
     monkeypatch.setenv("MY_KEY", "sk\N{EN DASH}0123456789")
     with pytest.raises(ConfigError, match="Paste it again") as caught:
         config(api_key="MY_KEY").resolve_key()
@@ -178,10 +141,7 @@ def test_bedrock_is_asked_in_its_region(monkeypatch: pytest.MonkeyPatch) -> None
     elsewhere = config(provider="bedrock", base_url="https://vpce-1.example/openai/v1")
     with pytest.raises(ConfigError, match=r"at vpce-1.example has no api_key"):
         elsewhere.resolve_key()
-
-
-def test_access_keys_beside_an_api_key_are_accepted() -> None:
-    """A BrowserOS block needs one more line to work here, and none less."""
+    # A BrowserOS block needs one more line to work here, and none less.
     keys = {"accessKeyId": "AWS_ACCESS_KEY_ID", "secretAccessKey": "AWS_SECRET_ACCESS_KEY"}
     block = config(provider="bedrock", region="us-east-1", api_key="AWS_BEARER_TOKEN_BEDROCK", **keys)
     assert block.url.startswith("https://bedrock-runtime.us-east-1.")
