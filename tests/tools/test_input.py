@@ -265,20 +265,18 @@ DIALOGS = {
 }
 
 
-@pytest.mark.parametrize("accept", [True, False])
-@pytest.mark.parametrize("kind", DIALOGS)
-def test_a_dialog_waits_for_its_answer(visit: Visits, kind: str, accept: bool) -> None:  # noqa: FBT001
+def test_a_dialog_waits_for_its_answer(visit: Visits, subtests: pytest.Subtests) -> None:
     """The click returns with the dialog, other tools refuse until it is answered, then the page goes on."""
-    script, told, *titles = DIALOGS[kind]
-    opened = visit(f'<button onclick="{script}">go</button>')
-    shown = f"The page shows a dialog: {told}. Call handle_dialog to answer it."
-    assert opened.output("click", target="button") == shown
-    assert opened.refusal("snapshot") == f"{shown} Until then snapshot cannot run."
-    did = "Accepted" if accept else "Dismissed"
-    assert opened.output("handle_dialog", accept=accept) == f"{did} the {told.partition(',')[0]}."
-    title = titles[0 if accept else 1]
-    assert opened.js("document.title") == (title or "Page")
-    assert opened.refusal("handle_dialog", accept=True) == "No dialog is open."
+    for kind, (script, told, *titles) in DIALOGS.items():
+        for did, accept, title in zip(("Accepted", "Dismissed"), (True, False), titles, strict=True):
+            with subtests.test(kind=kind, accept=accept):
+                opened = visit(f'<button onclick="{script}">go</button>')
+                shown = f"The page shows a dialog: {told}. Call handle_dialog to answer it."
+                assert opened.output("click", target="button") == shown
+                assert opened.refusal("snapshot") == f"{shown} Until then snapshot cannot run."
+                assert opened.output("handle_dialog", accept=accept) == f"{did} the {told.partition(',')[0]}."
+                assert opened.js("document.title") == (title or "Page")
+                assert opened.refusal("handle_dialog", accept=True) == "No dialog is open."
 
 
 def test_a_prompt_takes_a_text(visit: Visits) -> None:

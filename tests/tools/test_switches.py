@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
 from pytest_browsereval.tools.base import tool
@@ -20,44 +18,8 @@ def two_owners(*, default: bool) -> list[Toolkit]:
     return [Toolkit(key, key, (shared,), default_on=default) for key in ("one", "two")]
 
 
-def expected(one: bool | None, two: bool | None, own: bool | None, default: bool) -> bool:  # noqa: FBT001
-    """The table of the documentation, line by line; the first that applies."""
-    if one is False or two is False:
-        return False
-    if one is True or two is True:
-        return own is not False
-    if own is not None:
-        return own
-    return default
-
-
-UNSET: tuple[object, ...] = (None, "false", "true", 0, 1, [], {})
-"""Values that are neither true nor false: each counts as not set."""
-
-ROWS = list(itertools.product([True, False, None], [True, False, None], [True, False, None], [True, False]))
-
-
-def test_the_first_line_that_applies_decides(subtests: pytest.Subtests) -> None:
-    """Any owner's false beats all, any owner's true the default; whatever else is given is not set."""
-    for one, two, own, default in ROWS:
-        with subtests.test(one=one, two=two, own=own):
-            kits, wanted = two_owners(default=default), expected(one, two, own, default)
-            for unset in UNSET:
-                switches = {
-                    key: unset if value is None else value
-                    for key, value in (("one", one), ("two", two), ("shared", own))
-                }
-                assert is_on("shared", kits, switches) is wanted, switches
-            given = {
-                key: value
-                for key, value in (("one", one), ("two", two), ("shared", own))
-                if value is not None
-            }
-            assert is_on("shared", kits, given) is wanted
-
-
 TOLD: list[tuple[dict[str, object], bool, bool]] = [
-    # one, two, own, default -> on: cases that are told one by one in the documentation
+    # the switches, the toolkits' default -> on: the cases that the documentation tells one by one
     ({"one": False, "shared": True}, True, False),
     ({"one": True, "two": False}, True, False),
     ({"two": True}, False, True),
@@ -72,7 +34,7 @@ TOLD: list[tuple[dict[str, object], bool, bool]] = [
 
 
 def test_the_cases_of_the_documentation(subtests: pytest.Subtests) -> None:
-    """Written out, so that a slip in the table above shows."""
+    """Any owner's false beats all, any owner's true the default; what is neither is not set."""
     for switches, default, wanted in TOLD:
         with subtests.test(switches=switches, default=default, wanted=wanted):
             assert is_on("shared", two_owners(default=default), switches) is wanted

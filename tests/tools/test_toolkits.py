@@ -52,27 +52,11 @@ def test_without_switches_all_but_scripting_are_on() -> None:
     assert names() == [name for kit, listed in NAMES.items() if kit != "scripting" for name in listed]
 
 
-TABLE = [
-    # toolkit, member -> on where the toolkit is on by default, and where it is not; None is not set
-    (False, None, False, False),
-    (False, True, False, False),
-    (False, False, False, False),
-    (True, None, True, True),
-    (True, True, True, True),
-    (True, False, False, False),
-    (None, True, True, True),
-    (None, False, False, False),
-    (None, None, True, False),
-]
-
-
-def test_switches_resolve_as_the_table_says(subtests: pytest.Subtests) -> None:
-    """A toolkit's false beats its members, its true turns on all but those that are false themselves."""
-    for kit, member, *expected in TABLE:
-        for key, name, is_on in zip(("tabs", "scripting"), ("open_tab", "evaluate"), expected, strict=True):
-            with subtests.test(toolkit=key, kit=kit, member=member):
-                given = {label: value for label, value in ((key, kit), (name, member)) if value is not None}
-                assert (name in names(**given)) is is_on
+def test_switches_choose_among_the_catalog() -> None:
+    """By toolkit and by tool; what is neither true nor false counts as not set."""
+    assert [name for name in names() if name not in names(drag=False)] == ["drag"]
+    assert {*names()} - {*names(tabs=False, open_tab=True)} == {*NAMES["tabs"]}
+    assert {*names(evaluate=True)} - {*names()} == {"evaluate"}
     assert names(tabs="false", scripting=1) == names()
 
 
