@@ -35,10 +35,6 @@ PLACE_OF_FAMILY = "x-browsereval-family"
 TYPE_BY_DEFAULT = "x-browsereval-default"
 """Beside it: the type of a block without one."""
 
-FURTHER = "x-browsereval-further"
-"""Beside it: schemas of blocks that a validator of the field accepts as well, to be given by
-``Field(json_schema_extra={FURTHER: [...]})``."""
-
 
 class Component(BaseModel):
     """Base of the members of all families: frozen, strict about keys, named by ``type``."""

@@ -132,27 +132,24 @@ def _checked(returned: object, who: str) -> AgentResult:
     """Return the result with a termination reason of ours, once every field is what it has to be."""
     if not isinstance(returned, AgentResult):
         raise _wrong(who, f"returned {returned!r:.100}, which is not an AgentResult")
-    answer, reason = returned.final_answer, returned.termination_reason
-    if answer is not None and not isinstance(answer, str):
-        raise _wrong(who, f"returned the final_answer {answer!r:.100}, which is not a text")
-    if not isinstance(returned.note, str):
-        raise _wrong(who, f"returned the note {returned.note!r:.100}, which is not a text")
-    messages = returned.messages
-    if not isinstance(messages, tuple | list) or not all(isinstance(one, AnyMessage) for one in messages):
-        raise _wrong(who, f"returned the messages {messages!r:.100}, which are not a tuple of messages")
-    try:
-        return replace(
-            returned,
-            # A subclass of `str` may bring methods of its own into records and reports.
-            final_answer=None if answer is None else str.__str__(answer),
-            termination_reason=TerminationReason(reason),
-            messages=tuple(messages),
-            note=str.__str__(returned.note),
-        )
-    except ValueError:
-        allowed = ", ".join(TerminationReason)
-        what = f"returned the termination_reason {reason!r:.100}, which is not one of {allowed}"
-        raise _wrong(who, what) from None
+    answer, messages, reasons = returned.final_answer, returned.messages, list(TerminationReason)
+    has_messages = isinstance(messages, tuple | list) and all(isinstance(one, AnyMessage) for one in messages)
+    for name, is_right, wanted in (
+        ("final_answer", answer is None or isinstance(answer, str), "is not a text"),
+        ("note", isinstance(returned.note, str), "is not a text"),
+        ("messages", has_messages, "are not a tuple of messages"),
+        ("termination_reason", returned.termination_reason in reasons, f"is not one of {', '.join(reasons)}"),
+    ):
+        if not is_right:
+            raise _wrong(who, f"returned the {name} {getattr(returned, name)!r:.100}, which {wanted}")
+    return replace(
+        returned,
+        # A subclass of `str` may bring methods of its own into records and reports.
+        final_answer=None if answer is None else str.__str__(answer),
+        termination_reason=TerminationReason(returned.termination_reason),
+        messages=tuple(messages),
+        note=str.__str__(returned.note),
+    )
 
 
 def _wrong(who: str, what: str) -> Fault:

@@ -138,38 +138,35 @@ def test_passing_troubles_are_tried_again(
     assert waits.all == [1.0, 2.0]
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        sends('{"choices": [{"mess'),
-        sends("<html>Bad gateway</html>"),
-        sends('{"choices": []}'),
-        sends('{"error": {"message": "upstream is busy", "code": 503}}'),
-        sends("[]"),
-        says("the connection ends in the middle of this").cut(),
-    ],
-    ids=["half JSON", "HTML", "no choices", "error in a 200", "a list", "cut"],
-)
-def test_unusable_replies_are_tried_again(waits: Waits, broken: Reply) -> None:
-    """A reply that cannot be read is no answer, and no crash."""
-    with ScriptedModel([broken, says("whole")]) as model:
-        reply = ask(settings(model), waits.policy())
-    assert (reply.text, reply.retries) == ("whole", 1)
+UNUSABLE = {
+    "half JSON": sends('{"choices": [{"mess'),
+    "HTML": sends("<html>Bad gateway</html>"),
+    "no choices": sends('{"choices": []}'),
+    "error in a 200": sends('{"error": {"message": "upstream is busy", "code": 503}}'),
+    "a list": sends("[]"),
+    "cut": says("the connection ends in the middle of this").cut(),
+    "a stream of rubbish": sends("data: {oops\n\n"),
+}
 
 
-@pytest.mark.parametrize("broken", [says("cut off in the middle").cut(), sends("data: {oops\n\n")])
-def test_broken_streams_are_tried_again(waits: Waits, broken: Reply) -> None:
-    """Half a stream is never taken for a whole reply."""
-    with ScriptedModel([broken, says("whole")]) as model:
-        reply = ask(settings(model, stream=True), waits.policy())
-    assert (reply.text, reply.retries) == ("whole", 1)
+def test_unusable_replies_are_tried_again(subtests: pytest.Subtests) -> None:
+    """A reply that cannot be read, or half a stream, is no answer, and no crash."""
+    for name, broken in UNUSABLE.items():
+        for stream in (False, True) if "cut" in name or "stream" in name else (False,):
+            with subtests.test(name, stream=stream), ScriptedModel([broken, says("whole")]) as model:
+                reply = ask(settings(model, stream=stream), Waits().policy())
+                assert (reply.text, reply.retries) == ("whole", 1)
 
 
-def test_retry_after_in_seconds_is_respected(waits: Waits) -> None:
-    """No request is sent before the provider's moment."""
-    with ScriptedModel([refuses(429, retry_after=17), says("ok")]) as model:
-        ask(settings(model), waits.policy(draw=lambda: 0.0))
-    assert waits.all == [17.0]
+def test_the_wait_that_a_provider_asks_for_is_respected() -> None:
+    """By a header, or in the body, where Google names it: no request is sent before that moment."""
+    detail = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "25s"}
+    raw = json.dumps([{"error": {"code": 429, "message": "Please retry.", "details": [detail]}}])
+    for refusal, wait_s in ((refuses(429, retry_after=17), 17.0), (Reply(status=429, raw=raw), 25.0)):
+        waits = Waits()
+        with ScriptedModel([refusal, says("ok")]) as model:
+            ask(settings(model), waits.policy(draw=lambda: 0.0))
+        assert waits.all == [wait_s]
 
 
 def test_a_rate_limit_is_waited_for_until_the_deadline(waits: Waits) -> None:
@@ -190,15 +187,6 @@ def test_a_rate_limit_is_waited_for_until_the_deadline(waits: Waits) -> None:
         with pytest.raises(Fault, match="answered 429: slow down"):
             ask(settings(model), waits.policy(max_tries=1))
         assert len(model.requests) == count + 1
-
-
-def test_a_wait_in_the_body_is_respected(waits: Waits) -> None:
-    """Google names it there alone."""
-    detail = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "25s"}
-    raw = json.dumps([{"error": {"code": 429, "message": "Please retry.", "details": [detail]}}])
-    with ScriptedModel([Reply(status=429, raw=raw), says("ok")]) as model:
-        ask(settings(model), waits.policy(draw=lambda: 0.0))
-    assert waits.all == [25.0]
 
 
 def test_tries_end_with_a_fault(waits: Waits) -> None:
@@ -225,30 +213,18 @@ def test_no_wait_passes_the_deadline(waits: Waits) -> None:
     assert (len(model.requests), waits.all) == (1, [])
 
 
-@pytest.mark.parametrize("status", [400, 404, 413, 422])
-def test_wrong_requests_are_not_tried_again(waits: Waits, status: int) -> None:
-    """The same request would be refused again: one try, one fault."""
-    with (
-        ScriptedModel(lambda _: refuses(status, "no such thing")) as model,
-        pytest.raises(Fault, match=f"answered {status}: no such thing") as caught,
-    ):
-        ask(settings(model), waits.policy())
-    assert not isinstance(caught.value, StopRun)
-    assert len(model.requests) == 1
-
-
-@pytest.mark.parametrize(
-    "refusal", [refuses(401), refuses(403), refuses(402), refuses(429, code="insufficient_quota")]
-)
-def test_a_refused_key_stops_the_run(waits: Waits, refusal: Reply) -> None:
-    """A key or an account that no request can succeed with ends everything at once."""
-    with (
-        ScriptedModel(lambda _: refusal) as model,
-        pytest.raises(StopRun, match="Check the api_key") as caught,
-    ):
-        ask(settings(model), waits.policy())
-    assert caught.value.source is ErrorSource.PROVIDER
-    assert (len(model.requests), waits.all) == (1, [])
+def test_requests_that_cannot_succeed_are_not_tried_again(subtests: pytest.Subtests) -> None:
+    """A wrong one errs its row; a key or an account that no request can succeed with ends the run."""
+    wrong = [(refuses(status, "no such thing"), Fault, "no such thing") for status in (400, 404, 413, 422)]
+    keys = [refuses(401), refuses(403), refuses(402), refuses(429, code="insufficient_quota")]
+    for refusal, kind, told in [*wrong, *((one, StopRun, "Check the api_key") for one in keys)]:
+        waits = Waits()
+        with subtests.test(status=refusal.status), ScriptedModel([refusal] * 2) as model:
+            with pytest.raises(Fault, match=told) as caught:
+                ask(settings(model), waits.policy())
+            assert type(caught.value) is kind or (kind is Fault and not isinstance(caught.value, StopRun))
+            assert caught.value.source is ErrorSource.PROVIDER
+            assert (len(model.requests), waits.all) == (1, [])
 
 
 def test_a_refused_key_is_told_by_its_variable(waits: Waits, monkeypatch: pytest.MonkeyPatch) -> None:

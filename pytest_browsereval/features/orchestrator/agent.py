@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, JsonValue, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.errors import ConfigError, ErrorSource, TerminationReason
@@ -20,7 +20,7 @@ from pytest_browsereval.llm.config import BOTH_SPELLINGS, LLMConfig
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Needs
-from pytest_browsereval.registry import FURTHER, MemberOf
+from pytest_browsereval.registry import MemberOf
 from pytest_browsereval.tools.base import DONE, GIVE_UP, Tool
 from pytest_browsereval.tools.toolkit import Toolkit
 
@@ -44,8 +44,6 @@ answer is what the user gets: just what was asked for, and where something could
 
 STEPS_KEY = "max_steps_per_delegation"
 STEPS_KEYS = (STEPS_KEY, "maxStepsPerDelegation")
-_WITH_STEPS: list[JsonValue] = [{"type": "object", "required": [key]} for key in STEPS_KEYS]
-"""Executors with that key in their block; only the loader can check their other keys."""
 
 
 class OrchestratorBlock(LLMConfig):
@@ -70,9 +68,7 @@ class OrchestratorExecutorConfig(AgentConfig):
     type: Literal["orchestrator-executor"] = "orchestrator-executor"
     orchestrator: OrchestratorBlock
     """The model that delegates."""
-    executor: Annotated[AgentConfig, MemberOf("agent", default="single")] = Field(
-        json_schema_extra={FURTHER: _WITH_STEPS}
-    )
+    executor: Annotated[AgentConfig, MemberOf("agent", default="single")]
     """Any other agent; a block without a ``type`` is the model of a ``single`` one."""
     max_steps_per_delegation: int | None = Field(default=None, ge=1)
     """Tool calls of one executor; may stand in the executor's block as well."""

@@ -20,7 +20,6 @@ from pytest_browsereval.config.names import SITE_NAME, VARIANT_NAME
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
 from pytest_browsereval.registry import (
     FAMILIES,
-    FURTHER,
     PLACE_OF_FAMILY,
     TYPE_BY_DEFAULT,
     Component,
@@ -307,16 +306,14 @@ def _fill(value: Any) -> Any:
     family = value.get(PLACE_OF_FAMILY)
     if family is None:
         return {key: _fill(inner) for key, inner in value.items()}
-    marks = (PLACE_OF_FAMILY, TYPE_BY_DEFAULT, FURTHER)
+    marks = (PLACE_OF_FAMILY, TYPE_BY_DEFAULT)
     others = {key: inner for key, inner in value.items() if key not in marks}
     whole = {"$ref": f"#/$defs/{family}"}
     if TYPE_BY_DEFAULT not in value:
         return {**others, **whole}
     definition = name_definition(family, value[TYPE_BY_DEFAULT])
     bare = {"allOf": [{"$ref": f"#/$defs/{definition}"}], "not": {"required": ["type"]}}
-    filled = {"anyOf": [whole, bare]}
-    # Not by one more branch of `anyOf`: editors would report what that branch lacks.
-    return {**others, **({"if": {"anyOf": value[FURTHER]}, "else": filled} if FURTHER in value else filled)}
+    return {**others, "anyOf": [whole, bare]}
 
 
 # -- what a file may have and the model does not
