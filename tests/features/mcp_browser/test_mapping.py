@@ -64,16 +64,11 @@ def test_placeholders_are_of_the_types_of_the_schemas() -> None:
     assert arguments(found, "screenshot") == {"kind": "png"}
     assert arguments(found, "screenshot", format="jpeg") == {"kind": "jpeg"}
     assert arguments(found, "close") == {"tab_id": 7}
-
-
-def test_declared_arguments_are_filled_in() -> None:
-    """Placeholders stand in texts, lists and blocks."""
-    uses = {
-        **USES,
-        "navigate": {"tool": "open", "arguments": {"to": "view:{url}", "more": [{"id": "{page}"}]}},
-    }
+    # Placeholders stand in texts, lists and blocks.
+    given = {"to": "view:{url}", "more": [{"id": "{page}"}]}
     tools = (listed("open", "to", to=TEXT, more={"type": "array"}), *OWN[1:])
-    assert arguments(mapped(uses, tools), "navigate") == {"to": "view:http://a/", "more": [{"id": "7"}]}
+    found = mapped({**USES, "navigate": {"tool": "open", "arguments": given}}, tools)
+    assert arguments(found, "navigate") == {"to": "view:http://a/", "more": [{"id": "7"}]}
 
 
 def test_everything_that_is_missing_is_named(subtests: pytest.Subtests) -> None:
@@ -100,16 +95,11 @@ def test_everything_that_is_missing_is_named(subtests: pytest.Subtests) -> None:
             assert told in text
             assert "The server has the tools open, read, draw, shut, tabs." in text
             assert "Write `tools: {navigate: NAME" in text
-
-
-def test_all_problems_are_told_at_once() -> None:
-    """An empty declaration for an unknown server lacks four things; a process needs no closing."""
-    with pytest.raises(MappingProblem) as caught:
-        mapped({})
-    assert str(caught.value).count("names no tool") == 4
-    with pytest.raises(MappingProblem) as caught:
-        mapped({}, has_process=True)
-    assert str(caught.value).count("names no tool") == 3
+    # All at once; a process needs no closing.
+    for has_process, missing in ((False, 4), (True, 3)):
+        with pytest.raises(MappingProblem) as caught:
+            mapped({}, has_process=has_process)
+        assert str(caught.value).count("names no tool") == missing
 
 
 PAGE = {"page": NUMBER}

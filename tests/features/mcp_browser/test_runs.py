@@ -109,16 +109,6 @@ def test_what_cannot_work_is_refused_before_the_first_task(evals: Evals) -> None
     assert not (evals.path / "results").exists()
 
 
-def test_a_tool_that_the_server_lacks_is_refused_before_the_first_task(evals: Evals) -> None:
-    """With the nearest name; nothing is written."""
-    evals.write_rows(row("one"))
-    evals.write_config(browser={**PROGRAM, "tools": {**odd.USES, "close": "leaf"}})
-    result = evals.run("--eval-config=shop.eval.yaml")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "tools.close is 'leaf', which the server does not list. Did you mean 'leave'?" in told(result)
-    assert not (evals.path / "results").exists()
-
-
 def test_tests_by_hand_use_the_tools_of_the_server(evals: Evals) -> None:
     """The first one before the server was asked for its tools, the others after that."""
     evals.write_rows(row("one"), row("two"))

@@ -107,22 +107,23 @@ async def work(context):
 """
 
 
-@pytest.mark.parametrize(
-    ("code", "told"),
-    [
-        ("async def work(context): raise KeyError('price')", "KeyError: 'price'"),
-        ("def work(context): raise SystemExit(3)", "SystemExit: 3"),
-        ("def work(context): return 12", "returned 12"),
-        (CANCELS_ITSELF, "was cancelled, and not by a limit"),
-    ],
-)
-def test_an_executor_whose_code_breaks_is_a_fault(pair: Pair, code: str, told: str) -> None:
+BREAKING = [
+    ("async def work(context): raise KeyError('price')", "KeyError: 'price'"),
+    ("def work(context): raise SystemExit(3)", "SystemExit: 3"),
+    ("def work(context): return 12", "returned 12"),
+    (CANCELS_ITSELF, "was cancelled, and not by a limit"),
+]
+
+
+def test_an_executor_whose_code_breaks_is_a_fault(make_desk: MakeDesk, subtests: pytest.Subtests) -> None:
     """The attempt is errored, as with that agent alone: it is not for the orchestrator to cope with."""
-    block = worker(pair.desk, f"hand_{zlib.crc32(code.encode())}", code)
-    with pytest.raises(Fault, match=told) as caught:
-        pair.solve(LEAD, executor=block)
-    assert caught.value.source is ErrorSource.AGENT
-    assert (pair.results, pair.record().status) == ([], None)
+    for code, told in BREAKING:
+        pair = Pair(make_desk())
+        with subtests.test(told=told):
+            with pytest.raises(Fault, match=told) as caught:
+                pair.solve(LEAD, executor=worker(pair.desk, f"hand_{zlib.crc32(code.encode())}", code))
+            assert caught.value.source is ErrorSource.AGENT
+            assert (pair.results, pair.record().status) == ([], None)
 
 
 def test_an_executors_own_account_of_its_end_counts(make_desk: MakeDesk) -> None:

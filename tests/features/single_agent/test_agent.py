@@ -145,25 +145,22 @@ def test_nothing_runs_after_done(desk: Desk) -> None:
 # -- what models do wrong
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+def test_a_wrong_call_is_told_and_counted(make_desk: MakeDesk, subtests: pytest.Subtests) -> None:
+    """The model reads what was wrong, the call is a recorded step, and the history stays sendable."""
+    for wrong in (
         Call("click", '{"target": "but'),
         Call("click", "[1]"),
         call("click", ref="e1"),
         call("clik", target="button Buy"),
         Call("make coffee!", "{}"),
-    ],
-    ids=["half JSON", "no object", "wrong arguments", "unknown tool", "impossible name"],
-)
-def test_a_wrong_call_is_told_and_counted(desk: Desk, wrong: Call) -> None:
-    """The model reads what was wrong, the call is a recorded step, and the history stays sendable."""
-    with ScriptedModel([calls(wrong), calls(CLICK), done("x")]) as model:
-        assert solve(desk, model) == "x"
-        model.assert_finished()
-    assert model.requests[1].last_text.startswith("failed\n")
-    assert desk.capture.steps == 2
-    assert "clicked button Buy" in desk.window.text
+    ):
+        desk = make_desk()
+        with subtests.test(wrong=wrong), ScriptedModel([calls(wrong), calls(CLICK), done("x")]) as model:
+            assert solve(desk, model) == "x"
+            model.assert_finished()
+            assert model.requests[1].last_text.startswith("failed\n")
+            assert desk.capture.steps == 2
+            assert "clicked button Buy" in desk.window.text
 
 
 def test_malformed_arguments_never_run(desk: Desk) -> None:
@@ -284,18 +281,12 @@ def test_retries_leave_a_warning(desk: Desk) -> None:
     assert desk.warned == "the model answered only on try 3"
 
 
-@pytest.mark.parametrize(
-    ("reply", "kind"), [(refuses(401), StopRun), (refuses(400), Fault), (refuses(503), Fault)]
-)
-def test_a_broken_provider_is_a_fault(desk: Desk, reply: Reply, kind: type[Fault]) -> None:
-    """The attempt is errored, never failed."""
-    with ScriptedModel(lambda _: reply) as model, pytest.raises(kind) as caught:
-        solve(desk, model)
-    assert caught.value.source == "provider"
-
-
-def test_a_dead_browser_is_a_fault(desk: Desk) -> None:
-    """It passes through the loop as it is."""
+def test_a_broken_provider_or_browser_is_a_fault(desk: Desk) -> None:
+    """The attempt is errored, never failed; what broke passes through the loop as it is."""
+    for reply, kind in ((refuses(401), StopRun), (refuses(400), Fault), (refuses(503), Fault)):
+        with ScriptedModel([reply] * 9) as model, pytest.raises(kind) as caught:
+            solve(desk, model)
+        assert caught.value.source == "provider"
     desk.window.dies_at = "button Buy"
     with ScriptedModel([calls(CLICK)]) as model, pytest.raises(Fault, match="the browser died"):
         solve(desk, model)
@@ -391,14 +382,10 @@ def test_the_model_sees_even_if_nothing_is_recorded(make_desk: MakeDesk, mode: s
 # -- the config
 
 
-def test_the_agent_has_two_names() -> None:
-    """BrowserOS suites call it tool-loop."""
+def test_a_browseros_block_is_read() -> None:
+    """Its name of the agent, its spellings, its fields, its default model."""
     registry = builtin_registry()
     assert registry.get("agent", "single") is registry.get("agent", "tool-loop") is SingleConfig
-
-
-def test_a_browseros_block_is_read() -> None:
-    """Its spellings, its fields, its default model."""
     block = {"type": "single", "provider": "openai", "apiKey": "OPENAI_API_KEY", "supportsImages": True}
     config = SingleConfig.model_validate(block)
     assert (config.supports_images, config.model_name) == (True, "gpt-4o")
