@@ -118,7 +118,7 @@ def test_a_reply_can_always_be_sent_back() -> None:
 
 def test_what_a_provider_needs_back_is_sent_back() -> None:
     """Thoughts between calls and signatures beside a call; other fields of a message are left out."""
-    message = {"content": "x", "reasoning_content": "hm", "annotations": [], "tool_calls": None}
+    message: dict[str, Any] = {"content": "x", "reasoning_content": "hm", "annotations": []}
     told = {"role": "assistant", "content": "x", "reasoning_content": "hm"}
     assert read_body(body(message)).message == told
     call = {**function("a", "{}"), "extra_content": {"google": {"thought_signature": "s"}}}

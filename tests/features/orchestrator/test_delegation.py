@@ -283,7 +283,7 @@ def test_what_an_executor_saw_is_kept(make_desk: MakeDesk) -> None:
 def test_an_executor_is_told_its_limits(pair: Pair) -> None:
     """One that is a program holds to them itself."""
     code = "async def work(context): return f'{context.max_steps} {context.timeout_s}'"
-    limits = {"max_steps_per_delegation": 7, "delegation_timeout_s": 5}
+    limits: dict[str, Any] = {"max_steps_per_delegation": 7, "delegation_timeout_s": 5}
     pair.solve(LEAD, executor=worker(pair.desk, "hand_limits", code), **limits)
     assert [m.summary for m in pair.results] == ["7 5.0"]
 
