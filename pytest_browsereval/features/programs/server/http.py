@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource
-from pytest_browsereval.features.programs.server.served import App, Receive, Scope, Send, hold_sessions
+from pytest_browsereval.features.programs.server.served import PATH, App, Receive, Scope, Send, build_app
 from pytest_browsereval.features.programs.server.toolbox import SharedToolbox
 from pytest_browsereval.local_server import HOST
 from pytest_browsereval.tools.toolbox import Toolbox
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from uvicorn import Server
 
 SETTINGS: dict[str, Any] = {
-    "lifespan": "off",
+    "lifespan": "on",
     "ws": "none",
     "log_config": None,
     "log_level": "critical",
@@ -36,7 +36,6 @@ SETTINGS: dict[str, Any] = {
 }
 """A server that says nothing of itself, in the terminal or in its answers."""
 
-PATH = "/mcp"
 _TOKEN_PREFIX = secrets.token_hex(16)
 
 
@@ -83,10 +82,10 @@ async def serving(
         port = listener.getsockname()[1]
         endpoint = Endpoint(f"http://{HOST}:{port}{PATH}", _TOKEN_PREFIX + secrets.token_hex(16), toolbox)
         stack.callback(_tell_refused, endpoint, capture)
-        sessions = hold_sessions(toolbox, (f"{HOST}:{port}", f"localhost:{port}"))
-        handle = await stack.enter_async_context(sessions)
+        app = _guard(endpoint, build_app(toolbox, (f"{HOST}:{port}", f"localhost:{port}")))
+        stack.push_async_callback(toolbox.close)
         # Requests are no part of what the attempt does itself.
-        listening = asyncio.create_task(_listen(listener, _guard(endpoint, handle)), context=Context())
+        listening = asyncio.create_task(_listen(listener, app), context=Context())
         stack.push_async_callback(_stop, await listening, listener)
         # A program may think while its pictures are drawn, unless it drives the page without the tools.
         async with nullcontext() if capture.window.cdp_url is not None else capture.going_ahead():
@@ -120,13 +119,17 @@ async def _stop(server: Server, listener: socket.socket) -> None:
     # Connections that programs keep open would hold the end up.
     server.force_exit = True
     await server.shutdown(sockets=[listener])
+    await server.lifespan.shutdown()
 
 
-def _guard(endpoint: Endpoint, handle: App) -> App:
+def _guard(endpoint: Endpoint, app: App) -> App:
     """Return what answers requests: those that show the token of the running attempt get to its tools."""
     expected = f"Bearer {endpoint.token}".encode()
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await app(scope, receive, send)
+            return
         if scope["path"].rstrip("/") != PATH:
             await _refuse(send, 404, "nothing is served here")
             return
@@ -135,7 +138,7 @@ def _guard(endpoint: Endpoint, handle: App) -> App:
             endpoint.refused += 1
             await _refuse(send, 401, "the token is missing, wrong, or of an attempt that is over")
             return
-        await handle(scope, receive, send)
+        await app(scope, receive, send)
 
     return answer
 

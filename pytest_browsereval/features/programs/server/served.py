@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.features.programs.server.toolbox import Answer, SharedToolbox
@@ -19,6 +17,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+PATH = "/mcp"
 NAME = "browser"
 """What the server calls itself."""
 
@@ -29,39 +28,21 @@ INSTRUCTIONS = (
 _NO_SESSIONS_BEYOND = 32
 
 
-@asynccontextmanager
-async def hold_sessions(toolbox: SharedToolbox, hosts: tuple[str, ...]) -> AsyncIterator[App]:
-    """Speak MCP for one toolbox, over streamable HTTP, while the block runs; yields what answers requests.
+def build_app(toolbox: SharedToolbox, hosts: tuple[str, ...]) -> App:
+    """Return what speaks MCP for one toolbox, over streamable HTTP at ``PATH``, while its lifespan lasts.
 
     Args:
-        toolbox: takes the calls; it is closed at the end.
+        toolbox: takes the calls.
         hosts: values of the header ``Host`` that are ours, against DNS rebinding; an ``Origin``, which
             only web pages send, is refused.
     """
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from mcp.server.transport_security import TransportSecuritySettings
 
-    manager = StreamableHTTPSessionManager(
-        _server(toolbox),
-        security_settings=TransportSecuritySettings(allowed_hosts=list(hosts)),
+    return _server(toolbox).streamable_http_app(
+        streamable_http_path=PATH,
+        transport_security=TransportSecuritySettings(allowed_hosts=list(hosts)),
         max_sessions=_NO_SESSIONS_BEYOND,
     )
-    ready, stop = asyncio.Event(), asyncio.Event()
-
-    async def host() -> None:
-        async with manager.run():
-            ready.set()
-            await stop.wait()
-
-    # In a task of its own: what breaks in a session must not cancel the attempt's.
-    hosting = asyncio.create_task(host())
-    try:
-        await ready.wait()
-        yield manager.handle_request
-    finally:
-        await toolbox.close()
-        stop.set()
-        await asyncio.wait({hosting})
 
 
 def _server(toolbox: SharedToolbox) -> Server[Any]:
