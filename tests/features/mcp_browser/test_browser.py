@@ -339,23 +339,21 @@ def test_a_refusal_is_told_with_status_and_body(
         run(odd.over_http("http://127.0.0.1:9").survey())
 
 
-@pytest.mark.parametrize(
-    ("code", "limit_s", "told"),
-    [
-        ("import sys; sys.exit('no such browser')", 60, "Its last words: no such browser"),
-        ("print('Welcome!'); import sys; sys.stdin.read()", 1, "did not answer within 1 s"),
-        ("print('Welcome!'); print('{}'); import os; os.close(1)", 60, "closed the connection"),
-    ],
-)
-def test_a_program_that_is_no_server_is_told(
-    run: Run, monkeypatch: pytest.MonkeyPatch, code: str, limit_s: float, told: str
-) -> None:
+NO_SERVERS = [
+    ("import sys; sys.exit('no such browser')", 60, "Its last words: no such browser"),
+    ("print('Welcome!'); import sys; sys.stdin.read()", 1, "did not answer within 1 s"),
+    ("print('Welcome!'); print('{}'); import os; os.close(1)", 60, "closed the connection"),
+]
+
+
+def test_a_program_that_is_no_server_is_told(run: Run, subtests: pytest.Subtests) -> None:
     """One that ends, one that is silent, one that closes its output: refused before anything is spent."""
-    config = odd.over_stdio(command=[sys.executable, "-c", code], connect_timeout_s=limit_s)
-    with pytest.raises(ConfigError) as caught:
-        run(config.survey())
-    assert told in str(caught.value)
-    run(until(lambda: not any(code in line for line in odd.below(psutil.Process()).values())))
+    for code, limit_s, told in NO_SERVERS:
+        config = odd.over_stdio(command=[sys.executable, "-c", code], connect_timeout_s=limit_s)
+        with subtests.test(told=told), pytest.raises(ConfigError, match=told):
+            run(config.survey())
+    codes = {code for code, _, _ in NO_SERVERS}
+    run(until(lambda: not any(codes & {*line} for line in odd.below(psutil.Process()).values())))
 
 
 GARBAGE = """
@@ -383,7 +381,7 @@ def test_answers_that_are_none_are_told(run: Run) -> None:
         run(config.survey())
 
 
-def test_a_wrong_block_is_refused(subtests: pytest.Subtests) -> None:
+def test_a_wrong_block_is_refused(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """Each with what is allowed."""
     cases: list[tuple[dict[str, Any], str]] = [
         ({}, "exactly one of `url"),
@@ -400,10 +398,7 @@ def test_a_wrong_block_is_refused(subtests: pytest.Subtests) -> None:
             with pytest.raises(ValidationError) as caught:
                 McpBrowserConfig.model_validate(block)
             assert told in str(caught.value)
-
-
-def test_a_missing_program_or_folder_is_refused(tmp_path: Path) -> None:
-    """Before it would be started."""
+    # Missing programs and folders, before one would be started.
     with pytest.raises(ConfigError, match="'no-such-program', which is not a program"):
         McpBrowserConfig(command=("no-such-program",)).prepare(tmp_path)
     with pytest.raises(ConfigError, match="there is no folder"):

@@ -196,20 +196,6 @@ def test_a_browser_that_dies_is_a_fault(pair: Pair) -> None:
 # -- tokens
 
 
-def test_tokens_are_counted_by_role(pair: Pair) -> None:
-    """Their sum is the attempt's, and each executor has its own."""
-    lead = [delegates("a").costing(100, 1), delegates("b").costing(200, 2), done("x").costing(300, 3)]
-    hand = [done("1").costing(1_000, 10), calls(CLICK).costing(2_000, 20), done("2").costing(3_000, 30)]
-    pair.solve(lead, hand)
-    roles = pair.desk.capture.usage_by_role
-    assert {role: (u.input_tokens, u.output_tokens, u.requests) for role, u in roles.items()} == {
-        "orchestrator": (600, 6, 3),
-        "executor": (6_000, 60, 3),
-    }
-    assert roles["orchestrator"] + roles["executor"] == pair.desk.capture.usage
-    assert [pair.record(n).usage.input_tokens for n in (1, 2)] == [1_000, 5_000]
-
-
 def test_messages_nest_by_span(pair: Pair) -> None:
     """What an executor says and calls lies in its delegation; what the orchestrator says lies at the top."""
     hand = [calls(CLICK, text="I click."), done("1"), says("2")]

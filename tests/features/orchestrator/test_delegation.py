@@ -256,30 +256,6 @@ def test_an_attempt_that_is_cancelled_keeps_what_was_done(desk: Desk) -> None:
 # -- the record
 
 
-def test_what_an_executor_saw_is_kept(make_desk: MakeDesk) -> None:
-    """Its file names goal, ending, addresses, pictures and usage; empty folders do not stay."""
-    desk = make_desk(screenshots="after")
-    pair = Pair(desk)
-    lead = [delegates("First."), delegates("Second."), done("x")]
-    hand = [CLICK, CLICK, done("1"), CLICK, calls(call("give_up", reason="no"))]
-    pair.solve(lead, hand)
-    first, second = pair.record(1), pair.record(2)
-    assert (first.pictures, second.pictures) == ((1, 2), (3,))
-    assert (first.instruction, first.status, first.steps_used) == ("First.", "done", 2)
-    assert (second.instruction, second.status, second.summary) == ("Second.", "blocked", "no")
-    assert (first.span_id, first.agent) == ("executor-1", "single openai-compatible/hand")
-    assert first.start_url == first.current_url == "http://shop.test/"
-    assert (first.usage.requests, second.usage.requests) == (3, 2)
-    assert first.duration_ms > 0
-    assert first.started_at <= second.started_at
-    assert sorted(path.name for path in (desk.folder / "executors").iterdir()) == [
-        "executor-1.json",
-        "executor-2.json",
-    ]
-    shown = {m.screenshot for m in pair.messages if isinstance(m, ToolResultMessage) and m.screenshot}
-    assert shown == {1, 2, 3}
-
-
 def test_an_executor_is_told_its_limits(pair: Pair) -> None:
     """One that is a program holds to them itself."""
     code = "async def work(context): return f'{context.max_steps} {context.timeout_s}'"

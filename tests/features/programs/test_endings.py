@@ -132,18 +132,6 @@ def test_a_flood_is_stopped(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None
     assert len(text) < 4_400_000
 
 
-def test_a_program_may_close_its_output(desk: Desk) -> None:
-    """It has ended when its process has."""
-    code = """
-        import os, time
-        os.close(1)
-        os.close(2)
-        time.sleep(0.3)
-        open("answer.txt", "w").write("late")
-        """
-    assert run(desk, code, answer={"file": "answer.txt"}).final_answer == "late"
-
-
 def test_a_program_that_cannot_be_started_is_a_fault(desk: Desk) -> None:
     """A file that is executable and no program is told by its exit code and reason."""
     path = desk.base_dir / "no_program"
@@ -151,12 +139,3 @@ def test_a_program_that_cannot_be_started_is_a_fault(desk: Desk) -> None:
     path.chmod(0o755)
     with pytest.raises(Fault, match=r"code 127: cannot run .*no_program"):
         play(desk, agent(command=["./no_program"], mcp="off"))
-
-
-def test_each_part_of_an_attempt_has_a_folder(desk: Desk) -> None:
-    """What a program leaves that is started again for the same attempt is kept by itself."""
-    config = agent(command=script(desk, "open('mine', 'x')"), mcp="off")
-    for name in ("agent", "agent-2"):
-        (desk.folder / "messages.jsonl").unlink(missing_ok=True)
-        play(desk, config)
-        assert (desk.folder / name / "mine").is_file()

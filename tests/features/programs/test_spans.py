@@ -72,18 +72,3 @@ def test_a_resumed_run_goes_on_with_its_ids(evals: Evals, monkeypatch: pytest.Mo
     assert all(
         one.metadata.final_answer == derive_ids(f"shop.eval.yaml::{one.id}").traceparent for one in again
     )
-
-
-def test_ids_outlast_a_merge(evals: Evals) -> None:
-    """Attempts of merged parts keep the ids under which they were made."""
-    parts = [run_program(evals, f"--eval-shard={number}/2") for number in (1, 2)]
-    made = {answer for part in parts for answer in read_answers(part).values()}
-    done = evals.run_command("merge", *map(str, parts), "-o", "merged")
-    assert done.ret == 0, done.stderr.str()
-    merged = open_run(str(evals.path / "merged"))
-    assert len(made) == 4
-    for one in merged.attempts:
-        name, run_id, rest = one.id.split("/", 2)
-        assert (name, run_id[:7]) == ("shop", "merged-")
-        own = f"{name}/{one.metadata.run_id}/{rest}"
-        assert one.metadata.final_answer == derive_ids(f"shop.eval.yaml::{own}").traceparent

@@ -311,18 +311,6 @@ def test_an_attempt_can_be_cancelled(desk: Desk) -> None:
 # -- what is sent stays bounded
 
 
-def test_old_pages_are_left_out(desk: Desk) -> None:
-    """Forty snapshots of a long page do not make a conversation forty pages long."""
-    desk.window.text = "a line of the page\n" * 500
-    turns = 40
-    with ScriptedModel([*[calls(call("snapshot")) for _ in range(turns)], done("x")]) as model:
-        solve(desk, model, max_pages=2)
-        model.assert_finished()
-    sizes = [len(json.dumps(request.body)) for request in model.requests]
-    assert max(sizes) < 6 * len(desk.window.text)
-    assert desk.window.text.strip() in model.requests[-1].last_text
-
-
 def pictures(messages: list[dict[str, Any]]) -> list[bytes]:
     parts = [part for m in messages if isinstance(m["content"], list) for part in m["content"]]
     urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
@@ -399,11 +387,3 @@ def test_a_missing_key_is_found_before_anything_runs(monkeypatch: pytest.MonkeyP
         SingleConfig(provider="openai").preflight(Path())
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
     SingleConfig(provider="openai").preflight(Path())
-
-
-@pytest.mark.parametrize("stream", [False, True])
-def test_replies_may_be_streamed(desk: Desk, stream: bool) -> None:  # noqa: FBT001 a table
-    """The loop is the same for both."""
-    with ScriptedModel([calls(CLICK, text="I buy."), done("bought")]) as model:
-        assert solve(desk, model, stream=stream) == "bought"
-    assert desk.said == ["I buy.", ""]

@@ -14,7 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, ImageContent, TextContent
 
 from pytest_browsereval.agents.noop import NoopConfig
-from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
+from pytest_browsereval.errors import LimitReached, TerminationReason
 from pytest_browsereval.features.programs.server.http import Endpoint, common_part, serving
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.tools.base import tool
@@ -163,24 +163,6 @@ def test_parallel_calls_take_turns(make_desk: MakeDesk) -> None:
     serve(desk, work)
     assert desk.window.text.count("clicked") == 30
     assert desk.called == ["click"] * 30
-
-
-def test_a_dead_window_ends_the_attempt(make_desk: MakeDesk) -> None:
-    """The caller is told, and the fault waits for the agent to raise it."""
-    desk = make_desk()
-    desk.window.dies_at = "button Buy"
-
-    async def work(endpoint: Endpoint) -> None:
-        async with connected(endpoint) as client:
-            died = await client.call_tool("click", {"target": "button Buy"})
-            assert text(died) == "The attempt is over: the browser died."
-            assert (await client.call_tool("snapshot", {})).is_error
-        assert endpoint.toolbox.has_ended.is_set()
-        assert isinstance(endpoint.toolbox.ending, Fault)
-        assert endpoint.toolbox.ending.source is ErrorSource.BROWSER
-
-    serve(desk, work)
-    assert desk.called == ["click"]
 
 
 def test_calls_after_done_do_nothing(make_desk: MakeDesk) -> None:
