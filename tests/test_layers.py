@@ -76,7 +76,7 @@ DOORS: dict[str, set[str]] = {
     "openai": {"llm.wire"},
     "genai_prices": {"llm.prices"},
     "mcp": {
-        "features.mcp_browser.stdio",
+        "features.mcp_browser.process",
         "features.mcp_browser.wire",
         "features.programs.server.served",
     },  # asked, served

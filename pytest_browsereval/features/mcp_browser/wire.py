@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from pytest_browsereval.browsers.base import ForeignTool
 from pytest_browsereval.errors import BrowserEvalError
 from pytest_browsereval.features.mcp_browser.http import TOO_LARGE, Watch, http_client
-from pytest_browsereval.features.mcp_browser.stdio import read_last_words, start_server
+from pytest_browsereval.features.mcp_browser.process import read_last_words, start_server
 from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
@@ -114,7 +114,8 @@ class McpSession:
 
         with tempfile.TemporaryFile() as errors:
             self._errors = errors if self._config.command else None
-            transport = start_server(self._config, errors) if self._config.command else self._over_http()
+            is_ours = bool(self._config.command)
+            transport = start_server(self._config, errors, self._lose) if is_ours else self._over_http()
             try:
                 # Without its cache: a server that changes its tools has to be noticed.
                 async with Client(transport, cache=None) as client:
@@ -124,12 +125,12 @@ class McpSession:
             except asyncio.CancelledError:
                 raise
             except BaseException as error:  # noqa: BLE001 a group of all that broke in the SDK
-                self.gone = self.gone or self._describe_loss(_sentence(error))
+                self._lose(_sentence(error))
             finally:
                 if not ready.done():
-                    ready.set_exception(ServerGone(self.gone or self._describe_loss(_CLOSED)))
+                    ready.set_exception(self._lose())
                 elif not self._ending.is_set():
-                    self.gone = self.gone or self._describe_loss(_CLOSED)
+                    self._lose()
                 self._last_words, self._errors = self._read_last_words(), None
 
     async def close(self) -> None:
@@ -216,12 +217,11 @@ class McpSession:
         except CallRefused:
             return  # that is an answer too
         except TimeoutError:
-            self.gone = self._describe_loss(f"hangs: it has not listed its tools within {limit_s:g} s")
-            raise ServerGone(self.gone) from None
+            raise self._lose(f"hangs: it has not listed its tools within {limit_s:g} s") from None
 
     def _connection(self) -> Client:
         if self.gone or self._client is None or self._owner is None:
-            raise ServerGone(self.gone or self._describe_loss("was closed"))
+            raise self._lose("was closed")
         return self._client
 
     async def _ask(self, asking: Any) -> Any:
@@ -236,15 +236,19 @@ class McpSession:
             if self._watch.is_too_large:
                 raise CallRefused(TOO_LARGE) from None
             if self._watch.refusal or error.code == _CONNECTION_CLOSED:
-                self.gone = self.gone or self._describe_loss(_sentence(error))
-                raise ServerGone(self.gone) from None
+                raise self._lose(_sentence(error)) from None
             raise CallRefused(error.message) from None
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            raise ServerGone(self.gone or self._describe_loss(_CLOSED)) from None
+            raise self._lose() from None
         except (RuntimeError, ValueError) as error:  # not as the protocol or the tool's own schema has it
             raise CallRefused(
                 f"it answered with something that is not a result: {_sentence(error)}"
             ) from None
+
+    def _lose(self, why: str = _CLOSED) -> ServerGone:
+        """Give the connection up; the first reason stays."""
+        self.gone = self.gone or self._describe_loss(why)
+        return ServerGone(self.gone)
 
     def _describe_loss(self, what: str) -> str:
         """Return a sentence about the server, with what it said last over HTTP or to standard error."""

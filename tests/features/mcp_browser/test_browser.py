@@ -115,12 +115,15 @@ def test_tools_and_pictures_come_from_the_server(run: Run, page: str, tmp_path: 
 
 
 def test_each_attempt_has_a_process_and_a_folder_of_its_own(run: Run, page: str, tmp_path: Path) -> None:
-    """``{folder}`` is another one for each process, and goes with it."""
+    """``{folder}`` is another one for each process, and goes with it; one that ended unused is replaced."""
     config = odd.over_stdio(command=[*odd.PROGRAM, "stdio", "{folder}"])
 
     async def work() -> list[Path]:
         browser = config.build()
         await browser.start()
+        (unused,) = odd.servers_of(psutil.Process())
+        unused.kill()
+        await until(lambda: browser._spare is None or browser._spare.gone)
         windows = await asyncio.gather(
             *(browser.open_window(WindowRequest(name, page)) for name in ("one", "two"))
         )

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -40,7 +40,9 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[^\t\n\x20-\x7e\x80-\U0010ffff
 
 
 @asynccontextmanager
-async def start_server(config: McpBrowserConfig, errors: IO[bytes]) -> AsyncIterator[TransportStreams]:
+async def start_server(
+    config: McpBrowserConfig, errors: IO[bytes], on_end: Callable[[], object]
+) -> AsyncIterator[TransportStreams]:
     """Run a server while the block runs; nothing of it is left then.
 
     The SDK's own client reads answers of any size, and holds up the loop for the larger ones.
@@ -48,6 +50,7 @@ async def start_server(config: McpBrowserConfig, errors: IO[bytes]) -> AsyncIter
     Args:
         config: what it is started with; its folder, ``{folder}`` in the command, is removed at the end.
         errors: gets its standard error.
+        on_end: called when it closes its output by itself.
     """
     import anyio
     from mcp.shared.message import SessionMessage
@@ -68,6 +71,7 @@ async def start_server(config: McpBrowserConfig, errors: IO[bytes]) -> AsyncIter
                     else:
                         message = jsonrpc_message_adapter.validate_json(replace_halves(line), by_name=False)
                     await heard.send(SessionMessage(message))
+            on_end()
 
     async def speak(process: subprocess.Popen[bytes]) -> None:
         assert process.stdin is not None  # noqa: S101 a pipe, as asked for
