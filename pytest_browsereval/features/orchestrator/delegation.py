@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext
 from pytest_browsereval.agents.playing import play
@@ -68,8 +68,6 @@ class Report:
     last_words: str = ""
     """The last text of an executor that gave no report."""
     reason: TerminationReason | None = None
-    passes: Exception | None = field(default=None, repr=False)
-    """What ends the attempt as well."""
     steps_used: int = 0
     url: str | None = None
     """Where the window is then."""
@@ -134,6 +132,10 @@ class Delegation:
             async with self.capture.settling():
                 with in_span(f"delegation/{self._executor_id}"):
                     report = await self._work(instruction, url)
+        except (Fault, LimitReached) as error:  # which ends the attempt as well
+            reason = error.reason if isinstance(error, LimitReached) else TerminationReason.ERROR
+            report = Report(note=str(error), reason=reason)
+            raise
         finally:
             with contextlib.suppress(OSError):  # one that is not empty stays
                 self._context.task_output_dir.rmdir()
@@ -154,9 +156,8 @@ class Delegation:
                 usage=self.capture.usage,
             )
             self._keep(record)
-        # After the record, which is there whatever ended it.
-        if (status := report.status) is None or report.passes is not None:
-            raise report.passes or RuntimeError("the executor has ended without a status")
+        status = report.status
+        assert status is not None  # noqa: S101 it has one where nothing was raised
         report = replace(report, steps_used=record.steps_used, url=record.current_url)
         self._attempt.capture.log_delegation_result(
             self._executor_id,
@@ -199,15 +200,13 @@ class Delegation:
                 time_limit=f"it was given {self._timeout_s:g} s",
                 grace_s=GRACE_S,
             )
-            # An executor may end in peace in a browser that has died: its report is worth nothing.
-            if dead := self._attempt.window.dead:
-                raise Fault(ErrorSource.BROWSER, dead)  # noqa: TRY301
         except LimitReached as limit:
             if self._attempt.capture.limits.find() is not None:
-                return Report(note=str(limit), reason=limit.reason, passes=limit)
+                raise
             return self._without_report(_BY_REASON.get(limit.reason, "blocked"), f"Stopped: {limit}.")
-        except Fault as fault:
-            return Report(note=str(fault), reason=TerminationReason.ERROR, passes=fault)
+        # An executor may end in peace in a browser that has died: its report is worth nothing.
+        if dead := self._attempt.window.dead:
+            raise Fault(ErrorSource.BROWSER, dead)
         for message in result.messages:
             self.capture.log(message)
         return self._reported(result)
