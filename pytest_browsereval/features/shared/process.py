@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pytest_browsereval.processes import supervise_command
+from pytest_browsereval.processes import attach_command
 
 GRACE_S = 5.0
 LAST_LINES = 15
@@ -30,23 +29,17 @@ def run_pytest(
         env: its environment; by default that of this process.
         cwd: its working directory; by default that of this process.
     """
-    command = supervise_command([sys.executable, "-m", "pytest", *arguments], GRACE_S)
-    # A pipe of our own, as `communicate` closes one of the process: all ends when this side of it is closed.
-    ours, held = os.pipe()
-    with (
-        os.fdopen(ours) as stdin,
-        os.fdopen(held, "w"),
-        subprocess.Popen(  # noqa: S603 ourselves
-            command,
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            env=None if env is None else dict(env),
-            cwd=cwd,
-        ) as process,
-    ):
+    # Attached, it ends with all that it has started when it is asked to, and when we are gone.
+    with subprocess.Popen(  # noqa: S603 ourselves
+        attach_command([sys.executable, "-m", "pytest", *arguments], GRACE_S),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env=None if env is None else dict(env),
+        cwd=cwd,
+    ) as process:
         try:
             output, _ = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
