@@ -90,13 +90,10 @@ BAD = {
     "missing file": (None, "no such file"),
     "unknown key": ({"lanez": 2}, "Did you mean 'lanes'"),
     "unknown agent": ({"agent": "scriptd"}, "Did you mean 'scripted'"),
-    "unknown grader": ({"graders": ["answr"]}, "Did you mean 'answer'"),
-    "unknown tool switch": ({"tools": {"pointr": False}}, "Did you mean 'pointer'"),
-    "wrong type": ({"trials": "many"}, "trials"),
-    "unset variable": ({"name": "${NO_SUCH_VARIABLE}"}, "NO_SUCH_VARIABLE"),
     "missing dataset": ({"dataset": "none.jsonl"}, "none.jsonl"),
     "missing site": ({"sites": {"shop": {"static": "no-such-folder"}}}, "no-such-folder"),
 }
+"""One of each stage; ``tests/config`` has the others."""
 
 
 WAYS = [

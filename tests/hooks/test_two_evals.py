@@ -34,26 +34,27 @@ def verdicts(folder: Path) -> dict[str, str]:
 
 
 @WORKERS
-def test_evals_of_one_name_and_output_folder_are_refused(evals: Evals, workers: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("files", "args"),
+    [
+        (
+            ("a/shop.yaml", "b/shop.yaml"),
+            ["--eval-config=a/shop.yaml", "--eval-config=b/shop.yaml", "--eval-output=out"],
+        ),
+        (("a.eval.yaml", "b.eval.yaml"), []),
+    ],
+    ids=["named", "collected"],
+)
+def test_evals_of_one_name_and_output_folder_are_refused(
+    evals: Evals, files: tuple[str, str], args: list[str], workers: list[str]
+) -> None:
     """Two configs that would write one run folder end the run with exit code 4, and both are named."""
-    write_two(evals, "a/shop.yaml", "b/shop.yaml")
-    result = evals.run(
-        "--eval-config=a/shop.yaml", "--eval-config=b/shop.yaml", "--eval-output=out", *workers
-    )
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    told = result.stderr.str()
-    assert "a/shop.yaml and b/shop.yaml have one name and one output folder" in told
-    assert not (evals.path / "out").exists()
-
-
-@WORKERS
-def test_collected_evals_of_one_name_are_refused(evals: Evals, workers: list[str]) -> None:
-    """Two files of a folder with the same ``name`` are found by collecting, and refused too."""
-    write_two(evals, "a.eval.yaml", "b.eval.yaml", name="shop")
-    result = evals.run(*workers)
+    write_two(evals, *files, name="shop")
+    result = evals.run(*args, *workers)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     told = result.stdout.str() + result.stderr.str()
-    assert "a.eval.yaml and b.eval.yaml have one name and one output folder" in told
+    assert f"{files[0]} and {files[1]} have one name and one output folder" in told
+    assert not args or not (evals.path / "out").exists()
 
 
 @pytest.mark.parametrize("option", ["--eval-resume=latest", "--eval-regrade=latest"])
