@@ -37,9 +37,9 @@ def test_a_missed_gate_is_red(evals: Evals, workers: list[str]) -> None:
 
 
 def test_time_and_steps_are_rules(evals: Evals) -> None:
-    """Each has its item and its entry in JUnit, and the folder alone says the same later."""
+    """Each has its item, and the folder alone says the same later."""
     evals.write(MIXED, gate={"max_p95_steps": 50, "max_mean_duration_s": 0.001, "max_p95_duration_s": 900})
-    result = evals.run("shop.eval.yaml", "-v", "--junit-xml=junit.xml")
+    result = evals.run("shop.eval.yaml", "-v")
     assert result.ret == 1
     result.stdout.fnmatch_lines_random(
         [
@@ -49,10 +49,6 @@ def test_time_and_steps_are_rules(evals: Evals) -> None:
             "gate max_mean_duration_s: mean of 4 judged trials * s is over 0.001 s",
         ]
     )
-    root = ET.parse(evals.path / "junit.xml").getroot()  # noqa: S314 our own file
-    cases = {c.get("name"): [child.tag for child in c] for c in root.iter("testcase")}
-    assert "failure" in cases["max_mean_duration_s"]
-    assert "failure" not in cases["max_p95_duration_s"]
     again = evals.run_command("gate", "latest")
     assert again.ret == 1
     again.stdout.fnmatch_lines(["NOT MET max_mean_duration_s: mean of 4 judged trials *"])
