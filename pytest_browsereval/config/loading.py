@@ -88,8 +88,10 @@ def config_from(
     return _build_config(draft, path, registry)
 
 
-def load_gate(path: Path, *, registry: Callable[[], Registry], overrides: Sequence[str] = ()) -> GateConfig:
-    """Return the gate of a config's file.
+def load_gate(
+    path: Path, *, registry: Callable[[], Registry], overrides: Sequence[str] = ()
+) -> GateConfig | None:
+    """Return the gate of a config's file; None if it has none.
 
     The rest of the file is ignored, so that a job that only gates needs no API key.
 
@@ -109,11 +111,11 @@ def load_gate(path: Path, *, registry: Callable[[], Registry], overrides: Sequen
 
 def gate_from(
     value: object, *, name: str, registry: Callable[[], Registry], overrides: Sequence[str] = ()
-) -> GateConfig:
-    """Return the gate of a value, that of a run's manifest for example.
+) -> GateConfig | None:
+    """Return the gate of a value, that of a run's manifest for example; None if there is none.
 
     Args:
-        value: the block; None is an empty one.
+        value: the block; None if there is none.
         name: where the value is, for messages.
         registry: makes the registry; called only if the gate names rules of plug-ins.
         overrides: ``gate.key=value`` each.
@@ -185,7 +187,7 @@ def _choose_agent(draft: Draft, name: str, registry: Registry) -> None:
         )
 
 
-def _gate(draft: Draft, registry: Callable[[], Registry], overrides: Sequence[str]) -> GateConfig:
+def _gate(draft: Draft, registry: Callable[[], Registry], overrides: Sequence[str]) -> GateConfig | None:
     has_rules = any("rules" in text for text in (*map(str, draft.tree.values()), *overrides))
     members = registry() if has_rules else Registry()
     for text in overrides:
@@ -202,7 +204,7 @@ def _gate(draft: Draft, registry: Callable[[], Registry], overrides: Sequence[st
         draft.problems += [Problem(("gate", *p.path), p.message, p.kind) for p in found]
     if draft.problems:
         raise ConfigError("\n".join(draft.list_messages()))
-    return gate
+    return gate if "gate" in draft.tree else None
 
 
 def _draft(document: Document, path: Path, registry: Registry, environment: Interpolation) -> Draft:

@@ -339,6 +339,8 @@ class EvalConfig(Block):
             del dump["capture"]["checks"]
         if not self.guards:
             del dump["guards"]
+        if not self.is_gated:  # a gate of defaults decides, and none does not
+            del dump["gate"]
         for key, folder in (("output_dir", self.output_dir), ("cassettes", self.cassettes)):
             if folder.is_relative_to(self.base_dir):
                 dump[key] = folder.relative_to(self.base_dir).as_posix()

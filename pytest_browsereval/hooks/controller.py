@@ -314,7 +314,7 @@ class Controller:
         if (count := self._count_all(active_run)) is not None:
             counted["all_trials"] = count
         counted |= door.sum_up_run(run)
-        gate = active_run.config.public_dump()["gate"]
+        gate = active_run.config.public_dump().get("gate")
         figures = {**counted, **summary.figures(), "gate": gate}
         active_run.store.write_summary({**figures, "results": summary.list_results()})
         self._tell_plugins(active_run, summary)

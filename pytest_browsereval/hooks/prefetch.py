@@ -288,7 +288,6 @@ class Prefetch:
             verdict = outcome.metadata.verdict
             self._bad += verdict is not Verdict.PASSED
             self._note(item, verdict)
-            self.session.keeping.send()
             if item is not self._up and not self._maxfail:
                 self.share.report_over(item)
             self._look_again()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_browsereval.model.display import join_first
-from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.attempt import find_place
-from pytest_browsereval.runs.deaths import read_deaths
 from pytest_browsereval.runs.lines import (
     ATTEMPTS,
     Noted,
@@ -25,7 +23,13 @@ from pytest_browsereval.runs.lines import (
     parse_line,
     read_raw,
 )
-from pytest_browsereval.runs.rewritten import NAMED, REWRITTEN, Lost, describe_foreign_records
+from pytest_browsereval.runs.rewritten import (
+    NAMED,
+    REWRITTEN,
+    Lost,
+    attempt_number,
+    describe_foreign_records,
+)
 from pytest_browsereval.runs.texts import find_changed
 
 if TYPE_CHECKING:
@@ -102,8 +106,7 @@ class RecordCheck:
     def drop_untold(self, worker: str) -> set[str]:
         """Drop the lines that a dead worker has not told of; return the hashes of its others.
 
-        Something that a program of an attempt has written before it killed the worker looks like that, too.
-        What errs a trial that the worker was at is kept: it has used up a try.
+        The worker tells of its own at once: these are by a program of an attempt that has killed it.
 
         Raises:
             OSError: it cannot be written down which.
@@ -113,7 +116,6 @@ class RecordCheck:
         self._take_over()
         for active_run in dict.fromkeys(self._session.runs.values()):
             store, known = active_run.store, self._of(active_run)
-            at_work = {trial for death in read_deaths(store.root) for trial in death.trials}
             dropped = Lost(store.root).dropped
             for name in list_files(store.root):
                 if not name.startswith(f"{worker}-"):
@@ -121,11 +123,7 @@ class RecordCheck:
                 for key, noted in _read_lines(store.root, [name]).items():
                     if key in known:
                         believed.add(key)
-                    if key in known or key in dropped:
-                        continue
-                    if noted.has_erred and noted.place.rpartition("/")[0] in at_work:
-                        known[key] = noted
-                    else:  # what was there before it counts
+                    elif key not in dropped:
                         _note_lost(store, noted.place, None, key)
         return believed
 
@@ -165,15 +163,15 @@ class RecordCheck:
             self.problems.append(f"{store.root}: {describe_foreign_records(places)}.")
 
     def _compare(self, store: RunStore, known: Mapping[str, Noted], *, is_over: bool) -> None:
-        there = _read_lines(store.root, list_files(store.root))
+        there, dropped = _read_lines(store.root, list_files(store.root)), Lost(store.root).dropped
         missing = {key: known[key] for key in known.keys() - there.keys()}
         foreign = there.keys() - known.keys() if is_over else set()
-        foreign = (foreign | {key for key in there if there[key].changed}) - Lost(store.root).dropped
-        for key in foreign:
-            _note_lost(store, there[key].place, there[key].revision, key)
-        for noted in missing.values():
-            _note_lost(store, noted.place, noted.revision, None)
-        found = (*missing.values(), *(there[key] for key in foreign))
+        foreign = (foreign | {key for key in there if there[key].changed}) - dropped
+        # By lines of the run's own: a foreign one may say any number.
+        last = _find_last(noted for key, noted in known.items() if key not in dropped)
+        found = [*missing.values(), *(there[key] for key in foreign)]
+        for noted, line in zip(found, (*(None for _ in missing), *foreign), strict=True):
+            _note_lost(store, noted.place, last.get(noted.place.rpartition("/")[0], (0, 0)), line)
         places = sorted({f"{noted.place}/{noted.changed}".rstrip("/") for noted in found})
         if places:
             self.problems.append(
@@ -213,7 +211,7 @@ def _read_lines(root: Path, names: Collection[str]) -> dict[str, Noted]:
                 place, changed = find_place(data), ""
                 if data.long_texts:
                     changed = find_changed(data, root / place)
-                noted = Noted(place, data.revision, data.verdict is Verdict.ERRORED, changed)
+                noted = Noted(place, data.revision, changed)
             except ValueError:
                 noted = Noted(f"{ATTEMPTS}/{name} (at byte {offset})", 0)
             found[hash_line(content)] = noted
@@ -224,11 +222,27 @@ def _make_plain(found: Mapping[str, Noted]) -> Mapping[str, tuple[str, int]]:
     return {key: (noted.place, noted.revision) for key, noted in found.items()}  # all that execnet sends
 
 
-def _note_lost(store: RunStore, place: str, revision: int | None, line: str | None) -> None:
-    """Write down that an attempt has no result by a line, or that a line does not count.
+def _find_last(lines: Iterable[Noted]) -> dict[str, tuple[int, int]]:
+    """Return the last attempt of each trial, by its folder, and the highest revision of that."""
+    last: dict[str, tuple[int, int]] = {}
+    for noted in lines:
+        trial, _, name = noted.place.rpartition("/")
+        one = (attempt_number(name) or 0, noted.revision)
+        last[trial] = max(one, last.get(trial, one))
+    return last
+
+
+def _note_lost(store: RunStore, place: str, until: tuple[int, int] | None, line: str | None) -> None:
+    """Write down that a trial has no result by what the run has of it, or that one line does not count.
+
+    Args:
+        store: the run.
+        place: the folder of the attempt.
+        until: the last attempt that has no result, and its revision; None if only the line does not count.
+        line: the hash of a line that the run has not written; None of one that is gone.
 
     Raises:
         OSError: it cannot be written.
     """
     found_at = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
-    store.append(REWRITTEN, {"folder": place, "revision": revision, "line": line, "found_at": found_at})
+    store.append(REWRITTEN, {"folder": place, "until": until, "line": line, "found_at": found_at})

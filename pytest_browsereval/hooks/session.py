@@ -118,7 +118,7 @@ class EvalSession:
     def _load(self, path: Path) -> ActiveRun:
         overrides, agent = list(self._overrides()), self.config.getoption("eval_agent")
         loaded = load_config(path, registry=self.registry, overrides=overrides, agent=agent)
-        if self.is_in_editor and "rows" not in loaded.gate.model_fields_set:
+        if self.is_in_editor and loaded.is_gated and "rows" not in loaded.gate.model_fields_set:
             # It marks rows, and knows nothing of the gate's items, which it has not collected.
             gate = loaded.gate.model_copy(update={"rows": "fail"})
             loaded = loaded.model_copy(update={"gate": gate})
@@ -204,7 +204,7 @@ class EvalSession:
             "keeps_going": option("eval_keep_going"),
             "is_planned": self.config.stash.get(is_planned_key, False),
         }
-        return ActiveRun(
+        run = ActiveRun(
             config=loaded,
             registry=self.registry,
             store=RunStore(root, worker=self.worker),
@@ -219,6 +219,8 @@ class EvalSession:
             judged_by=tuple(self.door.list_judges(loaded.base_dir)),
             **by_options | asked,
         )
+        run.store.writer.report = self.keeping.send
+        return run
 
     def _choose_trials(self, run: ActiveRun) -> TrialChoice:
         found: TrialChoice | None = self.config.hook.pytest_browsereval_choose_trials(active_run=run)

@@ -87,9 +87,12 @@ class Distribution:
         self._controller.unclosed_by_workers += output.get("browsereval_unclosed", ())
         if "browsereval_stopped" in output:
             self._controller.stopped_by_workers.append(output["browsereval_stopped"])
-        if self._links.pop(node, None) is not None and error and error != "keyboard-interrupt":
+        is_linked = self._links.pop(node, None) is not None
+        # First, so that a forged result of the attempt in flight does not count as one.
+        believed = self._controller.records.drop_untold(name) if error else set()
+        if is_linked and error and error != "keyboard-interrupt":
             self._note_death(name, self._find_up(node))
-        if error and (believed := self._controller.records.drop_untold(name)):
+        if believed:
             self._believed |= believed
             for link in self._links.values():
                 with contextlib.suppress(OSError):  # it has ended

@@ -234,9 +234,9 @@ class RunStore:
         return TaskMetadata.model_validate(safe)
 
     def begin_attempt(self, key: TrialKey, node_id: str) -> AttemptFolder:
-        """Make the folder of a new attempt: a higher number than any other one has.
+        """Make the folder of a new attempt: a higher number than any line has, and than there are folders.
 
-        (One between two others, whose folder was removed, would not be the last one.)
+        (The name of a folder says nothing: a program of an attempt may have made it.)
 
         Raises:
             OSError: it cannot be made.
@@ -244,9 +244,8 @@ class RunStore:
         trial = self.trial_folder(key)
         self._check_no_link(trial)
         trial.mkdir(parents=True, exist_ok=True)
-        numbers = (attempt_number(path.name) or 0 for path in trial.glob("attempt-*"))
-        number = 1 + max(numbers, default=0)
-        number = max(number, 1 + self.run.update_lines().find_number(self._place(key)))
+        folders = sum(attempt_number(path.name) is not None for path in trial.glob("attempt-*"))
+        number = 1 + max(folders, self.run.update_lines().find_number(self._place(key)))
         while True:
             with contextlib.suppress(FileExistsError):
                 (path := trial / f"attempt-{number}").mkdir()

@@ -14,7 +14,7 @@ import os
 import random
 import stat
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -49,8 +49,6 @@ class Noted(NamedTuple):
     place: str
     """The folder of its attempt, below the run's."""
     revision: int
-    has_erred: bool = False
-    """Whether it is of an errored attempt, as far as anybody has looked."""
     changed: str = ""
     """The name of a file with a long text of it that something has changed or removed."""
 
@@ -80,6 +78,8 @@ class LineWriter:
         self._hashes: set[str] = set()
         self._fresh: dict[str, Noted] = {}
         self._is_closed = False
+        self.report: Callable[[], None] = lambda: None
+        """Called after each line: in a worker it tells the controller, before a further attempt begins."""
 
     def append(self, noted: Noted, content: Mapping[str, Any]) -> bool:
         """Add a line; return False where the writer is closed.
@@ -95,6 +95,7 @@ class LineWriter:
             self._hashes.add(hash_line(line))
             self._append(line)
             self._fresh[hash_line(line)] = noted
+        self.report()
         return True
 
     def _append(self, line: bytes) -> None:
@@ -385,12 +386,17 @@ class Lines:
         return lines[-1].revision if lines else 0
 
     def find_number(self, trial: str) -> int:
-        """Return the highest number of an attempt of a trial, whether it counts or not; 0 without any.
+        """Return the highest number of an attempt of a trial by a line that is not dropped; 0 without any.
 
         Args:
             trial: its folder below the run's.
         """
-        return max(self.lost.last_of(trial), *self._trials.get(trial, (0,)))
+        own = (
+            number
+            for number, lines in self._trials.get(trial, {}).items()
+            if any(one.line.hash not in self.lost.dropped for one in lines)
+        )
+        return max(self.lost.last_of(trial), *own, 0)
 
 
 def list_kept(root: Path, later: Collection[str]) -> list[str]:

@@ -41,7 +41,7 @@ def describe_foreign_records(places: Sequence[str]) -> str:
 class Lost:
     """The trials of a run that have no result, since something has changed the line of an attempt.
 
-    A later line counts: of a later attempt, or with a higher revision.
+    A later line counts: of a later attempt, or with a higher revision, than the run had when that was noted.
 
     Args:
         root: the run's folder.
@@ -50,7 +50,7 @@ class Lost:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._until: dict[str, tuple[int, int]] = {}
-        """The last such attempt and revision of each trial."""
+        """The last attempt of each such trial, and its revision, when that was found out."""
         self.foreign: dict[str, str] = {}
         """The folders of such attempts, by the hashes of lines that the run has not written."""
         self.dropped: set[str] = set()
@@ -67,18 +67,18 @@ class Lost:
         for line in lines:
             try:
                 found = parse_written(line)
-                place, revision, key = str(found["folder"]), found["revision"], found["line"]
-                trial, _, name = place.rpartition("/")
-                last = (attempt_number(name) or 0, int(revision or 0))
-            except (ValueError, TypeError, KeyError):
+                place, until, key = str(found["folder"]), found["until"], found["line"]
+                last = None if until is None else (int(until[0]), int(until[1]))
+            except (ValueError, TypeError, LookupError):
                 self.is_damaged = True
                 continue
             if key is not None:
                 self.dropped.add(str(key))
-            if revision is None:  # what was there before it counts
+            if last is None:  # all else counts
                 continue
             if key is not None:
                 self.foreign[str(key)] = place
+            trial = place.rpartition("/")[0]
             self._until[trial] = max(last, self._until.get(trial, last))
 
     def _measure(self) -> int:
@@ -101,7 +101,7 @@ class Lost:
         return bool(self._until) and (data.attempt, data.revision) <= self._until.get(trial, (-1, 0))
 
     def last_of(self, trial: str) -> int:
-        """Return the number of a trial's last such attempt; 0 without any.
+        """Return the number of the last attempt that does not count for this reason; 0 without any.
 
         Args:
             trial: its folder below the run's.

@@ -65,7 +65,8 @@ def test_all_keys_of_the_gate(load: Load, tmp_path: Path) -> None:
     )
     assert load_gate(tmp_path / "evals/shop.yaml", registry=Registry) == gate
     assert gate_from(gate.model_dump(mode="json"), registry=Registry, name="manifest.json") == gate
-    assert gate_from(None, registry=Registry, name="manifest.json") == GateConfig()
+    assert gate_from({}, registry=Registry, name="manifest.json") == GateConfig()
+    assert gate_from(None, registry=Registry, name="manifest.json") is None
 
 
 def test_gates_that_are_refused(load: Load, tmp_path: Path, subtests: pytest.Subtests) -> None:
@@ -118,7 +119,8 @@ def test_no_more_trials_have_to_pass_than_there_are(load: Load, tmp_path: Path) 
     assert load(text, "trials=3").gate.passed_trials == 3
     with pytest.raises(ConfigError, match=r"a row has 2 trials here"):
         load(text, "trials=3", "trials=2")
-    assert load_gate(tmp_path / "evals/shop.yaml", registry=Registry).passed_trials == 3
+    assert (found := load_gate(tmp_path / "evals/shop.yaml", registry=Registry)) is not None
+    assert found.passed_trials == 3
 
 
 def test_a_gate_alone_names_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +130,8 @@ def test_a_gate_alone_names_its_source(tmp_path: Path, monkeypatch: pytest.Monke
     file = tmp_path / "gate.yaml"
     file.write_text("gate: {baseline: '${HERE}/base.json', max_drop: 0}\nagent: {api_key: '${NOT_SET}'}\n")
     monkeypatch.setenv("HERE", "x")
-    assert load_gate(file, registry=Registry).baseline == Path("x/base.json")
+    assert (gate := load_gate(file, registry=Registry)) is not None
+    assert gate.baseline == Path("x/base.json")
     monkeypatch.delenv("HERE")
     with pytest.raises(ConfigError, match="the environment variable 'HERE' is not set"):
         load_gate(file, registry=Registry)

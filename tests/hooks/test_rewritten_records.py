@@ -228,37 +228,109 @@ def test_the_list_of_rewritten_records_is_missed(evals: Evals, content: str | No
 FORGER = """
 import json, os, pathlib, signal
 
-def forge(context, query_id):
+HOW = {
+    "passed": {},
+    "errored": {"verdict": "errored", "error_source": "agent", "reason": "I forged it", "cost_usd": 9},
+    "numbered": {"attempt": 50, "verdict": "failed"},
+    "elsewhere": {"verdict": "failed"},
+}
+
+def forge(context, query_id, how):
     (run,) = (pathlib.Path(str(context.base_dir)) / "results").glob("*/*")
     (run / "attempts").mkdir(exist_ok=True)
     line = {
-        "query_id": query_id, "dataset": "rows", "query": "?", "started_at": "2026-01-01T00:00:00.000Z",
-        "completed_at": "2026-01-01T00:00:01.000Z", "total_duration_ms": 1, "total_steps": 0,
+        "query_id": query_id, "dataset": "rows", "query": "?", "started_at": "2996-01-01T00:00:00.000Z",
+        "completed_at": "2996-01-01T00:00:01.000Z", "total_duration_ms": 1, "total_steps": 0,
         "termination_reason": "completed", "final_answer": "right", "verdict": "passed", "row_hash": "",
     }
-    with (run / "attempts" / (os.environ["PYTEST_XDIST_WORKER"] + "-x.jsonl")).open("a") as lines:
-        lines.write(json.dumps(line) + "\\n")
+    worker = "other" if how == "elsewhere" else os.environ["PYTEST_XDIST_WORKER"]
+    with (run / "attempts" / (worker + "-x.jsonl")).open("a") as lines:
+        lines.write(json.dumps(line | HOW[how]) + "\\n")
 
 def solve(context):
     mark = pathlib.Path(str(context.base_dir)) / "forged"
+    how = context.config.options["how"]
     if context.task.query_id == "fails" and not mark.exists():
         mark.touch()
-        forge(context, "fails")
-        forge(context, "later")
+        forge(context, "fails", how)
+        if how != "elsewhere":
+            forge(context, "later", how)
         os.kill(os.getpid(), signal.SIGKILL)
     return "wrong"
 """
 
 
+def write_forger(evals: Evals, how: str, **keys: Any) -> None:
+    """Write an eval whose first row writes lines of attempts and kills its worker."""
+    (evals.path / "own.py").write_text(FORGER)
+    (evals.path / "forged").unlink(missing_ok=True)
+    shutil.rmtree(evals.path / "results", ignore_errors=True)
+    agent = {"type": "function", "function": "own:solve", "options": {"how": how}}
+    evals.write([row("fails"), row("later")], agent=agent, **keys)
+
+
 @pytest.mark.slow
-def test_what_a_dead_worker_has_not_told_of_counts_for_nothing(evals: Evals) -> None:
-    """A program that writes a *passed* line and kills its worker has won nothing, for no row."""
-    evals.pytester.makepyfile(own=FORGER)
-    evals.write([row("fails"), row("later")], agent={"type": "function", "function": "own:solve"}, retries=1)
+def test_what_a_dead_worker_has_not_told_of_counts_for_nothing(
+    evals: Evals, subtests: pytest.Subtests
+) -> None:
+    """A program that writes a line and kills its worker has won nothing: its death is a try at its row."""
+    for how, retries in (("passed", 1), ("passed", 0), ("errored", 1), ("errored", 0), ("numbered", 1)):
+        with subtests.test(how=how, retries=retries):
+            write_forger(evals, how, retries=retries)
+            run = evals.run_process("shop.eval.yaml", "-n1")
+            assert run.ret == 1, run.stdout.str()
+            found = {one["query_id"]: (one["verdict"], one["attempts"]) for one in run.summary["results"]}
+            assert found == {
+                "fails": ("failed", 2) if retries else ("errored", 1),
+                "later": ("failed", 1),
+            }
+            of_row = [one for one in run.attempts if one.query_id == "fails"]
+            # The first one was in flight.
+            assert [one.attempt for one in of_row] == list(range(2, 3 + retries))
+            assert "the worker process gw0 died" in of_row[0].reason
+            assert (run.summary["cost_usd"], "deaths" in run.summary) == (0, False)
+            told = [json.loads(line) for line in (run.folder / "rewritten.jsonl").read_text().splitlines()]
+            dropped = {(one["folder"].split("/")[1], one["until"]) for one in told}
+            assert dropped == {("fails", None), ("later", None)}
+
+
+@pytest.mark.slow
+def test_a_later_death_hides_no_foreign_line(evals: Evals) -> None:
+    """The session ends with exit code 3 and no gate is met, until a resume has made the trial again."""
+    write_forger(evals, "elsewhere", gate={"min_pass_rate": 0})
     run = evals.run_process("shop.eval.yaml", "-n1")
-    assert run.ret == 1, run.stdout.str()
-    verdicts = {one["query_id"]: one["verdict"] for one in run.summary["results"]}
-    assert verdicts == {"fails": "failed", "later": "failed"}
-    told = [json.loads(line) for line in (run.folder / "rewritten.jsonl").read_text().splitlines()]
-    dropped = {(one["folder"].split("/")[1], one["revision"]) for one in told}
-    assert dropped == {("fails", None), ("later", None)}
+    assert run.ret == pytest.ExitCode.INTERNAL_ERROR, run.stdout.str()
+    decided = evals.run_command("gate", str(run.folder))
+    assert decided.ret == 1, decided.stdout.str()
+    assert "1 of the run's 2 trials have no result: fails" in decided.stdout.str()
+    assert evals.run("shop.eval.yaml", "--eval-resume", "--eval-set=retries=1").ret == 0
+    assert evals.run_command("gate", str(run.folder)).ret == 0
+
+
+LOSER = """
+import pathlib
+
+def solve(context):
+    base = pathlib.Path(str(context.base_dir))
+    lines = list((base / "results").glob("*/*/attempts/*.jsonl"))
+    if not lines:
+        raise ValueError("the first try breaks")
+    if not (base / "lost").exists():
+        (base / "lost").touch()
+        lines[0].write_text("")
+    return "right"
+"""
+
+
+def test_a_later_attempt_hides_no_line_that_is_gone(evals: Evals) -> None:
+    """A program that removes the line of its first try, which broke, has not passed at once."""
+    evals.pytester.makepyfile(own=LOSER)
+    agent = {"type": "function", "function": "own:solve"}
+    evals.write([row("a")], agent=agent, retries=1, gate={"min_pass_rate": 0.1})
+    run = evals.run("shop.eval.yaml")
+    assert run.ret == pytest.ExitCode.INTERNAL_ERROR, run.stdout.str()
+    decided = evals.run_command("gate", str(run.folder))
+    assert decided.ret == 1, decided.stdout.str()
+    assert "1 of the run's 1 trials have no result: a" in decided.stdout.str()
+    assert evals.run("shop.eval.yaml", "--eval-resume").ret == 0
+    assert evals.run_command("gate", str(run.folder)).ret == 0

@@ -188,8 +188,8 @@ def test_what_is_not_counted(store: RunStore) -> None:
     line = store.run.update_lines().list_tries("tasks/b/default/1")[0].line
     assert line is not None
     of_a, of_b = ({"folder": f"tasks/{name}/default/1/attempt-1"} for name in "ab")
-    store.append("rewritten.jsonl", {**of_a, "revision": 1, "line": None})
-    store.append("rewritten.jsonl", {**of_b, "revision": None, "line": line.hash})
+    store.append("rewritten.jsonl", {**of_a, "until": [1, 1], "line": None})
+    store.append("rewritten.jsonl", {**of_b, "until": None, "line": line.hash})
     assert read(store) == [("b", 1, "failed", 1)]
     assert store.save_record(attempt("a", PASSED)).revision == 2
     assert store.save_record(attempt("b", PASSED)).revision == 3

@@ -96,7 +96,7 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
     Raises:
         UsageError: there are no rules, or the baseline of a run's own gate is missing.
     """
-    from pytest_browsereval.config import GateConfig, gate_from, load_gate
+    from pytest_browsereval.config import gate_from, load_gate
     from pytest_browsereval.runs.run import StoredRun
 
     sets = [*arguments.eval_set]
@@ -106,6 +106,8 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
     if arguments.config is not None:
         config: Path = arguments.config
         rules = load_gate(config, registry=arguments.door.load_registry, overrides=sets)
+        if rules is None:
+            raise UsageError(_describe_no_gate(config, "has no `gate`"))
         _note_other_eval(run, config)
         return rules, config.absolute().parent
     stored = StoredRun(run)
@@ -118,16 +120,19 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
         if not (isinstance(block, dict) and block.get("rules")):
             raise
         raise ConfigError(f"{error}\nA rule of a conftest is known with --config FILE.") from None
-    # The defaults are nearly always met: exit 0 would look like a decision.
-    if rules == GateConfig() and not sets:
-        message = "has no gate of its own" if block else "has no manifest with its gate"
-        raise UsageError(
-            f"{run} {message}. Name rules by --config FILE or --eval-set gate.min_pass_rate=0.9."
-        )
+    if rules is None:
+        is_known = bool(stored.read_manifest().get("config"))
+        message = "has no gate of its own" if is_known else "has no manifest with its gate"
+        raise UsageError(_describe_no_gate(run, message))
     is_typed = any(one.partition("=")[0] in ("gate", "gate.baseline") for one in sets)
     return rules, Path.cwd() if is_typed else _find_base(
         run, stored.read_manifest().get("config_folder"), rules
     )
+
+
+def _describe_no_gate(place: Path, why: str) -> str:
+    # The defaults are nearly always met: exit 0 would look like a decision.
+    return f"{place} {why}. Name rules by --config FILE or --eval-set gate.min_pass_rate=0.9."
 
 
 def _note_other_eval(run: Path, config: Path) -> None:

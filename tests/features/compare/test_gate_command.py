@@ -121,6 +121,21 @@ def test_other_rules(capsys: pytest.CaptureFixture[str]) -> None:
     assert "UNDECIDED min_pass_rate" in capsys.readouterr().out
 
 
+def test_a_gate_without_keys_decides_by_its_defaults(evals: Evals, subtests: pytest.Subtests) -> None:
+    """`gate: {}` is a gate, and no gate is not one: the session and the command say the same."""
+    good, bad = [row("a")], [row("a"), errored_row("e")]
+    cases = [("defaults", {"gate": {}}, good, 0), ("errors", {"gate": {}}, bad, 1), ("none", {}, good, 4)]
+    for name, keys, rows, code in cases:
+        with subtests.test(name=name):
+            evals.write_rows(*rows)
+            config = evals.write_config(name=f"{name}.eval.yaml", **keys)
+            assert evals.run(config.name).ret == (0 if code == 4 else code)
+            for more in ((), ("--config", config.name)):
+                decided = evals.run_command("gate", str(evals.run_folder(name)), *more)
+                assert decided.ret == code, decided.stdout.str()
+    assert "none.eval.yaml has no `gate`. Name rules by --config FILE or --eval-set" in decided.stderr.str()
+
+
 def test_rules_of_another_eval(evals: Evals) -> None:
     """They may be meant, so they decide; a file of rules only belongs to no eval."""
     evals.write_rows(row("a"))
@@ -215,7 +230,7 @@ def test_a_run_that_is_not_whole_meets_no_gate(capsys: pytest.CaptureFixture[str
 
 def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     """What is wrong is told with what to type, exit code 4."""
-    run(Path("plain"), attempt("0"), manifest={"config": {"gate": {"rows": "xfail"}}})
+    run(Path("plain"), attempt("0"), manifest={"config": {"trials": 1}})
     run(Path("bare"), attempt("0"), manifest={"browser": "x"})
     run(Path("else"), attempt("other"))
     Path("gate.yaml").write_text("gate:\n  min_pass_rat: 0.9\n  tags: {x: 2}\n")

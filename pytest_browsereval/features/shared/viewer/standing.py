@@ -55,7 +55,7 @@ def _gate(block: Any) -> GateConfig:
     try:
         if isinstance(block, dict):  # rules of plug-ins are not needed here, and may not be installed
             block = {key: value for key, value in block.items() if key != "rules"}
-        return gate_from(block, name="manifest.json", registry=Registry)
+        return gate_from(block, name="manifest.json", registry=Registry) or GateConfig()
     except ConfigError:  # of another version, or damaged: the page shows the rest
         return GateConfig()
 
