@@ -9,31 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.summary_file import Result
 from pytest_browsereval.stats.statistics import CONFIDENCE, Clustered, Interval, Share, pool_groups, wilson
-
-
-class Judged(Protocol):
-    """What of a trial a pass rate rests on."""
-
-    @property
-    def query_id(self) -> str:
-        """Its task."""
-
-    @property
-    def website(self) -> str | None:
-        """The site that the task is on."""
-
-    @property
-    def verdict(self) -> str:
-        """What it came to, as a ``Verdict`` or in its words."""
-
-    @property
-    def error_source(self) -> str | None:
-        """What broke."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +101,7 @@ def _groups_as_json(found: Clustered | None) -> dict[str, Any] | None:
 
 
 def pass_rate(
-    trials: Iterable[Judged], selected: int | None = None, *, confidence: float = CONFIDENCE
+    trials: Iterable[StoredAttempt | Result], selected: int | None = None, *, confidence: float = CONFIDENCE
 ) -> PassRate:
     """Return the pass rate of trials.
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.passrate import pass_rate
 from pytest_browsereval.stats.statistics import Share, pool_groups, wilson
-from tests.recorded import ERRORED, FAILED, PASSED, attempt
+from tests import recorded
+from tests.recorded import ERRORED, FAILED, PASSED
+
+
+def attempt(query_id: str, verdict: Verdict = PASSED, **more: Any) -> StoredAttempt:
+    """Return an attempt of a run."""
+    return recorded.stored(recorded.attempt(query_id, verdict, **more))
 
 
 def test_what_is_left_out_is_counted() -> None:
@@ -29,7 +38,8 @@ def test_what_is_left_out_is_counted() -> None:
 
 def test_nothing_judged_has_no_rate() -> None:
     """With errors only, and with nothing, there is no rate and no interval."""
-    for trials in ([attempt("a", ERRORED)], []):
+    cases: list[list[StoredAttempt]] = [[attempt("a", ERRORED)], []]
+    for trials in cases:
         found = pass_rate(trials, 1)
         assert (found.value, found.interval, found.by_site, found.by_task) == (None, None, None, None)
         assert json.loads(json.dumps(found.as_json()))["judged"] == 0

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.runs.digest import RunDigest, State
 from pytest_browsereval.features.runs.history import read_history
-from pytest_browsereval.model.display import format_count, one_line
+from pytest_browsereval.model.display import format_count, join_first, one_line
 from pytest_browsereval.model.remote import RemoteRuns
 from pytest_browsereval.run.lookup import LATEST, LATEST_ON
 
@@ -80,7 +79,7 @@ def _choose(name: str, runs: Sequence[RunDigest], before: str | None) -> RunDige
 
 
 def _can_be_compared(run: RunDigest) -> bool:
-    return run.state not in (State.UNFINISHED, State.COPY) and len(run.folders) < 2
+    return run.state is not State.UNFINISHED and len(run.folders) < 2
 
 
 def _is_baseline(run: RunDigest, branch: str) -> bool:
@@ -88,26 +87,15 @@ def _is_baseline(run: RunDigest, branch: str) -> bool:
     return run.branch == branch and run.state in WHOLE and not run.selected and len(run.folders) < 2
 
 
-def _say_why(run: RunDigest) -> str:
-    if run.selected:
-        return "of selected rows"
-    return "in parts that are not merged" if len(run.folders) > 1 else str(run.state)
-
-
 def _describe_none(name: str, runs: Sequence[RunDigest]) -> str:
     """Return why no run is meant, and what to do: the first run of a branch has nothing to compare with."""
     if name == LATEST or not runs:
         return f"{name}: there is no earlier run. {_FIRST}"
     branch = name.removeprefix(LATEST_ON)
-    on_it = [run for run in runs if run.branch == branch]
-    if on_it:
-        why = Counter(map(_say_why, on_it))
-        given = ", ".join(f"{count} {word}" for word, count in why.most_common())
-        count = format_count(len(on_it), "run")
-        return f"{name}: {count} on {branch!r}, and none that is whole: {given}. {_FIRST}"
-    known = Counter(run.branch or "no branch that is known" for run in runs).most_common()
-    shown = ", ".join(f"{one_line(word, 60)} ({count})" for word, count in known[:MOST_NAMED])
+    count = sum(run.branch == branch for run in runs)
+    known = join_first(sorted({one_line(run.branch, 60) for run in runs if run.branch}), MOST_NAMED)
     return (
-        f"{name}: none of {format_count(len(runs), 'run')} is on {branch!r}: {shown}. {_FIRST} Runs of pull "
-        "requests, with changed files and of older versions are on no branch."
+        f"{name}: {count} of {format_count(len(runs), 'run')} are on {branch!r}, and none of these is whole: "
+        f"complete, of all rows, its parts merged. Runs are on: {known or 'no branch'}. {_FIRST} Runs of "
+        "pull requests and with changed files are on no branch."
     )

@@ -58,8 +58,6 @@ class State(StrEnum):
     UNFINISHED = "unfinished"
     """Without a summary: cut off, or it still runs."""
     DAMAGED = "damaged"
-    COPY = "copy"
-    """Of a run that is here as well, and counts."""
 
 
 class Figures(BaseModel):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,6 @@ from pytest_browsereval.features.runs.digest import RunDigest, RunFiles, State, 
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.run.control import CONTROL
 from pytest_browsereval.run.store import RunStore
-from pytest_browsereval.runs.run import RUN_ID
 
 MOST_ASKED = 20
 """Runs without a summary of which a lock says whether they still run."""
@@ -48,46 +46,12 @@ def read_history(place: Path) -> History:
         raise UsageError(_describe_nothing(place))
     runs = [digest_run(own, name) for name, own in files.items()]
     newest = sorted(runs, key=lambda run: run.order, reverse=True)
-    return History(format_path(place), mark_runs(list(_ask_unfinished(place, newest))), files, place)
+    return History(
+        format_path(place), tuple(mark_selections(list(_ask_unfinished(place, newest)))), files, place
+    )
 
 
-def mark_runs(runs: Sequence[RunDigest]) -> tuple[RunDigest, ...]:
-    """Return the runs as they are beside each other: copies, and those of selected rows, are not in a line.
-
-    Args:
-        runs: the newest first.
-    """
-    return tuple(_mark_selections(list(_mark_copies(runs))))
-
-
-def _mark_copies(runs: Sequence[RunDigest]) -> Iterator[RunDigest]:
-    """Yield the runs; of those that are copies of each other one counts, the most complete in front."""
-    own: dict[tuple[str, str], RunDigest] = {}
-    for run in runs:
-        if run.manifest:
-            key = run.eval, run.manifest
-            own[key] = max(own.get(key, run), run, key=_rank_copy)
-    for run in runs:
-        counting = own.get((run.eval, run.manifest), run)
-        if counting is run:
-            yield run
-        else:
-            yield run.model_copy(update={"state": State.COPY, "note": f"of {counting.run}"})
-
-
-def _rank_copy(run: RunDigest) -> tuple[int, str, str]:
-    """Return what is greatest for the copy that counts: a session names its run by its time.
-
-    The name is made before the manifest is written, which may be a second later.
-    """
-    states = (State.DAMAGED, State.UNFINISHED, State.PARTIAL, State.MERGED, State.COMPLETE)
-    begun, named = re.sub(r"\D", "", run.started_at)[:14], ""
-    if RUN_ID.fullmatch(run.folder):
-        named = re.sub(r"\D", "", run.folder)
-    return states.index(run.state), named if named <= begun else "", run.run
-
-
-def _mark_selections(runs: Sequence[RunDigest]) -> Iterator[RunDigest]:
+def mark_selections(runs: Sequence[RunDigest]) -> Iterator[RunDigest]:
     """Yield the runs; one of fewer rows than others had of the same files is partial: somebody selected rows.
 
     Runs of one selection, by `-m` for example, can be compared with each other.

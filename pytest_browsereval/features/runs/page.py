@@ -58,16 +58,14 @@ def make_page(history: History, runs: Sequence[RunDigest], breaks: Breaks, home:
         home: the way from the page to the history; None if no link leads there.
     """
     places = {run.run: place for place, run in enumerate(runs)}
-    words = _Words()
     data = {
         "home": home or "",
         "folder": "" if history.folder is None else history.name,
         "compared": [] if home is None else _list_compared(history.folder),
         "url": history.name if history.folder is None else "",
-        "runs": [_run(run, _find_page(run, history.folder), breaks, places, words) for run in runs],
+        "runs": [_run(run, _find_page(run, history.folder), breaks, places) for run in runs],
         "changes": list(map(str, _CHANGES)),
         "grids": {name: _grid(history, own, places) for name, own in _by_eval(runs).items()},
-        "words": words.all,
     }
     name = history.name if history.folder is None else history.folder.resolve().name
     return page(data, f"Runs in {one_line(name, 60)}", form=_form())
@@ -98,20 +96,6 @@ def _form() -> Form:
     )
 
 
-class _Words:
-    """Texts that many runs share, each once."""
-
-    def __init__(self) -> None:
-        self._places: dict[str, int] = {}
-
-    def add(self, word: str) -> int:
-        return self._places.setdefault(word, len(self._places))
-
-    @property
-    def all(self) -> list[str]:
-        return list(self._places)
-
-
 def _by_eval(runs: Iterable[RunDigest]) -> dict[str, list[RunDigest]]:
     found: dict[str, list[RunDigest]] = {}
     for run in runs:
@@ -119,19 +103,19 @@ def _by_eval(runs: Iterable[RunDigest]) -> dict[str, list[RunDigest]]:
     return found
 
 
-def _run(run: RunDigest, own: str, breaks: Breaks, places: Mapping[str, int], words: _Words) -> list[Any]:
+def _run(run: RunDigest, own: str, breaks: Breaks, places: Mapping[str, int]) -> list[Any]:
     variants = []
     for one in run.variants:
         found = breaks.get((run.run, one.name))
         broken = None if found is None else [places.get(found.before), found.changes]
-        variants.append([words.add(one.name), words.add(one.agent), *_figures(one), broken])
+        variants.append([one.name, one.agent, *_figures(one), broken])
     return [
         run.run,
-        words.add(run.eval),
+        run.eval,
         run.started_at,
-        words.add(str(run.state)),
-        words.add(run.note),
-        words.add(run.commit or ""),
+        str(run.state),
+        run.note,
+        run.commit or "",
         run.gate,
         list(run.missed),
         int(own == f"{run.run}/{PAGE}") or own,

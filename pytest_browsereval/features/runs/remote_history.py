@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.runs.digest import FILES, RunDigest, RunFiles, State, digest_run
-from pytest_browsereval.features.runs.history import History, mark_runs
+from pytest_browsereval.features.runs.history import History, mark_selections
 from pytest_browsereval.features.shared.threads import map_apart
 from pytest_browsereval.model.remote import PartsThere, RemoteRuns
 
@@ -42,8 +42,8 @@ def read_remote(runs: RemoteRuns) -> Iterator[History]:
         found = [one for one in map_apart(looking.look, runs.list_runs(), AT_ONCE) if one is not None]
         if not found:
             raise NoRunError(f"{runs.url} has no run. Give the folder that the runs of all evals are in.")
-        shown = mark_runs(sorted(found, key=lambda run: run.order, reverse=True))
-        yield History(runs.url, shown, looking.files)
+        shown = mark_selections(sorted(found, key=lambda run: run.order, reverse=True))
+        yield History(runs.url, tuple(shown), looking.files)
 
 
 class _Looking:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -124,7 +125,8 @@ def test_other_rules(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_gate_without_keys_decides_by_its_defaults(evals: Evals, subtests: pytest.Subtests) -> None:
     """`gate: {}` is a gate, and no gate is not one: the session and the command say the same."""
     good, bad = [row("a")], [row("a"), errored_row("e")]
-    cases = [("defaults", {"gate": {}}, good, 0), ("errors", {"gate": {}}, bad, 1), ("none", {}, good, 4)]
+    gated: dict[str, Any] = {"gate": {}}
+    cases = [("defaults", gated, good, 0), ("errors", gated, bad, 1), ("none", {}, good, 4)]
     for name, keys, rows, code in cases:
         with subtests.test(name=name):
             evals.write_rows(*rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -31,42 +30,6 @@ def test_all_runs_are_listed(results: Path) -> None:
     names = [f"mail/{name_of(3)}", f"shop/{name_of(2)}", f"shop/{name_of(1)}"]
     assert [run.run for run in read_history(results).runs] == names
     assert sorted(results.rglob("*")) == before
-
-
-@pytest.mark.parametrize("second", ["00:00:00", "00:00:01"])
-def test_a_copy_counts_once(results: Path, second: str) -> None:
-    """Whatever a copy is called: the run that a session has made counts, also if it began a second later."""
-    original = leave_run(results / "shop", 1, tried("a", PASSED), started_at=f"2026-01-01T{second}.000Z")
-    copies = ["aaa", "zzz", f"{name_of(1)}-old", name_of(9)]
-    for name in copies:
-        shutil.copytree(original, results / "shop" / name)
-    runs = {run.folder: run for run in read_history(results).runs if run.eval == "shop"}
-    assert [runs[name].state for name in (name_of(1), *copies)] == ["complete", *["copy"] * 4]
-    assert runs["aaa"].note == f"of shop/{name_of(1)}"
-    for name in copies[2:]:
-        shutil.rmtree(results / "shop" / name)
-    shutil.rmtree(original)
-    states = {run.folder: run.state for run in read_history(results).runs if run.eval == "shop"}
-    assert states == {name_of(2): "complete", "aaa": "copy", "zzz": "complete"}
-
-
-def test_the_copy_that_was_completed_counts(results: Path) -> None:
-    """A run that was cut off is resumed elsewhere, in a copy of it."""
-    original = results / "shop" / name_of(1)
-    shutil.copytree(original, results / "shop" / "copy")
-    (original / "summary.json").unlink()
-    states = {run.folder: run.state for run in read_history(results).runs if run.eval == "shop"}
-    assert states == {name_of(1): "copy", name_of(2): "complete", "copy": "complete"}
-
-
-def test_numbers_that_are_none_are_left_out(results: Path) -> None:
-    """A summary may hold whatever JSON can."""
-    file = results / "shop" / name_of(1) / "summary.json"
-    content = json.loads(file.read_text())
-    content["results"][0]["cost_usd"], content["results"][0]["steps"] = 10**400, float("nan")
-    file.write_text(json.dumps(content))
-    run = next(run for run in read_history(results).runs if run.folder == name_of(1))
-    assert (run.state, run.whole.cost_usd, run.whole.tasks) == ("complete", None, 2)
 
 
 def test_folders_are_followed(results: Path) -> None:

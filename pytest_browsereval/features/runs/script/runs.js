@@ -11,8 +11,8 @@
 /** A run has no texts beside the table. */
 const [isInTexts, isSearching, searchTexts, tellSearched] = [() => false, () => false, () => {}, () => {}];
 
-const OUTCOMES = ["not met", "met", "no gate", "partial", "merged", "unfinished", "damaged", "copy"];
-Object.assign(MARKS, { "not met": "✗", met: "✓", "no gate": "•", partial: "◐", merged: "Σ", unfinished: "…", damaged: "‽", copy: "⧉" });
+const OUTCOMES = ["not met", "met", "no gate", "partial", "merged", "unfinished", "damaged"];
+Object.assign(MARKS, { "not met": "✗", met: "✓", "no gate": "•", partial: "◐", merged: "Σ", unfinished: "…", damaged: "‽" });
 
 /** @param {any[]} given @returns {Figures} */
 function figuresOf([passed, failed, errored, tasks, rate, low, high, cost, steps, ms]) {
@@ -24,22 +24,21 @@ const outcomeOf = (state, gate) => (state !== "complete" ? state : gate === null
 
 /** @type {Run[]} */
 const LIST = DATA.runs.map((/** @type {any[]} */ [id, name, started, state, note, commit, gate, missed, page, whole, variants], /** @type {number} */ place) => {
-  const word = (/** @type {number} */ at) => DATA.words[at];
   return {
     place,
     id,
     name: id.slice(id.lastIndexOf("/") + 1),
-    eval: word(name),
+    eval: name,
     started: new Date(started),
-    state: word(state),
-    note: word(note),
-    commit: word(commit),
+    state,
+    note,
+    commit,
     gate,
     missed,
     page: page === 1 ? `${id}/index.html` : page || "",
     whole: figuresOf(whole),
-    variants: variants.map((/** @type {any[]} */ one) => ({ name: word(one[0]), agent: word(one[1]), ...figuresOf(one.slice(2, 12)), broken: one[12] })),
-    outcome: outcomeOf(word(state), gate),
+    variants: variants.map((/** @type {any[]} */ one) => ({ name: one[0], agent: one[1], ...figuresOf(one.slice(2, 12)), broken: one[12] })),
+    outcome: outcomeOf(state, gate),
     text: "",
   };
 });
