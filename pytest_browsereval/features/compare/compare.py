@@ -337,8 +337,12 @@ def compare(
     notes = list(_notes(first, second, names))
     if variants is not None:
         first, second = first.choose(variants[0]), second.choose(variants[1])
-    left, right = _sides(first, {name: name for name in names.values()}), _sides(second, names)
-    pairs = tuple(_pair(*one, with_edited=with_edited) for one in _join(left, right))
+    left, right = _find_sides(first, {}), _find_sides(second, names)
+    pairs = tuple(
+        Pair(*key, _change(own, other, with_edited=with_edited), own, other)
+        for key in sorted(left.keys() | right.keys())
+        for own, other in ((left.get(key), right.get(key)),)
+    )
     # Better no comparison than one of nothing: a wrong path would look like "no regressions".
     if not any(pair.a and pair.b for pair in pairs):
         in_a, in_b = ({pair.query_id for pair in pairs if has(pair)} for has in map(attrgetter, "ab"))
@@ -372,40 +376,19 @@ def _names(a: _Half, b: _Half, given: tuple[str, str] | None) -> dict[str, str]:
     return {name: name for name in b.variants if name in a.variants}
 
 
-Task = tuple[tuple[str, str], Side]
-"""The trials of a task by one variant, with their names."""
+def _find_sides(half: _Half, names: Mapping[str, str]) -> dict[tuple[str, str], Side]:
+    """Return the tasks of a run by their ids and variants."""
+    own: dict[tuple[str, str], list[StoredTrial]] = {}
+    for trial in half.trials:
+        variant = trial.last.variant
+        own.setdefault((trial.last.query_id, names.get(variant, variant)), []).append(trial)
+    return {key: _make_side(tuple(trials)) for key, trials in own.items()}
 
 
-def _sides(half: _Half, names: Mapping[str, str]) -> Iterator[Task]:
-    """Yield the run's tasks by name."""
-
-    def name(trial: StoredTrial) -> tuple[str, str]:
-        return trial.last.query_id, names.get(trial.last.variant, trial.last.variant)
-
-    for key, found in groupby(sorted(half.trials, key=name), name):
-        trials = tuple(found)
-        verdicts = [trial.verdict for trial in trials]
-        judged = tuple(t for t, verdict in zip(trials, verdicts, strict=True) if verdict is not _ERRORED)
-        yield key, Side(trials, judged, verdicts.count(_PASSED))
-
-
-def _join(
-    left: Iterator[Task], right: Iterator[Task]
-) -> Iterator[tuple[tuple[str, str], Side | None, Side | None]]:
-    """Yield the tasks of two runs by name, each with its side in both."""
-    a, b = next(left, None), next(right, None)
-    while a is not None or b is not None:
-        key = min(one[0] for one in (a, b) if one is not None)
-        first = second = None
-        if a is not None and a[0] == key:
-            first, a = a[1], next(left, None)
-        if b is not None and b[0] == key:
-            second, b = b[1], next(right, None)
-        yield key, first, second
-
-
-def _pair(key: tuple[str, str], a: Side | None, b: Side | None, *, with_edited: bool) -> Pair:
-    return Pair(*key, _change(a, b, with_edited=with_edited), a, b)
+def _make_side(trials: tuple[StoredTrial, ...]) -> Side:
+    verdicts = [trial.verdict for trial in trials]
+    judged = tuple(t for t, verdict in zip(trials, verdicts, strict=True) if verdict is not _ERRORED)
+    return Side(trials, judged, verdicts.count(_PASSED))
 
 
 def _change(a: Side | None, b: Side | None, *, with_edited: bool) -> Change:

@@ -163,18 +163,15 @@ def _find_base(run: Path, folder: object, rules: GateConfig) -> Path:
     """
     if rules.baseline is None or rules.baseline.is_absolute():
         return run
-    if not isinstance(folder, str):
-        raise UsageError(
-            f"the gate of {run} compares with {rules.baseline}, a path next to its config, and the run does "
-            "not tell where that is: it is merged or older. Name the config by --config FILE, or the "
-            "baseline by --baseline FILE."
+    base = run.resolve() / folder if isinstance(folder, str) else None
+    if base is None or not (base / rules.baseline).resolve().exists():
+        where = (
+            "the run does not tell where that is" if base is None else f"there is none at {base.resolve()}"
         )
-    base = run.resolve() / folder
-    place = (base / rules.baseline).resolve()
-    if not place.exists():
         raise UsageError(
-            f"the gate of {run} compares with {rules.baseline}, and there is no {place}: the run or the "
-            "baseline was moved. Name the config by --config FILE, or the baseline by --baseline FILE."
+            f"the gate of {run} compares with {rules.baseline}, a path next to its config, and {where}: it "
+            "is merged, older, or was moved. Name the config by --config FILE, or the baseline by "
+            "--baseline FILE."
         )
     return base
 

@@ -105,16 +105,6 @@ MOST_MARKS = 20
 
 LEGEND = "runs, the oldest first: P passed, F failed, M both, E errored, . no result"
 
-# A manifest has no single key for the agent: these say what it was.
-_AGENT = (
-    "config:",
-    "config.variants",
-    "config.limits",
-    "config.tools",
-    "config.toolkits",
-    "tool_schema_hash",
-)
-
 
 def describe_runs(
     runs: Sequence[RunDescription], differences: Sequence[tuple[str, str]], flakes: Flakes
@@ -126,9 +116,9 @@ def describe_runs(
         differences: between one and the next: the names of the two, and a line for each value.
         flakes: of the tasks.
     """
-    is_one, lines = len(runs) == 1, [line for _, line in differences]
+    is_one = len(runs) == 1
     rows = [line if len(runs) == 2 else f"{where}: {line}" for where, line in differences]
-    notes = [*([LEGEND] if flakes.tasks else []), *_warn(lines)]
+    notes = [LEGEND] if flakes.tasks else []
     if not is_one and not rows:
         notes.append("the runs differ in nothing but time")
     if not is_one and not flakes.tasks:
@@ -177,10 +167,3 @@ def _make_row(one: tuple[TaskRepeats, str]) -> Row:
     name = task.query_id if task.variant == "default" else f"{task.query_id} [{task.variant}]"
     counts = map(str, (task.passed, task.failed, task.errored))
     return Row((name, str(task.stability), *counts, marks[-MOST_MARKS:]))
-
-
-def _warn(differences: Sequence[str]) -> Iterator[str]:
-    """Yield what is not flakiness: a change that another agent or grader may have caused."""
-    for what, start in (("agent", _AGENT), ("grader", ("grader ",))):
-        if any(line.startswith(start) for line in differences):
-            yield f"warning: the {what} is not the same, so a change of a task may not be flakiness"

@@ -288,12 +288,3 @@ def test_json_is_complete(tmp_path: Path) -> None:
     assert content["verdict"] == "cannot tell"
     assert content["more_tasks_needed"] > 0
     assert content["interval"][0] < content["difference"] < content["interval"][1]
-
-
-def test_a_side_without_a_judged_trial_has_no_part_in_the_test(tmp_path: Path) -> None:
-    """A task that one run could not judge is no evidence for either, though the other one judged it."""
-    a = [attempt("judged", PASSED), attempt("broke", PASSED)]
-    b = [attempt("judged", PASSED), attempt("broke", ERRORED)]
-    cells = {pair.query_id: pair.cell for pair in two(tmp_path, a, b).whole.pairs}
-    assert cells["judged"] is not None
-    assert cells["broke"] is None
