@@ -98,9 +98,9 @@ class Side:
     def mean(self, value: Callable[[StoredTrial], float | None]) -> float | None:
         """Return the mean over judged trials; None if it is not known of one, or there is none."""
         values = [value(trial) for trial in self.judged]
-        known = [each for each in values if each is not None]
         # A mean without the unknown ones would favour the side that hides its costs.
-        return fmean(known) if known and len(known) == len(values) else None
+        known = [each for each in values if each is not None]
+        return _mean(known) if known and len(known) == len(values) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +144,11 @@ class Measure:
     tasks: int
 
 
+def _mean(values: Sequence[float]) -> float:
+    """Return the mean: most tasks have one trial by one variant, and `fmean` takes its time."""
+    return float(values[0]) if len(values) == 1 else fmean(values)
+
+
 def _seconds(duration_ms: float | None) -> float | None:
     return None if duration_ms is None else duration_ms / 1000
 
@@ -179,7 +184,7 @@ class Comparison:
     def paired(self) -> Paired:
         """The difference of the pass rates, paired by task; variants of one task are one task."""
         # Variants of a task share its difficulty, so they are not independent.
-        means = (fmean(cell.difference for cell in _list_cells(task)) for task in _group(self.compared))
+        means = (_mean([cell.difference for cell in _list_cells(task)]) for task in _group(self.compared))
         return compare_pairs(means, self.confidence, _split(self.compared))
 
     @property
@@ -249,8 +254,8 @@ def _measure(name: str, pairs: Sequence[Pair]) -> Measure:
     for task in _group(pairs):
         sides = [(pair.a.mean(of_trial), pair.b.mean(of_trial)) for pair in task if pair.a and pair.b]
         if known := [(before, after) for before, after in sides if before is not None and after is not None]:
-            first.append(fmean(before for before, _ in known))
-            second.append(fmean(after for _, after in known))
+            first.append(_mean([before for before, _ in known]))
+            second.append(_mean([after for _, after in known]))
     if not first:
         return Measure(name, unit, None, None, None, None, 0)
     a, b = fmean(first), fmean(second)
