@@ -6,7 +6,6 @@ before it begins an attempt. What is in flight is never touched.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -99,6 +98,8 @@ class Control:
 
     async def why_not(self, key: TrialKey) -> str:
         """Wait while the run is paused; return why an attempt is not to begin then, "" if it is."""
+        import asyncio  # commands that read a run need none, which takes 0.03 s
+
         while (state := self.read_state()).paused and not state.why_not(key):  # noqa: ASYNC110 another process tells
             await asyncio.sleep(LOOK_S)
         return state.why_not(key)

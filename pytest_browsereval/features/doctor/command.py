@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import platform
 import sys
 from datetime import date
@@ -35,6 +34,8 @@ def doctor(arguments: argparse.Namespace) -> int:
 
 def examine_machine() -> int:
     """Print the versions, the browser's by launching it; 1 if something is missing."""
+    import asyncio
+
     from pytest_browsereval.browsers.machine import this_machine
     from pytest_browsereval.features.shared.browser_binary import find_binary
     from pytest_browsereval.features.shared.browser_install import ways

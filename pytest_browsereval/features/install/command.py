@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 
 from pytest_browsereval.commands.base import Command
@@ -11,6 +10,8 @@ from pytest_browsereval.commands.base import Command
 
 def install_browser(_: argparse.Namespace) -> int:
     """Make sure that a browser starts, and print which."""
+    import asyncio
+
     from pytest_browsereval.features.shared import browser_install
 
     # Progress goes to stderr: scripts read the path from stdout.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -68,6 +67,8 @@ def _of_config(arguments: argparse.Namespace) -> Toolsets:
         UsageError: the config cannot be used.
         Fault: the browser does not answer.
     """
+    import asyncio
+
     from pytest_browsereval.browsers.base import Survey
     from pytest_browsereval.config import load_config
     from pytest_browsereval.run.toolsets import Toolsets

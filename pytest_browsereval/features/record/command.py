@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import contextlib
 import os
 import sys
@@ -40,6 +39,8 @@ class Recorded:
 
 def record_row(arguments: argparse.Namespace) -> int:
     """Record a row, try it and write it; 1 if the person cancels, or the row does not hold."""
+    import asyncio
+
     from pytest_browsereval.features.record.row import (
         append_row,
         format_row,

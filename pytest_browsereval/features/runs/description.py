@@ -18,7 +18,6 @@ from pytest_browsereval.analysis.manifest import (
     models_of,
     read_resumes,
 )
-from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_count
@@ -234,6 +233,8 @@ def _describe_grader(block: Mapping[str, Any]) -> str:
 
 
 def _defaults(keys: Sequence[str]) -> dict[str, Any]:
+    from pytest_browsereval.config import EvalConfig  # a list of runs needs none
+
     values = {key: EvalConfig.model_fields[key].get_default(call_default_factory=True) for key in keys}
     return {
         key: value.model_dump(mode="json") if isinstance(value, BaseModel) else value
