@@ -164,7 +164,7 @@ ACCEPTED: list[dict[str, Any]] = [
     {"variables": ["SHOP_PASSWORD", "_b2"]},
     {"capture": {"trace": True, "har": "${HAR}"}, "tools": {"tabs": "off", "mine": False}},
     {"browser": "playwright"},
-    {"browser": {"headless": False, "har": None}},
+    {"browser": {"headless": False}},
     {"browser": {"type": "mcp", "url": "http://127.0.0.1:1/mcp", "tools": {"navigate": "go"}}},
 ]
 
