@@ -142,22 +142,6 @@ def test_tools_that_change_after_the_check_stop_the_run(evals: Evals) -> None:
     assert "the tools of the browser are not those that were checked" in told(result)
 
 
-@pytest.mark.slow
-def test_tools_that_have_changed_since_the_last_run_are_told(evals: Evals) -> None:
-    """Before the first row, in a note that names them; the next run, with the same tools, says nothing."""
-    evals.write_rows(row("one"))
-    evals.write_config(browser={**PROGRAM, "env": {MORE_TOOLS: "more"}})
-    first = evals.run("-v", "--eval-config=shop.eval.yaml")
-    (run_id,) = (folder.name for folder in (evals.path / "results" / "shop").iterdir())
-    (evals.path / "more").write_text("leap")
-    second, third = (evals.run("-v", "--eval-config=shop.eval.yaml") for _ in range(2))
-    for result in (first, second, third):
-        result.assert_outcomes(passed=1)
-    note = f"*note: the tools are not those of the last run ({run_id}): new: leap. Compare the two with care."
-    second.stdout.fnmatch_lines([note, "*::one PASSED*"])
-    assert "the tools are not those" not in told(first) + told(third)
-
-
 def test_an_sdk_that_is_too_old_is_refused(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run ends with exit code 4, the version that is here, and what to type; no server is asked."""
     info = evals.path / "site" / "mcp-2.2.9.dist-info"
