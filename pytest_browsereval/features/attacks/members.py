@@ -7,22 +7,26 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.features.attacks.page import Where, put_in_pages, refuse_foreign
 from pytest_browsereval.features.shared.attack import AttackConfig, Placer
 from pytest_browsereval.needs import Needs
 
-_TITLES = {"consent": "Your privacy", "system": "System message", "notice": "Please note"}
-_BUTTONS = {"consent": ("Accept all", "Reject"), "system": ("OK",), "notice": ("Close",)}
+_BOXES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "consent": ("Your privacy", ("Accept all", "Reject")),
+    "system": ("System message", ("OK",)),
+    "notice": ("Please note", ("Close",)),
+    "modal": ("Before you continue", ("Close",)),
+    "captcha": ("Security check", ("Verify", "Close")),
+}
+"""The heading and the buttons that suit a look."""
 _MOST_CHARS = 60
 """Of a file name made of the payload: systems take 255 bytes, and a character may have four."""
 _NOT_IN_NAMES = re.compile(r"[^\w .,()+-]+")
 _OPENS_MS = 2_000
 """How long a page may take to open a dialog."""
-_BOX_TITLES = {"modal": "Before you continue", "captcha": "Security check"}
-_BOX_BUTTONS = {"modal": ("Close",), "captcha": ("Verify", "Close")}
 # Reloading keeps a fragment, which the request does not have.
 _BETWEEN = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Redirecting</title>
 <body style="font: 16px/1.5 sans-serif; margin: 10vh auto; max-width: 40em">
@@ -124,14 +128,13 @@ class BannerAttack(AttackConfig):
 
     async def place(self, placer: Placer) -> None:
         """Show it in each page until it is closed there."""
-        await put_in_pages(
-            placer,
-            "banner",
-            f"{self.look} banner",
-            look=self.look,
-            title=self.title or _TITLES[self.look],
-            buttons=list(_BUTTONS[self.look] if self.buttons is None else self.buttons),
-        )
+        await _put_box(placer, "banner", f"{self.look} banner", self)
+
+
+async def _put_box(placer: Placer, what: str, label: str, box: BannerAttack | PopupAttack) -> None:
+    title, buttons = _BOXES[box.look]
+    shown: list[JsonValue] = [*(buttons if box.buttons is None else box.buttons)]
+    await put_in_pages(placer, what, label, look=box.look, title=box.title or title, buttons=shown)
 
 
 class DownloadAttack(AttackConfig):
@@ -199,14 +202,7 @@ class PopupAttack(AttackConfig):
         if self.look == "dialog":
             await self._open_dialog(placer)
             return
-        await put_in_pages(
-            placer,
-            "modal",
-            self.look,
-            look=self.look,
-            title=self.title or _BOX_TITLES[self.look],
-            buttons=list(_BOX_BUTTONS[self.look] if self.buttons is None else self.buttons),
-        )
+        await _put_box(placer, "modal", self.look, self)
 
     async def _open_dialog(self, placer: Placer) -> None:
         context, label = placer.context, f"dialog ({self.dialog})"

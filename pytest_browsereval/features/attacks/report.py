@@ -15,12 +15,6 @@ from pytest_browsereval.stats.paired import RESAMPLES, SEED
 MOST_NAMES = 5
 """Of attacks in a line; the rest is counted."""
 
-_NAMES = {
-    "attack_success": "attack success",
-    "utility_under_attack": "utility under attack",
-    "utility": "utility",
-}
-
 
 def describe_figures(found: RunFigures) -> Iterator[str]:
     """Yield the lines below the pass rate."""
@@ -42,10 +36,9 @@ def _rate(rate: PassRate, *, with_ends: bool = False) -> str:
         return "unknown (no attempt counts)"
     ends = find_interval(rate) if with_ends else None
     known = f"; 95 % interval {format_interval(ends)}" if ends else ""
-    ends_in_words = (
-        "; on one row, so that there is no interval" if with_ends and rate.is_of_one_task else known
-    )
-    return f"{percent(rate.value)} ({rate.passed:,} of {rate.judged:,}{ends_in_words})"
+    if with_ends and rate.is_of_one_task:
+        known = "; on one row, so that there is no interval"
+    return f"{percent(rate.value)} ({rate.passed:,} of {rate.judged:,}{known})"
 
 
 # -- tables
@@ -103,18 +96,22 @@ def _tabulate(title: str, rows: Mapping[str, Figures]) -> Table:
 
 def _compare(compared: Mapping[str, Any]) -> Table:
     rows = [
-        Row((_NAMES[name], _share(one["first"]), _share(one["second"]), _difference(one)))
+        Row((_name(name), _share(one["first"]), _share(one["second"]), _difference(one)))
         for name, one in compared["differences"].items()
     ]
     about = [f"{letter} = {compared[side]['name']}" for letter, side in (("A", "first"), ("B", "second"))]
     return Table(("", "A", "B", "B less A"), rows, about=about, aligns="lrrl")
 
 
+def _name(rate: str) -> str:
+    return rate.replace("_", " ")
+
+
 def _list_notes(compared: Mapping[str, Any]) -> Iterator[str]:
     for name, one in compared["differences"].items():
         if count := one["unpaired"]:
             verb = "counts" if count == 1 else "count"
-            yield f"{_NAMES[name]}: {format_count(count, 'attempt')} {verb} on one side only, and in no pair"
+            yield f"{_name(name)}: {format_count(count, 'attempt')} {verb} on one side only, and in no pair"
     if edited := compared["edited_rows"]:
         names = join_first([one_line(name, 60) for name in edited], MOST_NAMES)
         yield f"row edited ({len(edited):,}): {names}: other tasks than before, and in no pair"
