@@ -278,7 +278,7 @@ def test_a_refused_row_tells_nothing_of_what_it_expects(planned: Planned, secret
 def test_why_a_protected_row_is_refused_stays_readable(planned: Planned) -> None:
     told = refusal(planned(row("t", answer=None, protected=True, graders=["gaia"])))
 
-    assert "Answers of GAIA's test rows are not published: take the validation rows" in told
+    assert "those of GAIA's test rows are not published: take the validation rows" in told
 
     told = refusal(planned(row("t", protected=True, graders=["browsecomp", {"type": "gaia"}])))
     assert told == (

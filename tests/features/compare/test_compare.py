@@ -221,20 +221,13 @@ def test_runs_that_cannot_be_compared(tmp_path: Path) -> None:
     (tmp_path / "empty/tasks").mkdir(parents=True)
     with pytest.raises(UsageError, match=r"has no finished attempt"):
         read_run(tmp_path / "empty")
+    empty = StoredRun(tmp_path / "empty")
+    for pair, label in (((empty, one), "A"), ((one, empty), "B")):
+        with pytest.raises(UsageError, match=rf"empty \({label}\) has no trial with a result"):
+            compare(*pair)
     spoil_line(tmp_path / "b", "u")
     with pytest.raises(UsageError, match=r"is damaged: verdict"):
         read_run(tmp_path / "b")
-
-
-def test_a_run_without_a_trial_is_named(tmp_path: Path) -> None:
-    """Which of the two it is, whichever it is."""
-    one = run(tmp_path / "a", attempt("t"))
-    (tmp_path / "none/tasks").mkdir(parents=True)
-    none = StoredRun(tmp_path / "none")
-    with pytest.raises(UsageError, match=r"none \(A\) has no trial with a result"):
-        compare(none, one)
-    with pytest.raises(UsageError, match=r"none \(B\) has no trial with a result"):
-        compare(one, none)
 
 
 def test_runs_that_are_not_whole_are_told(tmp_path: Path) -> None:
