@@ -1,0 +1,83 @@
+"""Replies of a provider that break the reading of them: the provider's fault, whoever asked."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.runs.folder import read_messages
+from pytest_browsereval.testing import Call, ModelRequest, Reply, ScriptedModel, calls, done, sends
+from tests.hooks.launched import metadata
+from tests.hooks.small_evals import Evals, row
+
+
+def body(**more: Any) -> str:
+    choice = {"index": 0, "message": {"role": "assistant", "content": "right"}, "finish_reason": "stop"}
+    return json.dumps({"choices": [choice], "usage": {"prompt_tokens": 5, "completion_tokens": 5}} | more)
+
+
+BROKEN = {
+    "deep": ("[" * 200_000, "the reply is nested too deeply: '[[[["),
+    "tokens": (
+        body(usage={"prompt_tokens": 1, "completion_tokens": "N"}).replace('"N"', "9" * 400),
+        "the reply reports more than 1,000,000,000,000 tokens",
+    ),
+    "digits": (body(n="N").replace('"N"', "9" * 5_000), "the reply is not JSON"),
+}
+
+
+@pytest.mark.parametrize("prices", [None, {"input_per_mtok": 1.0, "output_per_mtok": 1.0}])
+def test_a_reply_that_cannot_be_read_is_the_providers_fault(
+    evals: Evals, prices: dict[str, float] | None
+) -> None:
+    """It is asked again, then the attempt is errored with source *provider*; the rows beside it pass."""
+    asked: Counter[str] = Counter()
+
+    def play(request: ModelRequest) -> Reply:
+        name = request.text.partition("answer of ")[2].partition(".")[0]
+        asked[name] += 1
+        return sends(BROKEN[name][0]) if name in BROKEN else done("right")
+
+    evals.write_rows(*map(row, (*BROKEN, "fine")))
+    with ScriptedModel(play) as server:
+        agent = {"type": "single", "model": "m", "base_url": server.base_url, "max_tries": 2}
+        evals.write_config(agent={**agent, **({"prices": prices} if prices else {})}, lanes=5)
+        run = evals.run("shop.eval.yaml")
+    assert run.ret == pytest.ExitCode.TESTS_FAILED
+    for name, (_, told) in BROKEN.items():
+        found = metadata(evals.run_folder(), name)
+        assert (found.verdict, found.error_source) == ("errored", "provider"), found.reason
+        assert f"gave no usable reply after 2 tries: {told}" in found.reason
+        assert asked[name] == 2
+    assert metadata(evals.run_folder(), "fine").verdict == "passed"
+
+
+@pytest.mark.parametrize(
+    ("depth", "key", "told"),
+    [
+        (90, "a", "wrong arguments for list_tabs"),
+        (110, "unrecorded", "wrong arguments for list_tabs"),
+        (150, "unrecorded", "wrong arguments for list_tabs"),
+        (50_000, "malformed", "not a JSON object"),  # more than any Python parses
+    ],
+)
+def test_arguments_that_are_nested_deeply_are_recorded(evals: Evals, depth: int, key: str, told: str) -> None:
+    """They are the model's own affair: the call is answered and is in the log, and the model goes on."""
+    nested = '{"a": ' * depth + "1" + "}" * depth
+    first = [calls(Call("list_tabs", nested)), done("right")]
+    evals.write_rows(row("deep"))
+    with ScriptedModel(first) as server:
+        evals.write_config(agent={"type": "single", "model": "m", "base_url": server.base_url})
+        run = evals.run("shop.eval.yaml")
+    assert run.ret == pytest.ExitCode.OK
+    (log,) = evals.run_folder().glob("tasks/*/*/*/*/messages.jsonl")
+    assert len(list(read_messages(log.parent))) == len(log.read_text().splitlines())
+    made = [message for message in map(json.loads, log.read_text().splitlines()) if "toolCallId" in message]
+    assert [message.get("tool") for message in made] == ["list_tabs", None, "done", None]
+    assert set(made[0]["params"]) == {key}
+    assert made[1]["isError"]
+    assert told in made[1]["result"]["output"]
+    assert [w for w in metadata(evals.run_folder(), "deep").warnings if "not written" in w.message] == []

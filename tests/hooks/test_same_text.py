@@ -1,0 +1,90 @@
+"""A text is on a page for every tool and every check, or for none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.model.messages import ToolResultMessage
+from pytest_browsereval.runs.folder import read_messages
+from tests.hooks.small_evals import Evals, row
+from tests.support import PageServer
+
+SHADOW = """<x-a></x-a><script>customElements.define('x-a', class extends HTMLElement { connectedCallback() {
+  this.attachShadow({mode: 'open'}).innerHTML = 'Shadow direct<p>Shadow inner</p>'; } });</script>"""
+SHOWN = {
+    "Shadow direct": SHADOW,
+    "Framed inside": "<iframe srcdoc='<p>Framed inside</p>'></iframe>",
+    "Result 42": "<textarea>Result 42</textarea>",
+    "Typed in": "<label>Name <input value='Typed in'></label>",
+    "Second choice": "<select><option>First<option selected>Second choice</select>",
+    "Search goods": "<input placeholder='Search goods'>",
+    "Company logo": "<img src=data:, alt='Company logo'>",
+    "Cancel": "<button>Save</button><button>Cancel</button>",
+    "5 new": "<style>.new::after { content: ' new' }</style><p class=new>5</p>",
+    "Amount due": "<p>\u200fAmount\u200f \u2067due\u2069</p>",
+    "Mark alone": "<style>.v { visibility: hidden } .v::before { content: 'Mark alone'; visibility: visible }"
+    "</style><p class=v>",
+    "Contents shown": "<div style='display: contents'>Contents shown</div>",
+}
+HIDDEN = {
+    "Never shown": "<p style='display: none'>Never shown</p>",
+    "Kept shut": "<details><summary>More</summary><p>Kept shut</p></details>",
+    "Out of sight": "<p style='visibility: hidden'>Out of sight</p>",
+    "Found later": "<div hidden=until-found><p>Found later</p></div>",
+    "Framed away": "<iframe hidden srcdoc='Framed away'></iframe>",
+}
+
+
+def ask(name: str, url: str, *texts: str, limit_s: float = 20.0) -> dict[str, Any]:
+    waits = [{"tool": "wait_for_text", "text": text, "timeout_s": limit_s} for text in texts]
+    solution = [{"tool": "snapshot"}, {"tool": "read_text"}, *waits, {"tool": "done", "answer": "seen"}]
+    checks = [{"text": text} for text in texts]
+    return row(name, start_url=url, checks=checks, graders=["page_state"], solution=solution)
+
+
+def read_outputs(evals: Evals, name: str) -> tuple[str, str, list[str]]:
+    """Return what the snapshot showed, what was read, and what was said of each text that was waited for."""
+    (log,) = evals.run_folder().glob(f"tasks/{name}/*/*/*/messages.jsonl")
+    results = [one.result for one in read_messages(log.parent) if isinstance(one, ToolResultMessage)]
+    tree, text, *waits = [one["output"] for one in results if isinstance(one, dict)]
+    return str(tree), str(text), [str(one) for one in waits]
+
+
+@pytest.mark.slow
+def test_every_reader_sees_the_same(evals: Evals) -> None:
+    """Shadow trees, frames of any origin, fields, frame sets: what one shows, all find, and no more."""
+    here, other = PageServer(), PageServer("127.0.0.2")
+    theirs = other.page("/", "<p>Of another origin</p>")
+    frame = f"<iframe src='{theirs}'></iframe>"
+    page = here.page("/", f"<!doctype html>{''.join(SHOWN.values())}{frame}{''.join(HIDDEN.values())}")
+    inner = here.page("/inner", "<p>Upper part</p>")
+    frames = here.page(
+        "/set", f"<frameset rows='50%,50%'><frame src='{inner}'><frame src='{theirs}'></frameset>"
+    )
+    evals.write_rows(
+        ask("shown", page, *SHOWN, "Of another origin"),
+        ask("frames", frames, "Upper part", "Of another origin"),
+        ask("hidden", page, *HIDDEN, limit_s=0),
+    )
+    evals.write_config(browser="playwright")
+    run = evals.run()
+    for server in (here, other):
+        server.close()
+    assert {one.query_id: str(one.verdict) for one in run.attempts} == {
+        "shown": "passed",
+        "frames": "passed",
+        "hidden": "failed",
+    }
+    tree, text, waits = read_outputs(evals, "shown")
+    assert "Of another origin" in text
+    for shown, said in zip(SHOWN, waits, strict=False):
+        assert shown in text
+        assert said.startswith(f"{shown!r} is on the page.")
+        assert all(word in tree for word in shown.split())
+    grade = run.attempt("hidden").grader_results["page_state"]
+    assert len([one for one in grade.criteria if one.verdict == "failed"]) == len(HIDDEN)
+    tree, text, waits = read_outputs(evals, "hidden")
+    assert waits[0] == "'Never shown' did not appear within 0 s."
+    assert not [hidden for hidden in HIDDEN if hidden in text or hidden in tree]
