@@ -74,7 +74,10 @@ def _finish(checked: Checked, ended: Ended, arguments: argparse.Namespace, again
     run_command(checked.door, "merge", *parts, "-o", str(target), *(["--partial"] if missing else []))
     _say(f"page: {target / 'index.html'}")
     more = [] if arguments.junit_xml is None else ["--junit-xml", str(arguments.junit_xml)]
-    words = ("gate", str(target), "--config", str(arguments.config.absolute()), *checked.gate, *more)
+    rules = (
+        checked.gate if checked.plan["is_gated"] else ("--eval-set", "gate={}")
+    )  # figures, and no broken row
+    words = ("gate", str(target), "--config", str(arguments.config.absolute()), *rules, *more)
     gate = run_command(checked.door, *words)
     return INCOMPLETE if missing else _judge(checked, ended, StoredRun(target)) or gate
 
