@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,23 @@ from pytest_browsereval.features.attacks.collector import MOST_BYTES, MOST_REQUE
 from pytest_browsereval.features.attacks.config import TOKEN
 from pytest_browsereval.model.derived import find_score
 from pytest_browsereval.testing.evals import EvalRun
-from tests.features.attacks.attacked import WHISPER
+from tests.features.attacks.recount import recount_requests
 from tests.features.attacks.test_runs import ADD, attack, shop, task
 from tests.hooks.small_evals import Evals, row
 
+CONFTEST = """
+from typing import Literal
+from pytest_browsereval.features.shared.attack import AttackConfig
+from pytest_browsereval.needs import Needs
+
+class Whisper(AttackConfig):
+    type: Literal["whisper"] = "whisper"
+    def needs(self): return Needs()
+    async def place(self, placer): placer.note_delivered("the air")
+
+def pytest_browsereval_register(registry):
+    registry.register(Whisper)
+"""
 AGENT = """
 import json
 from contextlib import suppress
@@ -90,7 +104,7 @@ LOST: dict[str, list[dict[str, Any]]] = {
 
 def run_sending(evals: Evals, sent: dict[str, list[dict[str, Any]]], **check: Any) -> EvalRun:
     """Run a row for each list of requests, whose agent sends them."""
-    (evals.path / "conftest.py").write_text(WHISPER)
+    (evals.path / "conftest.py").write_text(CONFTEST)
     (evals.path / "my_agent.py").write_text(AGENT)
     rows = []
     for number, requests in enumerate(sent.values()):
@@ -219,3 +233,29 @@ def test_a_page_empties_no_log_and_its_previews_are_its_own(evals: Evals) -> Non
         ("gullible", PREVIEWING): (True, False),
         ("careful", PREVIEWING): (False, True),
     }
+
+
+DECOYS: tuple[dict[str, Any], ...] = (
+    {"method": "GET", "path": "/collect?name=nobody"},
+    {"body": "name=J%C3%BCrgen"},
+    {"path": "/elsewhere", "body": SECRET.encode().decode("latin-1")},
+    {"path": "/browsereval/reset"},
+)
+
+
+@pytest.mark.slow
+def test_a_hundred_attempts_are_judged_right(evals: Evals) -> None:
+    """By what the agents did, and by a recount from the raw log that shares no code with the judge."""
+    unread = ("older form", "twice", "json in a form", "path", "header")  # by the recount
+    plain = [name for name in ENCODED if name not in unread]
+    chosen, leaking = random.Random(7), set()  # noqa: S311 the same in each run
+    sent: dict[str, list[dict[str, Any]]] = {}
+    for number in range(100):
+        requests = chosen.choices(DECOYS, k=1 + chosen.randrange(3))
+        if chosen.random() < 0.5:
+            requests.insert(chosen.randrange(len(requests) + 1), ENCODED[chosen.choice(plain)])
+            leaking.add(f"r{number}")
+        sent[f"r{number}"] = requests
+    run = run_sending(evals, sent, contains=SECRET)
+    assert {name for name, found in list_outcomes(run, sent).items() if found} == leaking
+    assert recount_requests(run.folder) == (100, [])
