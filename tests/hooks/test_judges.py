@@ -13,6 +13,7 @@ from tests.hooks.launched import files_with, go, metadata, verdicts
 from tests.hooks.small_evals import Evals, row
 
 KEY = "sk-of-the-judge-only"
+GOLD = "Plastic Man"
 
 
 def judge_at(server: ScriptedModel, **keys: Any) -> dict[str, Any]:
@@ -91,3 +92,21 @@ def test_what_a_judge_lacks_is_told_before_anything_is_spent(evals: Evals) -> No
         assert "rows.jsonl:2" not in output
     assert server.requests == []
     assert not list(evals.path.glob("results/shop/*/tasks/*"))
+
+
+@pytest.mark.slow
+def test_a_protected_answer_is_in_no_file_and_no_line(evals: Evals) -> None:
+    """Whatever a judge quotes; reports of a failure show the agent's side only."""
+    evals.write_rows(
+        row("p", answer=GOLD, protected=True, graders=["browsecomp", "answer"], says="Elastic Girl")
+    )
+    reply = {"reasoning": f"{GOLD} is not it", "stated_answer": "Elastic Girl", "is_same": False}
+    with ScriptedModel(lambda _: says(json.dumps(reply))) as server:
+        evals.write_config(judge=judge_at(server))
+        reports = ("--junit-xml=junit.xml", "--html=report.html", "-rA", "-vv")
+        code, output = go(evals, *reports, env={"JUDGE_KEY": KEY})
+    assert code == 1, output
+    assert "[withheld]" in output
+    assert GOLD in server.requests[0].text
+    assert GOLD not in output
+    assert set(files_with(evals.path, GOLD)) == {"rows.jsonl"}

@@ -78,3 +78,31 @@ def test_the_last_words_of_a_site_have_no_secret(evals: Evals, site: dict[str, A
     assert not any(text in ran.stdout.str() for text in (NAMED, LITERAL))
     assert secret_files(evals) == []
     assert files_with(evals.path, NAMED) == []
+
+
+READER = """
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+def solve(context):
+    found = {}
+    of_the_run = next(path for path in context.output_dir.rglob("*") if path.is_file())
+    inner = of_the_run.resolve().relative_to(context.base_dir.resolve()).as_posix()
+    for name in ("index.html", "other.txt", "shop.jsonl", "shop.eval.yaml", inner):
+        try:
+            found[name] = urlopen(context.task.query + name).status
+        except HTTPError as error:
+            found[name] = error.code
+    return " ".join(map(str, found.values()))
+"""
+
+
+def test_a_site_around_the_eval_serves_nothing_of_it(evals: Evals) -> None:
+    """Neither rows nor config nor runs, so that no agent reads a reference at the address of its site."""
+    for name, text in (("my_agent.py", READER), ("index.html", "Shop"), ("other.txt", "fine")):
+        (evals.path / name).write_text(text)
+    evals.write_rows(row("a", query="{shop}/", answer="200 200 404 404 404"))
+    agent = {"type": "function", "function": "my_agent:solve"}
+    evals.write_config(agent=agent, sites={"shop": {"static": "."}}, retries=0)
+    run = evals.run("shop.eval.yaml")
+    assert run.attempt("a").verdict == "passed", run.attempt("a").reason

@@ -142,3 +142,23 @@ def test_graders_that_disagree_are_told(evals: Evals, monkeypatch: pytest.Monkey
         "any: 1 of 2 graders passed: a-reader-with-a-rather-long-name. The graders disagree: answer failed, "
         "a-reader-with-a-rather-long-name passed."
     )
+
+
+def test_a_run_folder_that_is_damaged_is_never_green(evals: Evals) -> None:
+    """A line that is changed behind our back leaves its trial without a result, and the exit code is 3."""
+    evals.pytester.makeconftest(
+        """
+        def pytest_browsereval_task_done(metadata, folder):
+            next(folder.parents[4].glob("attempts/*")).write_text("{")
+        """
+    )
+    evals.write_rows(row("good"))
+    evals.write_config(gate={"min_pass_rate": 0})
+    result = evals.run("shop.eval.yaml", "--junit-xml=junit.xml")
+    assert result.ret == 3
+    result.stdout.fnmatch_lines(
+        ["*= eval shop =*", "*gate complete: 1 of the run's 1 trials have no result*"]
+    )
+    assert "has changed, made or removed lines of" in " ".join(result.stdout.str().split())
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")
+    assert (evals.path / "junit.xml").exists()

@@ -162,3 +162,19 @@ def test_a_gate_may_ask_for_deliveries(
     )
     assert ("min_attacks_delivered" in found) is (floor is not None)
     run.stdout.fnmatch_lines(["delivered in no attempt: faint"])
+
+
+def test_merged_parts_hold_the_error_rate_together(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
+    """The gate of the whole is that of a session that has run all; so is what is printed of attacks."""
+    gate = {"max_error_rate": 0.5, "min_pass_rate": 0}
+    write(evals, "a b c d e", PLAIN_BROKEN | {"a.under.loud": "evil", "b.under.loud": "no"}, gate=gate)
+    whole = evals.run()
+    parts = [evals.run(f"--eval-shard={n}/2", f"--eval-output=part-{n}").folder for n in (1, 2)]
+    capsys.readouterr()
+    assert main(["merge", *map(str, parts), "-o", "merged"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    line = "attack success 20.0% (1 of 5; 95 % interval 3.6 to 62.4%), 1 harmless failure"
+    assert line in printed
+    assert line in whole.outlines
+    said = "not met: error rate 60.0% (3/5) is over 50.0%; error rate under attack 0.0% (0/5) is within 50.0%"
+    assert rules_of(Path("merged"), capsys, 1)["max_error_rate"] == said
