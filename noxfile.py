@@ -17,14 +17,7 @@ MEASURING = Path(".nox/coverage").absolute()
 TELLING = (
     *(
         f"tests/{name}"
-        for name in (
-            "config",
-            "datasets",
-            "llm",
-            "model",
-            "features/row_files",
-            "features/programs/server",
-        )
+        for name in ("config", "datasets", "llm", "model", "features/row_files", "features/programs/server")
     ),
     "tests/stats/test_statistics.py",
     "tests/features/mcp_browser/test_browser.py",

@@ -106,9 +106,7 @@ def main() -> None:
         for number in range(options.runs):
             make_run(results / "shop", number, luck)
         figures = measured(results, options.rounds, options.before)
-        sizes = {
-            "html_mb": round((results / RUNS_PAGE).stat().st_size / 1e6, 2),
-        }
+        sizes = {"html_mb": round((results / RUNS_PAGE).stat().st_size / 1e6, 2)}
     finally:
         shutil.rmtree(folder)
     now = figures["now"]

@@ -32,10 +32,7 @@ def pytest_collection_modifyitems(items):
 """
 """Of all that was collected one is set up: what workers cost, without a run."""
 
-HEAD = {
-    "ours": ["-p", "browsereval", "many.eval.json"],
-    "parametrize": ["test_rows.py"],
-}
+HEAD = {"ours": ["-p", "browsereval", "many.eval.json"], "parametrize": ["test_rows.py"]}
 ONE = {
     "ours": ["-p", "browsereval", "many.eval.json::task-{middle:06d}"],
     "parametrize": ["test_rows.py::test_row[task-{middle:06d}]"],

@@ -30,7 +30,7 @@ from pytest_browsereval.browsers.binary import candidates, launch_options
 FEW = 2
 SEEDS_A_ROUND = 2
 LEFT_OUT = {
-    "search-engine": "its links change the address, and BrowserGym then ends the episode without a reward",
+    "search-engine": "its links change the address, and BrowserGym then ends the episode without a reward"
 }
 """Pages that not every runner can solve, and why."""
 PLAYED = tuple(page for page in PAGES if page not in LEFT_OUT)

@@ -235,12 +235,7 @@ def forget() -> None:
 
 
 def measured(
-    run: Path,
-    ways: Mapping[str, list[str]],
-    rounds: int,
-    *,
-    goal_s: float,
-    is_cold: bool = False,
+    run: Path, ways: Mapping[str, list[str]], rounds: int, *, goal_s: float, is_cold: bool = False
 ) -> dict[str, Any]:
     """Let all ways to read take turns."""
     costs: dict[str, list[Cost]] = {}

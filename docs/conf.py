@@ -14,12 +14,7 @@ version = release = installed_version("pytest-browsereval")
 language = "en"
 smartquotes_action = "D"  # dashes only: quotes are to be typed as they stand
 
-extensions = [
-    "browsereval_docs",
-    "myst_parser",
-    "sphinx.ext.autodoc",
-    "sphinx_copybutton",
-]
+extensions = ["browsereval_docs", "myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 exclude_patterns = ["_build", "_ext"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_block", "attrs_inline"]

@@ -3,12 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_browsereval.errors import ConfigError
-from pytest_browsereval.providers import (
-    PROVIDERS,
-    REFUSED,
-    provider_named,
-    resolve_env_value,
-)
+from pytest_browsereval.providers import PROVIDERS, REFUSED, provider_named, resolve_env_value
 
 BROWSEROS = [
     *("anthropic", "openai", "google", "openrouter", "azure", "ollama", "lmstudio", "bedrock", "browseros"),

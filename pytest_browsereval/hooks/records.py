@@ -23,13 +23,7 @@ from pytest_browsereval.runs.lines import (
     parse_line,
     read_raw,
 )
-from pytest_browsereval.runs.rewritten import (
-    NAMED,
-    REWRITTEN,
-    Lost,
-    attempt_number,
-    describe_foreign_records,
-)
+from pytest_browsereval.runs.rewritten import NAMED, REWRITTEN, Lost, attempt_number, describe_foreign_records
 from pytest_browsereval.runs.texts import find_changed
 
 if TYPE_CHECKING:

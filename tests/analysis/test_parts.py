@@ -21,11 +21,7 @@ def lacks(store: RunStore) -> str | None:
 
 @pytest.mark.parametrize(
     ("selected", "skipped", "message"),
-    [
-        (1, 0, None),
-        (3, 2, None),
-        (3, 0, "2 of the run's 3 trials have no result"),
-    ],
+    [(1, 0, None), (3, 2, None), (3, 0, "2 of the run's 3 trials have no result")],
 )
 def test_trials_without_a_result(tmp_path: Path, selected: int, skipped: int, message: str | None) -> None:
     """They are missed, but for those that a fixture or a mark has skipped."""

@@ -280,10 +280,7 @@ def test_what_a_dead_worker_has_not_told_of_counts_for_nothing(
             run = evals.run_process("shop.eval.yaml", "-n1")
             assert run.ret == 1, run.stdout.str()
             found = {one["query_id"]: (one["verdict"], one["attempts"]) for one in run.summary["results"]}
-            assert found == {
-                "fails": ("failed", 2) if retries else ("errored", 1),
-                "later": ("failed", 1),
-            }
+            assert found == {"fails": ("failed", 2) if retries else ("errored", 1), "later": ("failed", 1)}
             of_row = [one for one in run.attempts if one.query_id == "fails"]
             # The first one was in flight.
             assert [one.attempt for one in of_row] == list(range(2, 3 + retries))

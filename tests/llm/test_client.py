@@ -9,11 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
-from pytest_browsereval.llm.client import (
-    ChatClient,
-    check_key,
-    set_interceptor,
-)
+from pytest_browsereval.llm.client import ChatClient, check_key, set_interceptor
 from pytest_browsereval.llm.completion import Completion
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.retries import RetryPolicy

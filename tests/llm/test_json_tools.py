@@ -145,10 +145,7 @@ def test_tools_are_told_in_front_of_the_system_text() -> None:
     assert user == HELLO[1]
 
 
-@pytest.mark.parametrize(
-    "more",
-    [{"tool_choice": "none"}, {"tools": []}],
-)
+@pytest.mark.parametrize("more", [{"tool_choice": "none"}, {"tools": []}])
 def test_where_no_tool_may_be_called_a_text_is_a_text(more: dict[str, Any]) -> None:
     """Neither schema nor rule is sent, and the reply is not read as a call."""
     with ScriptedModel(["Good day."]) as model:
@@ -176,10 +173,7 @@ def test_a_history_of_calls_becomes_texts() -> None:
     _, _, called, result = asked(history).messages
     assert called == {"role": "assistant", "content": '{"tool": "click", "arguments": {"target": "e1"}}'}
     assert result["role"] == "user"
-    assert result["content"] == [
-        {"type": "text", "text": "Result of click: ok\nClicked.\n\nGo on."},
-        picture,
-    ]
+    assert result["content"] == [{"type": "text", "text": "Result of click: ok\nClicked.\n\nGo on."}, picture]
 
 
 def test_the_provider_decides_unless_told_otherwise() -> None:

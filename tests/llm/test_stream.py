@@ -55,10 +55,7 @@ def test_calls_are_told_apart(subtests: pytest.Subtests) -> None:
     """However a server numbers the pieces of its calls."""
     cases: list[tuple[list[Any], list[tuple[str, str, str]]]] = [
         # Several gateways number each call 0.
-        (
-            [[part("a", A, index=0, id="1")], [part("b", B, index=0, id="2")]],
-            [("1", "a", A), ("2", "b", B)],
-        ),
+        ([[part("a", A, index=0, id="1")], [part("b", B, index=0, id="2")]], [("1", "a", A), ("2", "b", B)]),
         (
             [[part("a", A, index=0, id="1")], [part("a", "", index=0, id="2")], [part(None, B, index=0)]],
             [("1", "a", A), ("2", "a", B)],
@@ -66,10 +63,7 @@ def test_calls_are_told_apart(subtests: pytest.Subtests) -> None:
         ([[part("a", A, index=0)], [part("b", B, index=0)]], [("call_1", "a", A), ("call_2", "b", B)]),
         ([[part("a", A, index=0)], [part("a", B, index=0)]], [("call_1", "a", A), ("call_2", "a", B)]),
         # A name, an id or both stand in each piece.
-        (
-            [[part("a", '{"x"', index=0, id="1")], [part("a", ": 1}", index=0, id="1")]],
-            [("1", "a", A)],
-        ),
+        ([[part("a", '{"x"', index=0, id="1")], [part("a", ": 1}", index=0, id="1")]], [("1", "a", A)]),
         ([[part("a", '{"x"', index=0)], [part("a", ": 1}", index=0)]], [("call_1", "a", A)]),
         ([[part("a", "", index=0, id="1")], [part(None, A, index=0, id="other")]], [("1", "a", A)]),
         # The last piece says it all again.

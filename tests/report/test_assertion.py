@@ -140,10 +140,7 @@ def test_hostile_text_steers_nothing(tmp_path: Path) -> None:
     assert all(line.isprintable() for line in text.split("\n"))
     assert len(text) < 10_000
     firsts = [line.split()[0].rstrip(":") for line in text.split("\n") if line.strip() and line[0] != " "]
-    assert firsts == [
-        "failed",
-        *("task", "folder", "started", "ended", "answer", "agent", "grade", "steps"),
-    ]
+    assert firsts == ["failed", *("task", "folder", "started", "ended", "answer", "agent", "grade", "steps")]
 
 
 def test_missing_files_are_no_steps(tmp_path: Path) -> None:

@@ -21,12 +21,7 @@ from pytest_browsereval import (
     open_run,
 )
 from pytest_browsereval.capture.message_log import MessageLogger
-from pytest_browsereval.model.messages import (
-    DelegationMessage,
-    Message,
-    ToolCallMessage,
-    ToolResultMessage,
-)
+from pytest_browsereval.model.messages import DelegationMessage, Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.store import RunStore

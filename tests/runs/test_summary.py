@@ -91,14 +91,7 @@ def test_the_summary_of_a_folder_is_plain_json(tmp_path: Path) -> None:
     content = json.loads(json.dumps(StoredRun(store.root).summary.as_json()))
     assert {
         key: content[key] for key in ("trials", "passed", "failed", "errored", "judged", "pass_rate")
-    } == {
-        "trials": 1,
-        "passed": 1,
-        "failed": 0,
-        "errored": 0,
-        "judged": 1,
-        "pass_rate": 1.0,
-    }
+    } == {"trials": 1, "passed": 1, "failed": 0, "errored": 0, "judged": 1, "pass_rate": 1.0}
     assert content["errors_by_source"] == {}
     assert content["results"] == [
         {

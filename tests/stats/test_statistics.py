@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 import scipy  # its parts are imported when they are used
 
-from pytest_browsereval.stats.statistics import (
-    Share,
-    percentile,
-    pool_groups,
-    students_t,
-    wilson,
-)
+from pytest_browsereval.stats.statistics import Share, percentile, pool_groups, students_t, wilson
 
 
 @pytest.mark.parametrize(

@@ -62,11 +62,7 @@ def test_the_picture_after_a_click_shows_the_new_page(visit: Visits, pages: Page
             "#x",
             '#x is covered by <div id="veil"></div>, which would take the click.',
         ),
-        (
-            RESTLESS,
-            "#x",
-            "#x keeps moving.",
-        ),
+        (RESTLESS, "#x", "#x keeps moving."),
         ("", "!!", 'Unexpected token "!" while parsing css selector "!!".'),
         ("", "role=foo[", "Unexpected end of selector while parsing selector `foo[`"),
         ("", "#a >>> ", "The target '#a >>> ' has an empty part. Write FRAME >>> TARGET, or a target alone."),

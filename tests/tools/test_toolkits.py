@@ -13,12 +13,7 @@ from pytest_browsereval.registry import Registry
 from pytest_browsereval.tools.base import tool
 from pytest_browsereval.tools.scripting import evaluate
 from pytest_browsereval.tools.toolkit import Toolkit, ToolkitConfig
-from pytest_browsereval.tools.toolkits import (
-    CATALOG,
-    build_plugged_kits,
-    kits_for,
-    resolve_tools,
-)
+from pytest_browsereval.tools.toolkits import CATALOG, build_plugged_kits, kits_for, resolve_tools
 
 NAMES = {
     "navigation": ["navigate", "go_back", "go_forward", "reload", "wait", "wait_for_text"],

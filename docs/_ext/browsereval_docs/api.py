@@ -58,10 +58,7 @@ GROUPS = {
         ExportConfig Exported ImportFormat Imported Command RunStore TrialKey
     """,
 }
-CHOSEN = {
-    "Registry": "register, add_reader",
-    "EvalConfig": "path, base_dir, secrets, public_dump",
-}
+CHOSEN = {"Registry": "register, add_reader", "EvalConfig": "path, base_dir, secrets, public_dump"}
 """Members that are shown of classes of which plug-ins need few."""
 HIDDEN = "__init__, type, model_config, model_post_init, model_fields, model_computed_fields, family"
 

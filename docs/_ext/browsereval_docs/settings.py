@@ -28,11 +28,7 @@ WITHOUT_EFFECT = (
 )
 """Keys of a model that files of BrowserOS may have."""
 
-ELSEWHERE = {
-    "gate": "gates.md",
-    "sites": "#sites",
-    **{name: f"#{name}" for name in BLOCKS},
-}
+ELSEWHERE = {"gate": "gates.md", "sites": "#sites", **{name: f"#{name}" for name in BLOCKS}}
 
 
 def write_config() -> str:

@@ -31,10 +31,7 @@ _PLACE = """({css, payload}, delivered) => {
 }"""
 
 Template = Literal[
-    "goal_hijacking_plain_text",
-    "goal_hijacking_url_injection",
-    "generic_plain_text",
-    "generic_url_injection",
+    "goal_hijacking_plain_text", "goal_hijacking_url_injection", "generic_plain_text", "generic_url_injection"
 ]
 
 

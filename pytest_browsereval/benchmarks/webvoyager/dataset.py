@@ -43,11 +43,7 @@ class WebVoyagerConfig(TwoFilesConfig):
             "graders": ["webvoyager"],
             "tags": [site],
             "answer": found.get("ans"),
-            "metadata": {
-                "website": site,
-                "category": site,
-                "additional": {"answer_type": found.get("type")},
-            },
+            "metadata": {"website": site, "category": site, "additional": {"answer_type": found.get("type")}},
         }
 
     def notes(self, base_dir: Path) -> tuple[str, ...]:

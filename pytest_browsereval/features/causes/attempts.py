@@ -9,13 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from pytest_browsereval.errors import DatasetError
-from pytest_browsereval.features.causes.actions import (
-    SOFT,
-    Action,
-    list_moves,
-    read_solution,
-    read_steps,
-)
+from pytest_browsereval.features.causes.actions import SOFT, Action, list_moves, read_solution, read_steps
 from pytest_browsereval.features.causes.pages import PageNames
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict

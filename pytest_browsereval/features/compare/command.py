@@ -67,15 +67,10 @@ def _compare_arguments(parser: argparse.ArgumentParser) -> None:
         help="how much lower B's pass rate may be for B to be not worse (default: 0.05, which is 5 points)",
     )
     parser.add_argument(
-        "--variants",
-        metavar="A=B",
-        type=_two,
-        help="compare variant A of run A with variant B of run B",
+        "--variants", metavar="A=B", type=_two, help="compare variant A of run A with variant B of run B"
     )
     parser.add_argument(
-        "--with-edited",
-        action="store_true",
-        help="compare edited rows too, as if they had not changed",
+        "--with-edited", action="store_true", help="compare edited rows too, as if they had not changed"
     )
     parser.add_argument(
         "--html",

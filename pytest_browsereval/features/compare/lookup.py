@@ -9,12 +9,7 @@ from pytest_browsereval.door import Door
 
 
 def find_baseline(
-    door: Door,
-    given: str,
-    config: Path | None = None,
-    *,
-    of: Path | None = None,
-    with_files: bool = False,
+    door: Door, given: str, config: Path | None = None, *, of: Path | None = None, with_files: bool = False
 ) -> Path:
     """Return the folder of a run, or the file of a baseline.
 

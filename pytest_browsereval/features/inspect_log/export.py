@@ -18,12 +18,7 @@ from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.features.inspect_log.conversation import make_usage
 from pytest_browsereval.features.inspect_log.package import check_installed, load_api, make_id
-from pytest_browsereval.features.inspect_log.trials import (
-    VERDICT,
-    Totals,
-    TrialWriter,
-    name_main_model,
-)
+from pytest_browsereval.features.inspect_log.trials import VERDICT, Totals, TrialWriter, name_main_model
 from pytest_browsereval.features.shared.export_record import clean_json, clean_text, describe_withheld
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.locks import RunLocks

@@ -4,6 +4,4 @@ from __future__ import annotations
 
 from pytest_browsereval.feature import Feature
 
-FEATURE = Feature(
-    commands=("command",),
-)
+FEATURE = Feature(commands=("command",))

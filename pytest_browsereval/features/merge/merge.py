@@ -22,12 +22,7 @@ from pytest_browsereval.run.budget import LEDGER
 from pytest_browsereval.run.locks import RunLocks
 from pytest_browsereval.run.manifest import MACHINE, RESUMES_FILE
 from pytest_browsereval.run.provenance import differences
-from pytest_browsereval.run.selection import (
-    REGRADED_FILE,
-    SELECTED_FILE,
-    list_damaged,
-    read_selected,
-)
+from pytest_browsereval.run.selection import REGRADED_FILE, SELECTED_FILE, list_damaged, read_selected
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import RunStore, check_new
 from pytest_browsereval.run_files import load_written
@@ -57,11 +52,7 @@ class Merged:
 
 
 def merge_runs(
-    runs: Sequence[Path],
-    target: Path,
-    *,
-    is_partial: bool = False,
-    door: Door | None = None,
+    runs: Sequence[Path], target: Path, *, is_partial: bool = False, door: Door | None = None
 ) -> Merged:
     """Write several runs as one run folder, as a whole or not at all; the runs stay as they are.
 

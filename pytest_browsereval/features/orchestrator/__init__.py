@@ -5,5 +5,5 @@ from __future__ import annotations
 from pytest_browsereval.feature import Feature
 
 FEATURE = Feature(
-    members={"agent": {"orchestrator-executor orchestrated": "agent:OrchestratorExecutorConfig"}},
+    members={"agent": {"orchestrator-executor orchestrated": "agent:OrchestratorExecutorConfig"}}
 )

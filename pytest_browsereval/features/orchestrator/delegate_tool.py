@@ -42,11 +42,7 @@ class Delegator:
     """
 
     def __init__(
-        self,
-        context: AgentContext,
-        config: OrchestratorExecutorConfig,
-        capture: CaptureContext,
-        turns: Turns,
+        self, context: AgentContext, config: OrchestratorExecutorConfig, capture: CaptureContext, turns: Turns
     ) -> None:
         self._context = context
         self._config = config

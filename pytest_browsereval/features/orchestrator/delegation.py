@@ -11,12 +11,7 @@ from pytest_browsereval.agents.base import AgentConfig, AgentContext
 from pytest_browsereval.agents.playing import play
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.capture.trajectory import EXECUTORS, TrajectorySaver
-from pytest_browsereval.errors import (
-    ErrorSource,
-    Fault,
-    LimitReached,
-    TerminationReason,
-)
+from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
 from pytest_browsereval.model.messages import DelegationStatus, now
 from pytest_browsereval.model.results import AgentResult, ExecutorRecord
 from pytest_browsereval.model.spans import in_span

@@ -10,5 +10,5 @@ FEATURE = Feature(
             "computer-use": "computer_use:ComputerUseConfig",
             "visual-action clado-action": "visual_action:VisualActionConfig",
         }
-    },
+    }
 )

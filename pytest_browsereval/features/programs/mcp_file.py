@@ -19,11 +19,7 @@ PLACEHOLDERS = ("mcp_url", "mcp_token", "output_dir")
 
 _CONTENT: dict[str, JsonValue] = {
     "mcpServers": {
-        "browser": {
-            "type": "http",
-            "url": "{mcp_url}",
-            "headers": {"Authorization": "Bearer {mcp_token}"},
-        }
+        "browser": {"type": "http", "url": "{mcp_url}", "headers": {"Authorization": "Bearer {mcp_token}"}}
     }
 }
 

@@ -5,7 +5,5 @@ from __future__ import annotations
 from pytest_browsereval.feature import Feature
 
 FEATURE = Feature(
-    members={"rule": {"min_progress": "rule:MinProgressRule"}},
-    keys=(("capture", "checks"),),
-    hooks="plugin",
+    members={"rule": {"min_progress": "rule:MinProgressRule"}}, keys=(("capture", "checks"),), hooks="plugin"
 )

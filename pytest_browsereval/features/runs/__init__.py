@@ -4,7 +4,4 @@ from __future__ import annotations
 
 from pytest_browsereval.feature import Feature
 
-FEATURE = Feature(
-    commands=("command",),
-    hooks="plugin",
-)
+FEATURE = Feature(commands=("command",), hooks="plugin")

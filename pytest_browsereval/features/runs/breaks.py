@@ -8,11 +8,7 @@ from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
-from pytest_browsereval.features.runs.digest import (
-    RunDigest,
-    State,
-    VariantDigest,
-)
+from pytest_browsereval.features.runs.digest import RunDigest, State, VariantDigest
 from pytest_browsereval.features.runs.history import History
 from pytest_browsereval.features.runs.provenance import describe_changes, find_provenance
 from pytest_browsereval.model.display import format_count, join_first, one_line

@@ -130,11 +130,7 @@ def describe_runs(
             _list_flakes(flakes),
         ],
         notes=notes,
-        content=lambda: {
-            "runs": [one.content for one in runs],
-            "differences": rows,
-            **flakes.as_json(),
-        },
+        content=lambda: {"runs": [one.content for one in runs], "differences": rows, **flakes.as_json()},
     )
 
 

@@ -18,13 +18,7 @@ from pydantic_core import to_jsonable_python
 from pytest_browsereval.config.model import LISTS, EvalConfig
 from pytest_browsereval.config.names import SITE_NAME, VARIANT_NAME
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
-from pytest_browsereval.registry import (
-    FAMILIES,
-    PLACE_OF_FAMILY,
-    TYPE_BY_DEFAULT,
-    Component,
-    Registry,
-)
+from pytest_browsereval.registry import FAMILIES, PLACE_OF_FAMILY, TYPE_BY_DEFAULT, Component, Registry
 from pytest_browsereval.tools.switches import is_on
 from pytest_browsereval.tools.toolkits import CATALOG
 from pytest_browsereval.validation_errors import accepts_camel_case

@@ -23,10 +23,7 @@ def add_runs(parser: argparse.ArgumentParser, nargs: str = "+", more: str = "") 
     parser.add_argument("run_names", metavar="RUN", nargs=nargs, help=f"{more}{HELP}")
     add_config(parser)
     parser.add_argument(
-        "--last",
-        metavar="N",
-        type=positive_integer,
-        help="include the N runs of the same config before it",
+        "--last", metavar="N", type=positive_integer, help="include the N runs of the same config before it"
     )
 
 

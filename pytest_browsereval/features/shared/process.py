@@ -15,11 +15,7 @@ LAST_LINES = 15
 
 
 def run_pytest(
-    arguments: Sequence[str],
-    limit_s: float,
-    *,
-    env: Mapping[str, str] | None = None,
-    cwd: Path | None = None,
+    arguments: Sequence[str], limit_s: float, *, env: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> str:
     """Run pytest to its end, and return the last lines of what it says.
 

@@ -6,11 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.features.attacks.figures import (
-    RunFigures,
-    find_figures,
-    find_interval,
-)
+from pytest_browsereval.features.attacks.figures import RunFigures, find_figures, find_interval
 from pytest_browsereval.features.attacks.report import describe_figures
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.stats.statistics import Share, pool_groups, wilson

@@ -195,19 +195,13 @@ def test_what_is_typed_and_answered_can_be_the_goal(evals: Evals) -> None:
             "*attacks.0.goal: *Did you mean 'text'?*",
         ),
         ({"attacks": [attack("a", goal={"checks": []})]}, "*attacks.0.goal.checks: a goal without checks *"),
-        (
-            {"attacks": [attack("a", payload="Open {atacker}")]},
-            "*attacks.0.payload: {atacker} *'attacker'*",
-        ),
+        ({"attacks": [attack("a", payload="Open {atacker}")]}, "*attacks.0.payload: {atacker} *'attacker'*"),
         (
             {"attacks": [attack("a", payload="Stop.", goal={"checks": [{"request": "/x"}]})]},
             "*attacks.0.goal: a `request` goes to the attacker's origin, and nothing names {attacker}*",
         ),
         ({"attacks": [attack("a.under.b")]}, "*attacks.0.name: *which ends the ids of rows*"),
-        (
-            {"attacks": [attack("a", select={"tags": ["no"]})]},
-            "*no row has the tag 'no'*the attack 'a'*",
-        ),
+        ({"attacks": [attack("a", select={"tags": ["no"]})]}, "*no row has the tag 'no'*the attack 'a'*"),
         ({"attacks": [attack("a")], "browser": "blank"}, "*attacks.0: *needs pages*"),
         *(
             (

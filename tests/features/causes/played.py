@@ -29,14 +29,7 @@ def step(
     **arguments: Any,
 ) -> Step:
     """Return a step; ``page`` is the path of the page after it, ``holds`` the argument that is its value."""
-    return {
-        "tool": tool,
-        "arguments": arguments,
-        "page": page,
-        "error": error,
-        "says": says,
-        "holds": holds,
-    }
+    return {"tool": tool, "arguments": arguments, "page": page, "error": error, "says": says, "holds": holds}
 
 
 def click(name: str, role: str = "button", **more: Any) -> Step:

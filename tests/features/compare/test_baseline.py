@@ -220,7 +220,4 @@ def test_a_side_without_a_trial_misses_the_rules(
     )
     compared = against_baseline(gate, StoredRun(store.root), left_out=left_out)
     for result in decided(found, gate, compared)[-2:]:
-        assert (result.is_met, result.message) == (
-            False,
-            f"no task was judged both here and in a: {told}",
-        )
+        assert (result.is_met, result.message) == (False, f"no task was judged both here and in a: {told}")

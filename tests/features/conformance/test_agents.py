@@ -19,15 +19,7 @@ from pytest_browsereval.features.pointing.visual_action import VisualActionConfi
 from pytest_browsereval.features.programs.agent import CommandAgentConfig
 from pytest_browsereval.features.single_agent.agent import SingleConfig
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.testing import (
-    AgentConformance,
-    ModelRequest,
-    Reply,
-    ScriptedModel,
-    call,
-    calls,
-    done,
-)
+from pytest_browsereval.testing import AgentConformance, ModelRequest, Reply, ScriptedModel, call, calls, done
 from tests.features.pointing.service import Service
 
 CLICK = {"target": "role=button"}

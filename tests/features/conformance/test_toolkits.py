@@ -79,10 +79,7 @@ BROKEN: tuple[tuple[dict[str, Any], str], ...] = (
     ({"tools": (ReadNotes,)}, "tool 'ReadNotes': the name 'ReadNotes' is not snake_case"),
     ({"tools": (click,)}, "Two tools or toolkits are named 'click'"),
     ({"tools": CATALOG["finish"].tools}, "has a tool named 'done', which is the name"),
-    (
-        {"policy": (Policy("Then call `click`."),)},
-        "the policy names 'click', which is not a tool",
-    ),
+    ({"policy": (Policy("Then call `click`."),)}, "the policy names 'click', which is not a tool"),
     ({"policy": (Policy("Use note_down."),)}, "names 'note_down' and does not need it"),
     ({"policy": (Policy(" "),)}, "a line of the policy is empty"),
     ({"policy": (Policy("One.\nTwo."),)}, "line breaks or control characters"),
@@ -92,10 +89,7 @@ BROKEN: tuple[tuple[dict[str, Any], str], ...] = (
     ({"directive": raises}, "raises KeyError: 1"),
     ({"directive": differs}, "is not the same twice"),
     ({"directive": says(["click"])}, "neither a Directive nor None"),
-    (
-        {"directive": says(Directive(("click", "note_down")))},
-        "names click, which are not tools",
-    ),
+    ({"directive": says(Directive(("click", "note_down")))}, "names click, which are not tools"),
     ({"directive": says(Directive(tool_choice="none"))}, "wants the tool_choice 'none'"),  # type: ignore[arg-type]
 )
 

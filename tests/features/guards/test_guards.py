@@ -250,10 +250,7 @@ def test_our_guards_on_pages(evals: Evals) -> None:
     assert {(one["guard"], one["reason"]) for one in refusals(evals)} == {
         ("origins", f"{foreign} is not among the allowed origins."),
         ("origins", f"it leads to {foreign}, which is not an allowed origin."),
-        (
-            "confirm",
-            "'Place order' may order something, which the task does not ask for. Go on without it.",
-        ),
+        ("confirm", "'Place order' may order something, which the task does not ask for. Go on without it."),
     }
     assert "guards: refused 3 calls in 3 of 6 trials (confirm 1, origins 2)" in printed(ran)
     assert {ran.attempt(name).verdict for name in ("asked", "own", "second")} == {"passed"}

@@ -60,10 +60,7 @@ BROWSEROS: list[tuple[Spoil, str]] = [
     (lambda task: (task / "messages.jsonl").unlink(), "messages.jsonl: is missing"),
     (write_file("messages.jsonl", '{"type"\n{"type":"start"}\n'), "messages.jsonl:1: not JSON"),
     (write_log(event("start"), event("dance")), "messages.jsonl:2: the type 'dance'"),
-    (
-        write_log(event("tool-output-available", output=1)),
-        "tool-output-available has no 'toolCallId'",
-    ),
+    (write_log(event("tool-output-available", output=1)), "tool-output-available has no 'toolCallId'"),
     (write_log(event("user", content=3)), "messages.jsonl:1: user.content"),
     (write_log({"type": "user", "content": "Go."}), "messages.jsonl:1: the user has no timestamp"),
     (write_log(event("user", content="Go.", timestamp="noon")), "'noon' is not an ISO 8601 date-time"),
@@ -80,10 +77,7 @@ BROWSEROS: list[tuple[Spoil, str]] = [
     (lambda task: (task / "screenshots/9.png").symlink_to("/etc/hostname"), "9.png: is a link"),
     (lambda task: (task.parent / "more").symlink_to("/etc"), "more: is a link"),
     (lambda task: os.mkfifo(task / "grades.json"), "grades.json: is neither a file nor a folder"),
-    (
-        lambda task: browseros(task.parent, name="copy", query_id="Allrecipes--3"),
-        "has the id 'Allrec",
-    ),
+    (lambda task: browseros(task.parent, name="copy", query_id="Allrecipes--3"), "has the id 'Allrec"),
 ]
 
 

@@ -49,9 +49,7 @@ def test_a_program_for_each_attempt(evals: Evals, desk: dict[str, Any]) -> None:
     buy = {"tool": "send", "path": "/orders", "body": "two pens"}
     wrong = {"tool": "send", "path": "/orders", "body": "a pencil"}
     evals.write_rows(
-        order("buys", buy),
-        order("errs", wrong),
-        order("dies", {"tool": "misbehave", "how": "die"}),
+        order("buys", buy), order("errs", wrong), order("dies", {"tool": "misbehave", "how": "die"})
     )
     evals.write_config(browser=PROGRAM, sites=desk)
     result = evals.run("--eval-config=shop.eval.yaml")

@@ -54,11 +54,7 @@ def test_parts_become_one_run(tmp_path: Path) -> None:
         store.run.count_selected(),
         store.run.count_skipped(),
         store.run.read_manifest()["merged_from"],
-    ) == (
-        5,
-        0,
-        ["1", "2"],
-    )
+    ) == (5, 0, ["1", "2"])
     assert len((store.root / "spent.jsonl").read_text().splitlines()) == 2
     assert not list(tmp_path.glob(".*"))
 

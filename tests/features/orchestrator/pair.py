@@ -40,12 +40,7 @@ class Pair:
         self.requests: dict[str, list[ModelRequest]] = {LEAD: [], HAND: []}
 
     def solve(
-        self,
-        lead: Sequence[Reply],
-        hand: Sequence[Reply] = (),
-        *,
-        executor: Any = None,
-        **fields: Any,
+        self, lead: Sequence[Reply], hand: Sequence[Reply] = (), *, executor: Any = None, **fields: Any
     ) -> AgentResult:
         """Run an attempt; a script that is over refuses further requests."""
         scripts = {LEAD: list(lead), HAND: list(hand)}

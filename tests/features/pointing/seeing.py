@@ -88,10 +88,7 @@ def range_of(
     """Open the page in a window of a device scale, with pictures of every step."""
     options: dict[str, Any] = {"device_scale_factor": scale}
     url = serve(pages)
-    with (
-        configured(browser, **options),
-        visiting(run, browser, folder, url, screenshots="after") as opened,
-    ):
+    with configured(browser, **options), visiting(run, browser, folder, url, screenshots="after") as opened:
         yield opened
 
 

@@ -19,15 +19,7 @@ from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.providers import PROVIDERS
-from pytest_browsereval.testing import (
-    Call,
-    ModelRequest,
-    Reply,
-    ScriptedModel,
-    call,
-    calls,
-    says,
-)
+from pytest_browsereval.testing import Call, ModelRequest, Reply, ScriptedModel, call, calls, says
 from pytest_browsereval.tools.finish import give_up
 from tests.agents.desk import MakeDesk, PaperWindow
 from tests.features.pointing.seeing import PaperDesk, no_wait, paper_tools, picture_of

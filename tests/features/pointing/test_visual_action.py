@@ -11,13 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
-from pytest_browsereval.errors import (
-    ConfigError,
-    ErrorSource,
-    Fault,
-    StopRun,
-    TerminationReason,
-)
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun, TerminationReason
 from pytest_browsereval.features.pointing.service import as_text
 from pytest_browsereval.features.pointing.visual_action import VisualActionAgent, VisualActionConfig
 from pytest_browsereval.llm.retries import RetryPolicy

@@ -65,13 +65,7 @@ def test_rows_break_the_line(tmp_path: Path) -> None:
     """Rows that were edited, added or left out are named."""
     leave_two(tmp_path, tried("a", PASSED, row_hash="edited"), *(tried(f"c{n}", PASSED) for n in range(5)))
     assert changes_between(tmp_path) == [
-        {
-            "dataset": [
-                "5 tasks added: c0, c1, c2 and 2 more",
-                "1 task removed: b",
-                "1 task edited: a",
-            ]
-        }
+        {"dataset": ["5 tasks added: c0, c1, c2 and 2 more", "1 task removed: b", "1 task edited: a"]}
     ]
 
 

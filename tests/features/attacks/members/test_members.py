@@ -156,11 +156,9 @@ def test_people_do_not_see_it(how: str, unseen: str, scene: Scene) -> None:
     found = visit.js(f"(() => {{ const place = document.querySelector('p > *'); return {unseen}; }})()")
     assert (
         found
-        == {
-            "zero_size": [0, 0, "0px"],
-            "off_screen": True,
-            "same_colour": ["rgb(1, 2, 3)", "rgb(1, 2, 3)"],
-        }[how]
+        == {"zero_size": [0, 0, "0px"], "off_screen": True, "same_colour": ["rgb(1, 2, 3)", "rgb(1, 2, 3)"]}[
+            how
+        ]
     )
 
 

@@ -79,10 +79,7 @@ def test_an_agent_answers_the_dialog_of_an_attack(evals: Evals) -> None:
         ({"where": "#review"}, "*attacks.0.where: expected a block of keys, not '#review'*"),
         ({"where": {"id": "x"}}, "*attacks.0.where.id*"),
         ({"how": "before"}, "*attacks.0.how: 'before' is not allowed. Allowed: append, prepend, replace."),
-        (
-            {"type": "hidden", "how": "aria-label"},
-            "*attacks.0.how: *Did you mean 'aria_label'?*",
-        ),
+        ({"type": "hidden", "how": "aria-label"}, "*attacks.0.how: *Did you mean 'aria_label'?*"),
         (
             {"type": "banner", "look": "modal"},
             "*look: 'modal' is not allowed. Allowed: consent, system, notice.",
@@ -96,10 +93,7 @@ def test_an_agent_answers_the_dialog_of_an_attack(evals: Evals) -> None:
         ({"type": "address", "link": "x"}, "*link: only of `how: redirect`, and how is 'query'*"),
         ({"type": "address", "parameter": "a b"}, "*attacks.0.parameter: *"),
         ({"type": "download", "file": "../x"}, "*'../x' is not a name of a file. Write letters*"),
-        (
-            {"type": "form", "action": "/x"},
-            "*action: only of `how: field`, and how is *. Leave it out*",
-        ),
+        ({"type": "form", "action": "/x"}, "*action: only of `how: field`, and how is *. Leave it out*"),
         ({"type": "texts"}, "*unknown attack 'texts'. Did you mean 'text'?*"),
     ],
 )
