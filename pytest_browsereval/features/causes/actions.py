@@ -148,7 +148,9 @@ class Action:
         """
         verb = _name_verb(self)
         if self.kind == "open":
-            return f"{verb} {one_line(self.page or self.value, 80)}".strip()
+            # What failed has left the page as it was, or at the browser's own page.
+            place = self.value if self.error and self.value else self.page or self.value
+            return f"{verb} {one_line(place, 80)}".strip()
         target = self.target.describe() if self.target else ""
         is_said = self.kind in (*_BETWEEN, "end") and with_value and self.value and not self.is_open
         value = one_line(self.value, 60) if is_said or self.kind == "tabs" else ""
@@ -184,6 +186,8 @@ def _name_verb(one: Action) -> str:
         return "unchecks"
     if one.tool == "give_up":
         return "gives up"
+    if one.kind == "look" and one.target is not None:
+        return "reads" if one.tool.startswith("read") else "looks at"
     return _VERBS.get(one.kind, f"{one.kind}s")
 
 
@@ -241,7 +245,7 @@ def read_steps(steps: Iterable[StoredStep], pages: PageNames, start: str | None)
             tool=call.tool,
             kind=kind,
             target=target,
-            value=value,
+            value=pages.name(value) if kind == "open" else value,
             before=page,
             page=after,
             error=(output.partition("\n")[0] or "no result is recorded") if failed else "",

@@ -20,8 +20,9 @@ NOT_USABLE = re.compile(
 UNKNOWN_TOOL = re.compile(r"^(unknown tool|no such tool|tool .{1,80} not found)", re.IGNORECASE)
 WRONG_ARGUMENTS = re.compile(r"^(wrong|invalid) arguments|^input validation error", re.IGNORECASE)
 CUT_OFF = re.compile(r"repl(y|ies) (was )?cut off")
+NOT_LOADED = re.compile(r"\bERR_(?!\w*TIMED_OUT)")
 TOO_SLOW = re.compile(
-    r"in time\b|did not load|did not appear|not appear|took longer|timed? ?out|does not react|was cut off",
+    r"in time\b|did not load|did not appear|not appear|took longer|timed?[ _]?out|does not react|was cut off",
     re.IGNORECASE,
 )
 
@@ -31,6 +32,7 @@ KINDS = (
     ("target_not_found", NOT_FOUND, True),
     ("target_covered", COVERED, True),
     ("target_not_usable", NOT_USABLE, True),
+    ("page_not_loaded", NOT_LOADED, False),
     ("page_too_slow", TOO_SLOW, False),
 )
 """Causes by what a tool says, and whether only of a call with a target."""

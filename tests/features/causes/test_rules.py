@@ -169,6 +169,12 @@ def test_other_ways(tmp_path: Path, subtests: pytest.Subtests) -> None:
 
 NEXT = (LOOK, *3 * (click("Next"),), step("snapshot", says="- text: the last page of all"), END)
 TYPED = on(COMMENT, "fill", text="it")
+LOST = step(
+    "navigate",
+    url="http://no.example/a",
+    error="http://no.example/a did not load: there is no host of that name (ERR_NAME_NOT_RESOLVED).",
+)
+SLOW = step("navigate", url=f"{BASE}/a", error=f"{BASE}/a did not load: ERR_CONNECTION_TIMED_OUT.")
 UNKNOWN = (LOOK, on("#a", error="unknown tool 'x'"), on("#b", error="unknown tool 'y'"), END)
 WITHOUT_A_WAY = (
     ("How is North-East?", (LOOK, on(REGION, "select_option", value="North"), END), "wrong_value", 2),
@@ -194,6 +200,8 @@ WITHOUT_A_WAY = (
     ("Which cannot be booked?", (LOOK, done("Vega cannot be booked.")), "not_known", None),
     ("Do it.", (LOOK, done("Es ist mir nicht gelungen.")), "gave_up", 2),
     ("Do it.", UNKNOWN, "unknown_tool", 2),
+    ("Do it.", (LOST, END), "page_not_loaded", 1),
+    ("Do it.", (SLOW, END), "page_too_slow", 1),
 )  # fmt: skip
 
 
@@ -312,6 +320,13 @@ def test_a_cause_begins_at_a_step(tmp_path: Path) -> None:
     cause = cause_of(tmp_path, (NAME, lost, lost), ())
     assert (cause.name, cause.step) == ("target_not_found", 2)
     assert cause.line.endswith("; nothing was found to compare with")
+
+
+def test_what_failed_is_named_by_its_arguments(tmp_path: Path) -> None:
+    """The address that was asked for, not that of the page which stayed; what was read is read."""
+    assert "at step 1: opens no.example/a, which failed" in cause_of(tmp_path / "a", (LOST, END), ()).line
+    read = step("read_text", target="role=status")
+    assert "reads 'role=status'" in cause_of(tmp_path / "b", (NAME, read)).line
 
 
 def test_a_protected_row_says_nothing_of_what_is_right(tmp_path: Path) -> None:
