@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -135,3 +136,14 @@ def find_runs(
             flags = {"is_empty_allowed": is_empty_allowed, "is_changed": is_changed, "with_files": with_files}
             folders.append(find_run(door, one, config, **flags))
     return folders
+
+
+def note_edited(runs: Iterable[StoredRun]) -> bool:
+    """Print a note on each run whose records were edited later; returns whether there is one."""
+    from pytest_browsereval.analysis.evidence import contradicting
+    from pytest_browsereval.redaction.known import redact_known
+
+    notes = [f"note: {run.name}: {rule.message}" for run in runs if (rule := contradicting(run))]
+    for note in notes:
+        print(redact_known(note), file=sys.stderr)
+    return bool(notes)

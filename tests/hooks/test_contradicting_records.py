@@ -53,9 +53,19 @@ def test_a_record_against_the_summary(evals: Evals, run: EvalRun) -> None:
     code, text = told(evals, "runs", str(run.folder))
     assert (code, f"{FAILED}: passed by its record, failed by summary.json." in text) == (1, True)
     assert "3 selected, 3 passed, 3 rows attempted" in text
-    for words in (["view"], ["export", "--to=csv"]):
-        code, text = told(evals, words[0], str(run.folder), *words[1:])
-        assert (code, f"note: records that other files of the run contradict: {FAILED}" in text) == (1, True)
+    place = str(run.folder)
+    labels = evals.path / "labels.jsonl"
+    labels.write_text('{"query_id": "r2", "label": "fail"}\n')
+    evals.write_config("page.eval.yaml", browser="playwright")
+    for words in (
+        ["view", place],
+        ["export", place, "--to=csv"],
+        ["causes", place],
+        ["doctor", "page.eval.yaml", f"--run={place}"],
+        ["calibrate", place, f"--labels={labels}"],
+    ):
+        code, text = told(evals, *words)
+        assert (code, f"records that other files of the run contradict: {FAILED}" in text) == (1, True), text
     assert evals.run("shop.eval.yaml", f"--eval-regrade={run.folder}").ret == 0
     assert told(evals, "gate", str(run.folder))[0] == 0
     assert "3 selected, 2 passed, 1 failed" in told(evals, "runs", str(run.folder))[1]

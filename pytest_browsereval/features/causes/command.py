@@ -6,20 +6,22 @@ import argparse
 
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.reporting import add_reports, write_reports
+from pytest_browsereval.commands.runs import note_edited
 from pytest_browsereval.features.shared.named_runs import add_runs, find_named_runs
 
 
 def causes(arguments: argparse.Namespace) -> int:
-    """Report the groups; the exit code is always 0."""
+    """Report the groups; 1 if records of a run were edited later."""
     from pytest_browsereval.features.causes.groups import group_causes
     from pytest_browsereval.features.causes.report import make_report
     from pytest_browsereval.run.lookup import age
     from pytest_browsereval.runs.run import StoredRun
 
     door = arguments.door
-    runs = sorted(find_named_runs(arguments), key=lambda run: age(run.resolve()))
-    write_reports(arguments, make_report(group_causes([StoredRun(run, door) for run in runs])))
-    return 0
+    folders = sorted(find_named_runs(arguments), key=lambda folder: age(folder.resolve()))
+    runs = [StoredRun(folder, door) for folder in folders]
+    write_reports(arguments, make_report(group_causes(runs)))
+    return int(note_edited(runs))
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pytest_browsereval.commands.base import Command, add_overrides, say, version_of
 from pytest_browsereval.commands.reporting import add_reports, write_reports
+from pytest_browsereval.commands.runs import note_edited
 from pytest_browsereval.errors import UsageError
 
 # Whose versions are shown.
@@ -55,7 +56,7 @@ def examine_machine() -> int:
 
 
 def examine_config(arguments: argparse.Namespace) -> int:
-    """Print what was tried and what was found; 1 if a run would fail."""
+    """Print what was tried and what was found; 1 if a run would fail, or an earlier one was edited."""
     from pytest_browsereval.config import load_config
     from pytest_browsereval.features.doctor.doctor import Options, examine
     from pytest_browsereval.features.doctor.report import make_report
@@ -76,7 +77,7 @@ def examine_config(arguments: argparse.Namespace) -> int:
     )
     done = examine(config, registry, options)
     write_reports(arguments, make_report(done, lists_all=arguments.all))
-    return int(done.has_errors)
+    return int(note_edited(options.runs) or done.has_errors)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

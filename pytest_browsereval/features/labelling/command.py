@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.reporting import add_reports, write_reports
-from pytest_browsereval.commands.runs import HELP, add_config, find_runs
+from pytest_browsereval.commands.runs import HELP, add_config, find_runs, note_edited
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_count
 
@@ -38,6 +38,7 @@ def label(arguments: argparse.Namespace) -> int:
         check_log(
             one.folder, is_empty_allowed=True
         )  # a half of what an agent did would be labelled for the whole
+    note_edited([run])
     book = LabelBook(arguments.labels or run.folder / FILE, attempts, arguments.labeller or _person())
     with LabellingServer(book, run.name, arguments.port) as server:
         left = len(run.attempts) - len(attempts)
@@ -58,7 +59,7 @@ def label(arguments: argparse.Namespace) -> int:
 
 
 def calibrate(arguments: argparse.Namespace) -> int:
-    """Compare graders with labels; 1 if one misses the bar, or if there is nothing to compare."""
+    """Compare graders with labels; 1 if one misses the bar, nothing can be compared, or a run was edited."""
     from pytest_browsereval.features.labelling.calibration import Bar, hold
     from pytest_browsereval.features.labelling.calibration import calibrate as compare
     from pytest_browsereval.features.labelling.report import make_report
@@ -68,7 +69,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
     bar = Bar(arguments.min_kappa, arguments.max_fpr, is_strict=arguments.strict)
     rules = hold(result, bar, arguments.grader)
     write_reports(arguments, make_report(result, rules))
-    return 0 if all(rule.is_met for rule in rules) else 1
+    return int(note_edited(runs) or not all(rule.is_met for rule in rules))
 
 
 def _runs(
