@@ -254,6 +254,7 @@ _EXPECTED = {
     "bool": "true or false",
     "string": "a text",
     "path": "a path",
+    "date": "a day such as 2027-01-31",
     "dict": "a block of keys",
     "mapping": "a block of keys",
     "model": "a block of keys",
@@ -304,11 +305,11 @@ def _wrong_value(kind: str, given: str, context: Mapping[str, Any], message: str
         return f"must have at least {context['min_length']} characters; it is {given}."
     if kind == "plugged_block":
         return f"expected the name of {context['family']} or a block with its type, not {given}."
-    if kind.startswith("plugged") or "error" in context:
-        return str(context.get("error") or message)
     expected = _EXPECTED.get(kind.partition("_")[0])
     if expected and kind.endswith(("_type", "_parsing", "_from_float")):
         return f"expected {expected}, not {given}."
+    if kind.startswith("plugged") or "error" in context:
+        return str(context.get("error") or message)
     return f"{message[:1].lower()}{message[1:].removesuffix('.')}; it is {given}."
 
 

@@ -13,6 +13,7 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.base import RowRef, Select
 from pytest_browsereval.datasets.rows import refuse
 from pytest_browsereval.errors import DatasetError, nearest
+from pytest_browsereval.model.display import join_first, one_line
 from pytest_browsereval.model.tasks import Task
 
 RowOf = Callable[[RowRef], Mapping[str, Any]]
@@ -47,11 +48,11 @@ def select_rows(
 
 def _with_ids(refs: list[RowRef], ids: Sequence[str], path: Path) -> list[RowRef]:
     known = {ref.query_id for ref in refs}
-    missing = [
-        f"{format_path(path)}: select.ids: no row {i!r}.{nearest(i, known)}" for i in ids if i not in known
-    ]
-    if missing:
-        refuse(missing)
+    if missing := [query_id for query_id in ids if query_id not in known]:
+        where, some = format_path(path), join_first([one_line(ref.query_id, 60) for ref in refs], 3)
+        refuse(
+            [f"{where}: select.ids: no row {i!r}.{nearest(i, known) or f' Ids: {some}.'}" for i in missing]
+        )
     return _keep_ids(refs, ids)
 
 

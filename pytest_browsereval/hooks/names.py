@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentTypeError
+from contextlib import suppress
 
 import pytest
 
@@ -70,8 +72,8 @@ def is_by_hand(item: pytest.Item) -> bool:
 
 
 def positive_integer(text: str) -> int:
-    """Read an option; argparse puts this function's name into its message."""
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
+    """Read an option."""
+    with suppress(ValueError):
+        if (number := int(text)) >= 1:
+            return number
+    raise ArgumentTypeError(f"it must be a number, 1 or more, not {text!r}")

@@ -24,11 +24,11 @@ from pytest_browsereval.run.relations import sites_to_reset
 from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.sites import unknown_sites
 from pytest_browsereval.tools.toolkits import PAGELESS
-from pytest_browsereval.validation_errors import wrong_booleans
+from pytest_browsereval.validation_errors import list_problems, wrong_booleans
 
 
 def read_graders(
-    blocks: Iterable[str | Mapping[str, JsonValue]], registry: Registry, where: str
+    blocks: Iterable[str | Mapping[str, JsonValue]], registry: Registry, where: str, *, hide: bool = True
 ) -> Iterator[GraderConfig]:
     """Yield the graders of a row.
 
@@ -36,6 +36,7 @@ def read_graders(
         blocks: as the row has them.
         registry: where they are looked up.
         where: file, line and row, for messages.
+        hide: False allows values in messages: the row is not protected.
 
     Raises:
         DatasetError: one is unknown, or its options are wrong.
@@ -54,7 +55,8 @@ def read_graders(
         except RegistryError as error:
             raise DatasetError(f"{where}: {error}") from None
         except ValidationError as error:
-            problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+            found = list_problems(error, member, options, registry, hide=hide)
+            problems = "; ".join(f"{one.where}: {one.message}" if one.path else one.message for one in found)
             raise DatasetError(f"{where}: grader {name}: {problems}") from None
         assert isinstance(grader, GraderConfig)  # noqa: S101 what the family holds
         yield grader
@@ -68,7 +70,7 @@ def read_own_graders(
     Raises:
         DatasetError: one is wrong, or does what only rows of a trusted dataset may ask for.
     """
-    graders = tuple(read_graders(task.graders, registry, where))
+    graders = tuple(read_graders(task.graders, registry, where, hide=task.protected))
     if not dataset.trusted:
         own, given = dataset.own_graders, zip(graders, task.graders, strict=True)
         try:

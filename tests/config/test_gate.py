@@ -74,7 +74,10 @@ def test_gates_that_are_refused(load: Load, tmp_path: Path, subtests: pytest.Sub
     cases: list[tuple[str, str]] = [
         ("gate: {baseline: x}\n", "gate: baseline needs a rule. Add `max_regressions: 0`"),
         ("gate: {must_pass: [a], quarantine: {a: 2027-01-01}}\n", "'a' is in must_pass and in quarantine."),
-        ("gate: {quarantine: {a: soon}}\n", "gate.quarantine.a: "),
+        (
+            "gate: {quarantine: {a: soon}}\n",
+            "gate.quarantine.a: expected a day such as 2027-01-31, not 'soon'.",
+        ),
         ("gate: {quarantine: [a]}\n", "gate.quarantine: "),
         ("gate: {passed_trials: 2}\n", "passed_trials needs a rule. Add `min_task_rate: 0.9`"),
         ("gate: {passed_trials: 0, min_task_rate: 1}\n", "gate.passed_trials: "),

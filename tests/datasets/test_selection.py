@@ -44,7 +44,7 @@ def test_an_id_that_is_not_there_is_refused() -> None:
         taken(ids=("r007", "r0077", "zebra"))
     first, second = str(caught.value).splitlines()
     assert first.startswith("rows.jsonl: select.ids: no row 'r0077'. Did you mean 'r077'?")
-    assert second == "rows.jsonl: select.ids: no row 'zebra'."
+    assert second == "rows.jsonl: select.ids: no row 'zebra'. Ids: r000, r001, r002 and 97 more."
 
 
 def test_steps_apply_in_order() -> None:

@@ -66,6 +66,10 @@ MISTYPED = {
         ["shop.eval.yaml", "-m", "smoek"],
         "no row has the tag or dataset 'smoek'. Did you mean 'smoke'?",
     ),
+    "no row": (
+        ["shop.eval.yaml", "--eval-limit=0"],
+        "argument --eval-limit: it must be a number, 1 or more, not '0'",
+    ),
     "a tag beside others": (["shop.eval.yaml", "-m", "unit and smoek"], "Did you mean 'smoke'?"),
     "a tag that is none at all": (["shop.eval.yaml", "-m", "zzzzz"], "They have: smoke, unit"),
 }

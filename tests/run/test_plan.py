@@ -164,10 +164,17 @@ BAD_GRADERS: dict[str, tuple[list[Any], str]] = {
     "none": ([], "row 'a' has no grader, and neither has the config"),
     "unknown": (["answr"], "unknown grader 'answr'. Did you mean 'answer'?"),
     "no type": ([{"name": "x"}], "has no type"),
-    "unknown option": ([{"type": "answer", "tolerence": 1}], "row 'a': grader answer: tolerence: "),
+    "unknown option": (
+        [{"type": "answer", "tolerence": 1}],
+        "row 'a': grader answer: tolerence: unknown key. Did you mean 'tolerance'?",
+    ),
     "wrong option": (
         [{"type": "answer", "tolerance": -1}],
-        "tolerance: Input should be greater than or equal to 0",
+        "grader answer: tolerance: must be at least 0.0; it is -1.",
+    ),
+    "wrong choice": (
+        [{"type": "answer", "match": "regexx"}],
+        "grader answer: match: 'regexx' is not allowed. Did you mean 'regex'? Allowed: exact, ",
     ),
     "two of a name": (["answer", "answer"], "share a name. Give one a `name` of its own"),
     "nothing to compare": ([{"type": "page_state"}], "has nothing to check"),

@@ -210,8 +210,12 @@ def check_readable(place: Path) -> None:
     """
     if place.is_file():
         BaselineFile(place)
-    else:
-        check_run(StoredRun(place))
+        return
+    if not place.exists():
+        raise UsageError(
+            f"there is no file or run {format_path(place)}. {_AGAIN}, or name the folder of a run."
+        )
+    check_run(StoredRun(place))
 
 
 def against_baseline(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, field_validator
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.errors import (
@@ -23,15 +24,24 @@ from pytest_browsereval.features.function_agent.callables import is_async, load_
 from pytest_browsereval.features.function_agent.thread import run_in_thread
 from pytest_browsereval.model.results import AgentResult
 
+FORM = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
+
 
 class FunctionConfig(AgentConfig):
     """A Python callable as the agent."""
 
     type: Literal["function"] = "function"
-    function: str = Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
+    function: str = Field(json_schema_extra={"pattern": FORM})
     """``module:callable``; the module lies beside the eval config or is installed."""
     options: dict[str, JsonValue] = Field(default_factory=dict)
     """Anything; the callable finds it in ``context.config.options``."""
+
+    @field_validator("function")
+    @classmethod
+    def _names_a_callable(cls, value: str) -> str:
+        if re.fullmatch(FORM, value) is None:
+            raise ValueError(f"write module:callable, such as 'my_agent:solve'; it is {value!r:.100}.")
+        return value
 
     def build(self, context: AgentContext) -> AgentEvaluator:
         """Return the evaluator of one attempt."""

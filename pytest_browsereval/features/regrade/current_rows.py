@@ -35,7 +35,7 @@ class CurrentPlan(StoredPlan):
         self, entry: StoredEntry, task: Task, stored: StoredTask, where: str
     ) -> tuple[GraderConfig, ...]:
         del entry, stored
-        return tuple(read_graders(task.graders, self._registry, where))
+        return tuple(read_graders(task.graders, self._registry, where, hide=task.protected))
 
     def _read_stored(self, entry: StoredEntry) -> Trial:
         ready = super()._read_stored(entry)

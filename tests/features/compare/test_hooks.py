@@ -22,6 +22,16 @@ def test_rules_without_their_feature_are_refused(evals: Evals, gate: dict[str, A
     assert not (evals.path / "results").exists()
 
 
+def test_a_baseline_that_is_not_there_is_refused(evals: Evals) -> None:
+    """Exit code 4, and how to make one."""
+    result = evals.play([row("a")], gate={"max_drop": 0.1, "baseline": "base.json"})
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    told = (
+        "*gate.baseline: there is no file or run *base.json. Write it by `browsereval export RUN --to base*"
+    )
+    result.stderr.fnmatch_lines([told])
+
+
 def test_the_option_is_unknown_without_the_feature(evals: Evals) -> None:
     """Nobody waits for a comparison that is never made."""
     evals.write_rows(row("a"))
