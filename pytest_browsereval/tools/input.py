@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import nullcontext
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -15,6 +16,7 @@ from pytest_browsereval.browsers.playwright.world import ask_apart
 from pytest_browsereval.tools.base import Tool, ToolError, tool
 from pytest_browsereval.tools.choices import choose, switch
 from pytest_browsereval.tools.errors import explain
+from pytest_browsereval.tools.following import follow_input
 from pytest_browsereval.tools.points import drag_between, mouse_point
 from pytest_browsereval.tools.targets import Target, act, ref_of, resolve
 from pytest_browsereval.tools.toolkit import Policy, Toolkit
@@ -61,7 +63,9 @@ async def click(
     window: PlaywrightWindow, target: Target, button: Button = "left", click_count: ClickCount = 1
 ) -> str:
     """Click an element."""
-    await act(window, target, lambda element: element.click(button=button, click_count=click_count))
+    # Playwright waits by itself for the page, and not for its frames.
+    async with follow_input(window) if window.page.frames[1:] else nullcontext():
+        await act(window, target, lambda element: element.click(button=button, click_count=click_count))
     return describe_click(shorten(target, 80), button, click_count)
 
 
@@ -94,7 +98,8 @@ async def type_text(
 ) -> str:
     """Type into an element key by key, after what is there. Use fill unless the page reacts to each key."""
     began, before = time.monotonic(), await make_ready(window, target, for_text=True)
-    await window.page.keyboard.type(text)
+    async with follow_input(window):
+        await window.page.keyboard.type(text)
     value = await read_value(window, target, began)
     return describe_typed(f" into {shorten(target, 80)}", text, value, before)
 
@@ -111,7 +116,8 @@ async def press_key(
     name = name_key(key)
     if target is None:
         is_lost = len(name) == 1 and await finds_no_focus(window)
-        await window.page.keyboard.press(name)
+        async with follow_input(window):
+            await window.page.keyboard.press(name)
         return f"Pressed {name}.{f' {UNFOCUSED}' if is_lost else ''}"
     await make_ready(window, target, for_text=False)
     await act(window, target, lambda element: element.press(name))

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, tool
+from pytest_browsereval.tools.following import follow_input
 from pytest_browsereval.tools.input import Button, ClickCount, Direction, Notches, describe_click, turn_wheel
 from pytest_browsereval.tools.points import Point, drag_pointer, mouse_point
 from pytest_browsereval.tools.toolkit import Policy, Toolkit
@@ -29,7 +30,9 @@ async def click_at(
     window: PlaywrightWindow, x: X, y: Y, button: Button = "left", click_count: ClickCount = 1
 ) -> str:
     """Click at a point of the viewport."""
-    await window.page.mouse.click(*await mouse_point(window, x, y), button=button, click_count=click_count)
+    point = await mouse_point(window, x, y)
+    async with follow_input(window):
+        await window.page.mouse.click(*point, button=button, click_count=click_count)
     return describe_click(f"at {_format_point(x, y)}", button, click_count)
 
 
@@ -65,7 +68,8 @@ async def _type(window: PlaywrightWindow, text: str, where: str, *, clear: bool)
         # `ControlOrMeta` is Meta on a Mac, where Control+A only moves the caret.
         await keyboard.press("ControlOrMeta+A")
         await keyboard.press("Delete")
-    await keyboard.type(text)
+    async with follow_input(window):
+        await keyboard.type(text)
     return await describe_keys(window, text, where, has_focus=has_focus, began=began)
 
 

@@ -6,16 +6,15 @@ import asyncio
 import re
 import time
 import unicodedata
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.playwright.origins import shorten
-from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.browsers.playwright.world import ask_apart
 from pytest_browsereval.tools.base import Refusal, ToolError
+from pytest_browsereval.tools.following import await_frame
 from pytest_browsereval.tools.hits import take_hit
 from pytest_browsereval.tools.targets import act, resolve
 
@@ -52,14 +51,6 @@ CONTROL = """
   const read = (one, look) => one?.isConnected ? [performance.now(), look(one)] : null;"""
 """What a label stands for, as Playwright takes it; a look at an element that is still there, and how old its
 document is."""
-_SETTLE = """new Promise((go) => {
-  requestAnimationFrame(() => setTimeout(go));
-  setTimeout(go, 100);  // a page that is not drawn has no frames
-})"""
-"""Ends once the page has had the time to put another value there: it does so in
-the handlers of its events, or when it draws the next frame."""
-_SETTLE_S = 1.0
-"""How long that may take. Only here a page is asked by its own clocks, which it may have stopped."""
 _SOON_S = 0.1
 """An element that is there answers sooner, unless the machine is busy."""
 _STATE = (
@@ -200,7 +191,7 @@ async def read_back(window: PlaywrightWindow, target: str, script: str, began: f
     Returns:
         None if nobody can tell: it has gone, say.
     """
-    await _settle(window)
+    await await_frame(window)
     element = resolve(window, target)
     looking = asyncio.ensure_future(_look(window, element, script, began, asked))
     try:
@@ -211,17 +202,6 @@ async def read_back(window: PlaywrightWindow, target: str, script: str, began: f
         return await looking
     finally:
         looking.cancel()
-
-
-async def _settle(window: PlaywrightWindow) -> None:
-    """Let the page have the time to change what it holds."""
-
-    async def wait() -> None:
-        with suppress(NoTab):  # the page was closed
-            session = await window.cdp_session(window.page)
-            await session.send("Runtime.evaluate", {"expression": _SETTLE, "awaitPromise": True})
-
-    await quietly(wait(), _SETTLE_S)
 
 
 async def _look(
@@ -304,8 +284,8 @@ def describe_typed(where: str, text: str, value: Value | None, before: Value | N
     has_changed = before is None or value.value != before.value
     if value.kind in NUMBERS:
         is_there = before is None
-    elif value.kind in DATES:
-        is_there = has_changed and bool(value.value)
+    elif value.kind in DATES:  # keys in another order than the field's make years of five digits
+        is_there = has_changed and re.match(r"\d{5}", value.value) is None and bool(value.value)
     else:
         is_there = (has_changed or value.kind == "select") and value.has_form_of(text)
     # Keys may be meant for something else: Enter sends, a code goes over several fields, an editor takes all.
@@ -336,6 +316,6 @@ async def describe_keys(
     """
     if not has_focus:
         return f"{describe_typed(where, text, None)}{f' {UNFOCUSED}' if has_focus is False else ''}"
-    await _settle(window)
+    await await_frame(window)
     found = await _look(window, window.page, _READ_FOCUSED, began, text)
     return describe_typed(where, text, None if found is None else Value(**found))

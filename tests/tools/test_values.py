@@ -77,6 +77,7 @@ TYPED = [
     ("<input id=x type=number>", "1,5", "!Typed '1,5' into #x, but it holds '15' now: it takes a number such as 1.5.", "15"),
     ("<input id=x type=date>", "4 March", "!Typed '4 March' into #x, but it holds nothing now: it takes a date such", ""),
     ("<input id=x type=date>", "03042026", "Typed '03042026' into #x; it holds '2026-03-04' now.", "2026-03-04"),
+    ("<input id=x type=date>", "2026-03-04", "!Typed '2026-03-04' into #x, but it holds '60304-02-02' now: it take", "60304-02-02"),
     (LATER, "a", "!Typed 'a' into #x, but it holds 'old' now: the page did not take it.", "old"),
     (FORMATS, "1234", "Typed '1234' into #x; it holds '1,234' now.", "1,234"),
     (CODE, "12", "Typed '12' into #x; it holds '1' now.", "1"),

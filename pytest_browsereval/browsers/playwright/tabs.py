@@ -84,8 +84,8 @@ class OpenTab:
     is_crashed: bool = False
     is_stuck: bool = False
     """It did not react in time."""
-    has_navigated: bool = False
-    """Since it was last waited for."""
+    navigated: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set where it has, since it was last waited for."""
     error: PageError | None = None
     """What its document was answered with."""
     is_answered: bool = False
@@ -232,8 +232,9 @@ class Tabs:
     def on_navigated(self, frame: Frame) -> None:
         """Remember that a tab's page has changed its address."""
         if frame.parent_frame is None and (tab := self.of(frame.page)):
-            tab.has_navigated, tab.is_parsed = True, False
+            tab.is_parsed = False
             tab.loaded.clear()
+            tab.navigated.set()
             if tab.error is not None:  # the page before may be shown again, without another document
                 tab.is_answered = False
 

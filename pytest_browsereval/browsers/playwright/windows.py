@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _window_ids = itertools.count(1)
+_ERROR_PAGE_S = 0.5
+"""Chromium shows its page about an address that did not load sooner; of a download it shows none."""
 
 
 class PlaywrightWindow(Window):
@@ -342,7 +344,13 @@ class PlaywrightWindow(Window):
         """Navigate the current tab and return when the document is there."""
         await self.revive()
         tab = self._tabs.get()
-        response = await tab.page.goto(url, wait_until="domcontentloaded")
+        tab.navigated.clear()
+        try:
+            response = await tab.page.goto(url, wait_until="domcontentloaded")
+        except playwright_error() as error:
+            if "net::ERR_" in str(error):  # Chromium's page about it would interrupt the next navigation
+                await quietly(tab.navigated.wait(), _ERROR_PAGE_S)
+            raise
         self._tabs.take_response(tab, response)
         return response
 
@@ -351,13 +359,16 @@ class PlaywrightWindow(Window):
         # The page that opens may need a moment until Playwright tells of it.
         limit_s = self.rules.load_s
         if self._tabs.expected:
-            await quietly(self._tabs.arrived.wait(), limit_s)
+            if await quietly(self._tabs.arrived.wait(), limit_s) is None:
+                late = f"A tab is opening, and its page has not answered within {limit_s:g} s."
+                self._notes.say(late)
+                self._notes.warn(late)
             self._tabs.expected = 0
         await self._downloads.begin(limit_s)
         self._tabs.promote()
         tab = self._tabs.current
-        if tab is not None and (tab.has_navigated or tab in self._tabs.fresh):
-            tab.has_navigated = False
+        if tab is not None and (tab.navigated.is_set() or tab in self._tabs.fresh):
+            tab.navigated.clear()
             await self._tabs.load(tab, limit_s, self.rules.title_s)
             await self._tabs.ask_answer(tab, self._camera.session, self.rules.title_s)
 
