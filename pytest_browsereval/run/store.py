@@ -153,7 +153,7 @@ class RunStore:
 
     def write_manifest(self, manifest: dict[str, Any]) -> None:
         """Write ``manifest.json`` unless a process of the same run has written it already."""
-        self.root.mkdir(parents=True, exist_ok=True)
+        (self.root / "tasks").mkdir(parents=True, exist_ok=True)  # also where no attempt begins: it is a run
         target = self.root / "manifest.json"
         if not target.exists():
             write_json(target, manifest)

@@ -80,9 +80,10 @@ def format_cost(figures: Figures) -> str:
 def _notes(run: RunDigest, variant: VariantDigest | None, breaks: Breaks) -> Iterator[str]:
     if run.state is not State.COMPLETE:
         yield f"{run.state}: {run.note}" if run.note else str(run.state)
-    elif run.note and variant in (None, run.variants[0]):
+    is_first = variant in (None, *run.variants[:1])
+    if run.state is State.COMPLETE and run.note and is_first:
         yield run.note
-    if run.missed and variant in (None, run.variants[0]):
+    if run.missed and is_first:
         yield f"gate not met: {', '.join(run.missed)}"
     found = variant and breaks.get((run.run, variant.name))
     if found:
