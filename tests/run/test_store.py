@@ -130,7 +130,7 @@ def test_a_summary_that_cannot_be_written_leaves_the_old_one(
     with pytest.raises(OSError, match="no space left"):
         store.write_summary({"trials": 2})
     assert json.loads((store.root / "summary.json").read_text()) == {"trials": 1}
-    assert sorted(path.name for path in store.root.iterdir()) == ["manifest.json", "summary.json"]
+    assert sorted(path.name for path in store.root.iterdir()) == ["manifest.json", "summary.json", "tasks"]
 
 
 WRITER = """
