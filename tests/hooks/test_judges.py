@@ -76,9 +76,7 @@ def test_what_a_judge_lacks_is_told_before_anything_is_spent(evals: Evals) -> No
     assert re.search(
         r"rows\.jsonl:2: row 'b': the grader 'webvoyager' asks a model, and the config names", output
     )
-    assert re.search(
-        r"rows\.jsonl:3: row 'c': the grader 'browsecomp' compares with the row's answer", output
-    )
+    assert re.search(r"rows\.jsonl:3: row 'c': browsecomp: the row has no answer to compare with", output)
     with ScriptedModel([]) as server:
         evals.write_config(judge=judge_at(server), capture={"screenshots": "off"})
         code, output = go(evals, env={"JUDGE_KEY": KEY})
