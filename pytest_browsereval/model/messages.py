@@ -27,7 +27,12 @@ SCHEMA_VERSION = 2
 
 def now() -> str:
     """Return the time as ISO 8601 in UTC with milliseconds."""
-    milliseconds = time.time_ns() // 1_000_000
+    return write_time(time.time())
+
+
+def write_time(seconds: float) -> str:
+    """Return a time, in seconds since 1970, in that form."""
+    milliseconds = int(seconds * 1000)
     return f"{_second(milliseconds // 1000)}.{milliseconds % 1000:03d}Z"
 
 

@@ -171,9 +171,7 @@ def record_fault(trial: Trial, run: ActiveRun, node_id: str, fault: Fault) -> At
     Raises:
         OSError: the run folder cannot be written.
     """
-    course = Course(trial, run, node_id, run.store)
-    course.fault = fault
-    return course.save()
+    return Course(trial, run, node_id, run.store, fault).save()
 
 
 async def _run_agent(course: Course, capture: CaptureContext) -> None:
@@ -252,7 +250,7 @@ async def _grade(course: Course, asked: Sequence[GraderConfig]) -> None:
         site_urls=urls,
         base_dir=run.config.base_dir,
         judge=run.config.judge,
-        started_at=course.started_at,
+        started_at=course.folder.started_at,
         agent_duration_ms=round(course.ending.agent_duration_ms, 3),
         usage=course.capture.usage if course.capture else Usage(),
         redact=run.redact,
@@ -321,11 +319,15 @@ class Course:
         run: whose attempt it is.
         node_id: of its item.
         store: where it is recorded.
+        fault: why it was not finished by itself.
     """
 
-    def __init__(self, trial: Trial, run: ActiveRun, node_id: str, store: RunStore) -> None:
-        self.trial, self.run, self.node_id, self.store = trial, run, node_id, store
-        self.folder = store.begin_attempt(trial.key, node_id)
+    def __init__(
+        self, trial: Trial, run: ActiveRun, node_id: str, store: RunStore, fault: Fault | None = None
+    ) -> None:
+        self.trial, self.run, self.node_id, self.store, self.fault = trial, run, node_id, store, fault
+        begin = store.begin_attempt if fault is None else store.reopen_lost
+        self.folder = begin(trial.key, node_id)
         self.row = self.task = trial.task
         """The row as plug-ins have made it, once they were asked: code, as the agent is, and not hashed."""
         self.graders: Sequence[GraderConfig] = trial.graders
@@ -333,14 +335,12 @@ class Course:
         """Of the sites, by which ``fill`` fills in the placeholders of task and graders."""
         tell = run.behaviour.message
         self.listener = None if tell is None else MessageListener(tell, node_id)
-        self.started_at, self._started = now(), time.perf_counter()
         self.capture: CaptureContext | None = None
         self.output: AttemptOutput | None = None
         self.calls: InterceptedCalls | None = None
         self.traffic = PageTraffic()
         self.recording: Recording | None = None
         self.result = AgentResult(None, TerminationReason.ERROR)
-        self.fault: Fault | None = None
         self.ending = Ending()
         self.evidence: dict[str, JsonValue] = {}
         self.unobserved: dict[str, Unobserved] = {}
@@ -447,9 +447,9 @@ class Course:
             "run_id": self.run_id,
             "derived": self.trial.derived,
             "replayed": is_replayed,
-            "started_at": self.started_at,
+            "started_at": self.folder.started_at,
             "completed_at": now(),
-            "total_duration_ms": round((time.perf_counter() - self._started) * 1000, 3),
+            "total_duration_ms": round((time.perf_counter() - self.folder.clock) * 1000, 3),
             "termination_reason": TerminationReason.ERROR if self.fault else self.result.termination_reason,
             "final_answer": self.result.final_answer,
             "agent_config": map_texts(self.trial.agent.model_dump(mode="json"), hide_logins),
@@ -465,6 +465,8 @@ class Course:
         metadata = make_metadata(
             self.row, self.trial.key, self.node_id, row_hash=self.trial.content_hash, **figures
         )
+        if store.is_lost(self.folder):
+            raise asyncio.CancelledError
         metadata = store.save_record(metadata, run.redact)
         run.budget.note_payment(folder, 0.0 if is_replayed else metadata.cost_usd)
         self.folder.finish()

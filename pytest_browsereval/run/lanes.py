@@ -254,7 +254,7 @@ class Lanes:
                 _lane_of[task] = key
                 self._running.add(task)
             async with self._place(groups):
-                if self.is_closed or not (must or self._may_start()):
+                if self.is_closed or thread.is_lost or not (must or self._may_start()):
                     raise asyncio.CancelledError
                 try:
                     return await attempt()

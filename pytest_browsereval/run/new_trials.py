@@ -72,6 +72,7 @@ class NewTrials(Trials):
             session.stop(why, has_started=True)
             raise RunStopped(why)
         await run.control.admit(entry.key)
+        run.store.lost.pop(node_id, None)  # another attempt follows
         run.budget.check()  # before a browser is started for nothing
         await session.open()
         trial, tries = self._ready(entry), 1 + run.deaths.count_tries(entry.key)

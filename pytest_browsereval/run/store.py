@@ -14,8 +14,9 @@ import itertools
 import json
 import os
 import random
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +28,7 @@ from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import list_json_parts
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.messages import now, write_time
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.redaction.text import redact_json
@@ -105,6 +107,8 @@ class Flight:
 
     is_recorded: bool
     """Whether it has come to its end, or is graded again."""
+    began: float = 0.0
+    """In seconds since 1970."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,9 @@ class AttemptFolder:
     number: int
     marker: Path
     """The file that stands for it while it is in flight."""
+    started_at: str = field(default_factory=now)
+    clock: float = field(default_factory=time.perf_counter)
+    """When it began, by ``time.perf_counter``."""
 
     def finish(self) -> None:
         """Take it out of flight; call it after its record was written."""
@@ -138,6 +145,9 @@ class RunStore:
         """The same, to read it."""
         self.locks = RunLocks(root, worker)
         """Who writes it."""
+        self.lost: dict[str, Flight] = {}
+        """By their items, what was in flight on the loop, or in the process, that was lost last."""
+        self._lost_markers: set[Path] = set()
 
     @cached_property
     def real_root(self) -> Path:
@@ -253,6 +263,24 @@ class RunStore:
             number += 1
         return self._take_into_flight(path, number, node_id)
 
+    def reopen_lost(self, key: TrialKey, node_id: str) -> AttemptFolder:
+        """Take the attempt into flight that has lost its loop or its process, or a new one if there is none.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        found = self.lost.pop(node_id, None)
+        path = self.trial_folder(key) if found is None else found.folder
+        number = attempt_number(path.name) if path.parent == self.trial_folder(key) else None
+        if found is None or number is None or path.is_symlink() or not path.is_dir():
+            return self.begin_attempt(key, node_id)
+        clock = time.perf_counter() - max(0.0, time.time() - found.began)
+        return replace(self.reopen(path, number, node_id), started_at=write_time(found.began), clock=clock)
+
+    def is_lost(self, attempt: AttemptFolder) -> bool:
+        """Whether the loop of an attempt was lost: its fault is recorded, whatever its code still does."""
+        return attempt.marker in self._lost_markers
+
     def _check_no_link(self, folder: Path) -> None:
         """Refuse a folder that an agent's program has made a link to somewhere else, or one above it.
 
@@ -293,7 +321,8 @@ class RunStore:
 
         for path in sorted((self.root / IN_FLIGHT).glob(f"{worker}-*.json")):
             with contextlib.suppress(OSError):
-                found.extend(parse_lines(read_written(path), take))
+                began = path.stat().st_mtime
+                found.extend(replace(one, began=began) for one in parse_lines(read_written(path), take))
         return found
 
     def take_flight(self, worker: str | None = None) -> list[Flight]:
@@ -304,7 +333,11 @@ class RunStore:
         """
         worker = worker or self.worker
         found = self.in_flight(worker)
-        for path in (self.root / IN_FLIGHT).glob(f"{worker}-*.json"):
+        markers = set((self.root / IN_FLIGHT).glob(f"{worker}-*.json"))
+        if worker != "*":  # of an earlier session, nobody knows when it ended
+            self.lost = {one.node_id: one for one in found if not one.is_recorded}
+            self._lost_markers |= markers
+        for path in markers:
             path.unlink(missing_ok=True)
         return found
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_browsereval.runs.run import StoredRun
 from tests.hooks.small_evals import Evals, row
 
 FIRST = """
@@ -37,6 +39,8 @@ async def solve(context):
         (FOLDER / "died").touch()
         asyncio.get_running_loop().call_soon(time.sleep, 4)
         await asyncio.sleep(60)
+    while name == "after" and not (FOLDER / "late.over").exists():
+        await asyncio.sleep(0.02)
     if "always" in name or ("once" in name and is_first(name)):
         (FOLDER / "died").touch()
         os._exit(9)
@@ -64,6 +68,19 @@ def pytest_runtest_teardown(item):
 def pytest_browsereval_grade(grader, recorded):
     if "grader" in recorded.task.query_id and is_first("grader"):
         die()
+
+class Follower:
+    fault = None
+
+    async def ask(self, step, *, is_end=False):
+        pass
+
+    def finish(self):  # the last code of an attempt before its record
+        time.sleep(4)
+        (FOLDER / "late.over").touch()
+
+def pytest_browsereval_follow_attempt(task):
+    return Follower() if task.query_id == "late" else None
 """
 )
 
@@ -95,6 +112,12 @@ def tell(summary: dict[str, Any]) -> dict[str, str]:
     return {one["query_id"]: one["verdict"] for one in summary["results"]}
 
 
+def list_unrecorded(evals: Evals) -> list[Path]:
+    """Return the folders of attempts that have no record."""
+    folders = evals.run_folder().glob("tasks/*/*/*/attempt-*")
+    return [one for one in folders if not (one / "metadata.json").exists()]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "retries", "verdict"),
@@ -117,6 +140,7 @@ def test_a_trial_that_was_alone_in_a_process_that_died_has_used_a_try(
     assert tell(summary) == {"a": "passed", "b": "passed", name: verdict}
     assert code == (0 if verdict == "passed" else 1)
     assert "deaths" not in summary
+    assert not list_unrecorded(dying)
 
 
 @pytest.mark.slow
@@ -171,8 +195,20 @@ def test_a_lost_event_loop_is_no_free_try(dying: Evals) -> None:
     code, summary = run(dying, "loop", "b", args=(), limits=limits)
     assert tell(summary) == {"loop": "errored", "b": "passed"}
     assert (code, "deaths" in summary) == (1, False)
+    assert not list_unrecorded(dying)
     (dying.path / "died").unlink()
     names = ["loop-company", "company1", "company2"]
     code, summary = run(dying, *names, lanes=3, args=(), limits=limits)
     assert tell(summary) == dict.fromkeys(names, "passed")
     assert (code, summary["deaths"]) == (1, 1)
+
+
+@pytest.mark.slow
+def test_code_that_comes_back_after_its_loop_was_lost_records_nothing(dying: Evals) -> None:
+    """The fault stands in the attempt's own folder, with the time that it took; a late result does not."""
+    code, summary = run(dying, "late", "after", args=(), limits={"stuck_s": 2}, lanes=1)
+    assert (code, tell(summary)) == (1, {"late": "errored", "after": "passed"})
+    made = {one.query_id: one for one in StoredRun(dying.run_folder()).attempts}
+    assert (made["late"].attempt, made["late"].metadata.revision) == (1, 1)
+    assert (made["late"].total_duration_ms or 0) > 2000
+    assert not list_unrecorded(dying)
