@@ -278,7 +278,7 @@ class RunStore:
         return replace(self.reopen(path, number, node_id), started_at=write_time(found.began), clock=clock)
 
     def is_lost(self, attempt: AttemptFolder) -> bool:
-        """Whether the loop of an attempt was lost: its fault is recorded, whatever its code still does."""
+        """Whether the loop of an attempt was lost: its record is there, and its code writes no other one."""
         return attempt.marker in self._lost_markers
 
     def _check_no_link(self, folder: Path) -> None:

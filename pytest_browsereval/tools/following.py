@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
+from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import playwright_error, quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
@@ -51,15 +52,26 @@ async def follow_input(window: PlaywrightWindow) -> AsyncIterator[None]:
 
     page.on("request", note_request)
     page.on("framenavigated", note_document)
-    limit_s = window.rules.load_s
     try:
         yield
         await await_frame(window)
-        with suppress(playwright_error()):  # a frame has gone
-            for request in asked:
-                if await quietly(request.response(), limit_s) is not None:
-                    await quietly(came.setdefault(request.frame, asyncio.Event()).wait(), _COMMIT_S)
-                    await quietly(request.frame.wait_for_load_state("domcontentloaded"), limit_s)
+        await _await_documents(window, asked, came)
     finally:
         page.remove_listener("request", note_request)
         page.remove_listener("framenavigated", note_document)
+
+
+async def _await_documents(
+    window: PlaywrightWindow, asked: list[Request], came: dict[Frame, asyncio.Event]
+) -> None:
+    try:
+        async with asyncio.timeout(window.rules.load_s):
+            for request in asked:  # it grows where one is redirected
+                if await request.response() is None or request.redirected_to is not None:
+                    continue
+                await quietly(came.setdefault(request.frame, asyncio.Event()).wait(), _COMMIT_S)
+                await request.frame.wait_for_load_state("domcontentloaded")
+    except TimeoutError:
+        window.say(f"The page is still loading: {shorten(asked[-1].url, 100)}.")
+    except playwright_error():
+        pass  # a frame has gone

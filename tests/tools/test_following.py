@@ -65,3 +65,16 @@ def test_an_address_is_opened_right_after_one_that_did_not_load(visit: Visits, p
     for _ in range(3):
         assert "nothing listens there" in opened.refusal("navigate", url=gone)
         assert opened.output("navigate", url=url).startswith(f"Opened {url}")
+
+
+def test_what_raw_input_asks_for_may_be_late_or_elsewhere(visit: Visits, pages: PageServer) -> None:
+    """A page that does not answer is reported, and so is an element that is not there."""
+    pages.page("/never", "late", delay_s=30)
+    opened = visit("<a href='/never' style='font-size:40px'>go</a>")
+    opened.limit(load_s=0.3)
+    assert "The page is still loading: " in opened.output("click_at", x=20, y=30)
+    opened = visit("<iframe></iframe>")
+    assert (
+        opened.refusal("click", target="text=nothing")
+        == "Nothing matches text=nothing. Call snapshot to see the page."
+    )

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 _window_ids = itertools.count(1)
 _ERROR_PAGE_S = 0.5
-"""Chromium shows its page about an address that did not load sooner; of a download it shows none."""
+"""Chromium shows its page about an address that did not load sooner."""
 
 
 class PlaywrightWindow(Window):
@@ -316,6 +316,10 @@ class PlaywrightWindow(Window):
         """Tell the reader of the report, once."""
         self._notes.warn(text)
 
+    def say(self, text: str) -> None:
+        """Tell the agent with the result of its call."""
+        self._notes.say(text)
+
     def watch(self, work: Coroutine[Any, Any, T], limit_s: float) -> Coroutine[Any, Any, T]:
         """Await work in the page, but no longer than until a dialog opens or the time is up.
 
@@ -348,7 +352,8 @@ class PlaywrightWindow(Window):
         try:
             response = await tab.page.goto(url, wait_until="domcontentloaded")
         except playwright_error() as error:
-            if "net::ERR_" in str(error):  # Chromium's page about it would interrupt the next navigation
+            # Chromium's page about it would interrupt the next navigation; of what is aborted there is none.
+            if "net::ERR_" in str(error) and "ERR_ABORTED" not in str(error):
                 await quietly(tab.navigated.wait(), _ERROR_PAGE_S)
             raise
         self._tabs.take_response(tab, response)
