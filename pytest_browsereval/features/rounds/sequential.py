@@ -1,7 +1,18 @@
 """A sequential test: bets against a claim about fixed rows, which lose on average while it is true.
 
 Nothing is assumed about how rows differ, and it may be looked at after every round (Ville 1939; Waudby-Smith
-and Ramdas 2024). ``docs/explanation/sequential-test.md`` has the proof and simulations.
+and Ramdas 2024). ``docs/explanation/sequential-test.md`` says what is claimed, and has simulations.
+
+For a floor of 80 % a trial is worth y = 1 - 0.8 if it passed, -0.8 if it failed, 0 if it errored. A round
+multiplies the capital by the product of 1 + s(y - c) over its rows.
+
+- s is chosen before the round, and no factor can be negative. Five players, each with an s of his own, share
+  the capital.
+- c is how much better than the mean the row has done in earlier rounds, shrunk by what may have been chance;
+  over the rows it sums to 0.
+- If the mean of y is 0 or less, the expected product is not above 1: it is the product of 1 + s(E[y] - c),
+  which is (1 + s * mean) ** rows or less, as the geometric mean is not larger than the arithmetic one. So the
+  claim is exact for any rows, however few.
 """
 
 from __future__ import annotations
