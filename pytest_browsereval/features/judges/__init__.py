@@ -7,6 +7,7 @@ from pytest_browsereval.feature import Feature
 FEATURE = Feature(
     members={
         "grader": {
+            "llm": "llm:LLMGrader",
             "rubric": "rubric:RubricGrader",
             "trajectory_score": "trajectory_score:TrajectoryScoreGrader",
             "performance performance_grader": "performance:PerformanceGrader",

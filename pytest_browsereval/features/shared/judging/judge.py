@@ -54,7 +54,8 @@ class Given:
     text: str
 
 
-Part = Given | Shown
+Part = Given | Shown | str
+"""Of a question; a text is one of the eval's author, which is not fenced."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class Judge:
         Args:
             reply: the form of the reply.
             rules: what to judge and how, written by us: nothing in it comes from a page, a row or a model.
-            parts: the material: texts, which are fenced, and pictures.
+            parts: the material: texts, which are fenced, pictures, and words of the eval's author.
             call: names the question in the record and in messages.
             check: raises a fault if a reply contradicts itself or what was asked.
 
@@ -256,11 +257,13 @@ class Judge:
     def _key(self, question: _Question[ReplyT]) -> str:
         pictures = [part for part in question.parts if isinstance(part, Shown)]
         shown = [
-            [part.title, part.text]
-            if isinstance(part, Given)
             # A number tells pictures apart. One alone needs none: a page that has not changed is asked
             # about once.
-            else [part.caption or (len(pictures) > 1 and part.number), part.detail, _digest_of(part.path)]
+            [part.caption or (len(pictures) > 1 and part.number), part.detail, _digest_of(part.path)]
+            if isinstance(part, Shown)
+            else [part.title, part.text]
+            if isinstance(part, Given)
+            else part
             for part in question.parts
         ]
         asked = [
@@ -321,16 +324,17 @@ def _check_reply(reply: ReplyT, question: _Question[ReplyT]) -> ReplyT:
 
 def _make_content(parts: Sequence[Part], fence: Fence) -> str | list[dict[str, Any]]:
     """Return a message's content; plain text where there is no picture, which every server knows."""
-    if all(isinstance(part, Given) for part in parts):
-        return "\n\n".join(fence.wrap(part.title, part.text) for part in parts if isinstance(part, Given))
     content: list[dict[str, Any]] = []
     for part in parts:
-        if isinstance(part, Given):
-            content.append({"type": "text", "text": fence.wrap(part.title, part.text)})
-        else:
+        if isinstance(part, Shown):
             content.append({"type": "text", "text": part.caption or f"Picture {part.number}:"})
             content.append(encode_picture(part.path, part.detail))
-    return content
+        else:
+            text = part if isinstance(part, str) else fence.wrap(part.title, part.text)
+            content.append({"type": "text", "text": text})
+    if any(isinstance(part, Shown) for part in parts):
+        return content
+    return "\n\n".join(part["text"] for part in content)
 
 
 # -- what the judges of this process share

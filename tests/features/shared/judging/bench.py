@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.capture.message_log import MessageLogger
-from pytest_browsereval.features.judges import fara, relevance, rubrics
+from pytest_browsereval.features.judges import fara, llm, relevance, rubrics
 from pytest_browsereval.features.judges import rubric as general
 from pytest_browsereval.features.shared.judging.base import ModelGrader
 from pytest_browsereval.graders.base import Recorded
@@ -20,6 +20,7 @@ from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel
 from tests.features.shared.judging.asking import graded, in_form, judge_at, picture, recorded_in
 
 RULES = {
+    "llm": llm.RULES,
     "alignment": fara.ALIGNMENT,
     "make": rubrics.MAKE,
     "score": fara.RUBRIC,

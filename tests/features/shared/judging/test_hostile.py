@@ -20,6 +20,7 @@ from pytest_browsereval.benchmarks.webarena.grader import WebArenaGrader
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.judges import relevance
 from pytest_browsereval.features.judges.fara import FaraMultimodalGrader
+from pytest_browsereval.features.judges.llm import LLMGrader
 from pytest_browsereval.features.judges.performance import PerformanceGrader
 from pytest_browsereval.features.judges.trajectory_score import TrajectoryScoreGrader
 from pytest_browsereval.features.shared.judging import replies
@@ -70,7 +71,8 @@ class Case:
         recorded = Bench(folder).attempt(*calls, pictures=self.pictures, answer=text)
         task = make_task(query="Buy a mug.", start_url="http://shop.test/", **self.row)
         page: Any = {"rules": [{"targets": [{"value": text}], "pictures": []}]}
-        return replace(recorded, task=task, agent_duration_ms=1_000.0, evidence={"webarena": page})
+        evidence: Any = {"webarena": page, "llm": {"page_text": {"value": text, "cut": False}}}
+        return replace(recorded, task=task, agent_duration_ms=1_000.0, evidence=evidence)
 
     def judged(
         self, decision: Mapping[str, Any], folder: Path, output: str
@@ -92,7 +94,7 @@ class Case:
             return graded(grader, recorded), model.requests
 
 
-def said(key: str, *, word: bool) -> dict[str, Any]:
+def said(key: str, *, word: object) -> dict[str, Any]:
     return {"reasoning": "so it is", key: word}
 
 
@@ -132,6 +134,14 @@ CASES = {
         before={relevance.RATE: RATED},
         options={"max_shown": 3},
         pictures=4,
+    ),
+    "llm": Case(
+        LLMGrader,
+        (ANSWER, "actions of the agent", "text of the final page"),
+        said("verdict", word="PASS"),
+        said("verdict", word="FAIL"),
+        options={"prompt": "Read {answer} and {steps} and {page_text}. Is it done?"},
+        pictures=1,
     ),
     "browsecomp": Case(
         BrowseCompGrader,
