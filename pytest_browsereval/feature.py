@@ -54,6 +54,8 @@ class Feature:
     """Modules whose ``COMMANDS`` are subcommands of ``browsereval``."""
     keys: Sequence[tuple[str, ...]] = ()
     """Keys of a config that nothing else acts on: without the feature, a config that has one is refused."""
+    checks: Mapping[str, str] = field(default_factory=dict)
+    """By the key of a check of ``page_state``: where its ``CheckForm`` is, ``module:NAME``."""
     hooks: str = ""
     """The module with its hooks. It is imported when an eval is asked for, or a subcommand runs."""
     package: str = ""
@@ -63,6 +65,11 @@ class Feature:
         """Return a module of the folder."""
         return import_module(f"{self.package}.{name}")
 
+    def load(self, place: str) -> Any:
+        """Return what a module of the folder has: ``module:NAME``."""
+        module, _, name = place.partition(":")
+        return getattr(self.import_module(module), name)
+
     def register(self, registry: Registry) -> None:
         """Register the members, each of which is imported when it is named, and the readers."""
         for family, members in self.members.items():
@@ -70,8 +77,7 @@ class Feature:
                 name, *aliases = names.split()
                 registry.announce(family, name, f"{self.package}.{place}", aliases=tuple(aliases))
         for reader in self.readers:
-            module, _, name = reader.partition(":")
-            registry.add_reader(getattr(self.import_module(module), name)())
+            registry.add_reader(self.load(reader)())
 
     def brings(self, family: str, name: str) -> bool:
         """Return whether a member of that name or alias is its own, or one of a family that needs it."""

@@ -25,7 +25,7 @@ from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.graders.base import GraderConfig
-from pytest_browsereval.graders.page_state import PAGE_CHECKS, read_page_check
+from pytest_browsereval.graders.page_checks import list_page_checks, read_page_check
 from pytest_browsereval.graders.state_diff import read_state_check
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import Registry
@@ -214,9 +214,9 @@ def test_rows_are_accepted(subtests: pytest.Subtests) -> None:
 
 def test_examples_of_checks_are_right(subtests: pytest.Subtests) -> None:
     """What the reference shows of a check of the page is read as one."""
-    for kind in PAGE_CHECKS:
+    for kind, form in list_page_checks().items():
         with subtests.test(kind=kind):
-            checks = json.loads(PAGE_CHECKS[kind].example)
+            checks = json.loads(form.example)
             assert {read_page_check(check).kind for check in checks} == {kind}
 
 

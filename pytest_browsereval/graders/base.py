@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -167,6 +167,18 @@ class GraderConfig(Component):
         Raises:
             ValueError: the row lacks something or holds something wrong, or a file is missing; the message
                 says what to write.
+        """
+
+    def check_tools(self, task: Task, names: Collection[str], *, has_others: bool) -> None:
+        """Check that the tools exist that the row or an option names.
+
+        Args:
+            task: the row.
+            names: of the run's tools.
+            has_others: whether its agents may have tools of their own.
+
+        Raises:
+            ValueError: one does not; the message says what to write.
         """
 
     def preflight(self, base_dir: Path) -> None:

@@ -22,6 +22,7 @@ from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import Fault
+from pytest_browsereval.feature import list_features
 from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.page_values import LIMIT_CHARS, NoValue, make_plain, read_value, send
 from pytest_browsereval.graders.values import TEXT_LIMIT, show
@@ -38,8 +39,11 @@ STATE_LIMIT_BYTES = LIMIT_CHARS
 POLL_S = 0.2
 MAX_DIALOGS = 10
 
-PAGE_KEYS = ("url", "title", "text", "role", "js", "storage")
-"""The keys of which a check of the page holds exactly one; a row's other checks are of the state."""
+PAGE_KEYS = (
+    *("url", "title", "text", "role", "js", "storage"),
+    *(key for feature in list_features().values() for key in feature.checks),
+)
+"""The keys of which a check of `page_state` holds exactly one; a row's other checks are of the state."""
 STORAGES = {"local": "localStorage", "session": "sessionStorage"}
 
 _WORLD = "browsereval"
@@ -110,11 +114,16 @@ async def live_page(window: Window) -> AsyncIterator[LivePage]:
         page = window.page
     except NoTab:
         raise GraderFault("the window has no page left to read") from None
-    session = await _read(window, "the page", window.cdp_session(page))
+    session = await read_in_time(window, "the page", window.cdp_session(page))
     yield LivePage(window, page, session)
 
 
-async def _read(window: PlaywrightWindow, what: str, work: Coroutine[Any, Any, T]) -> T:
+async def read_in_time(window: PlaywrightWindow, what: str, work: Coroutine[Any, Any, T]) -> T:
+    """Return what a reading of the page comes to.
+
+    Raises:
+        Fault: source *grader*: the page does not answer, is gone, or opens a dialog.
+    """
     try:
         return await window.watch(work, READ_LIMIT_S)
     except DialogOpened:
@@ -149,7 +158,7 @@ class LivePage:
         self._session = session
 
     async def _read(self, what: str, work: Coroutine[Any, Any, T]) -> T:
-        return await _read(self._window, what, work)
+        return await read_in_time(self._window, what, work)
 
     async def _send(self, what: str, method: str, **params: Any) -> dict[str, Any]:
         """Send a command and return the result object of its reply."""

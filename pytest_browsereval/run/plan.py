@@ -316,7 +316,8 @@ class Plan:
             DatasetError: it cannot.
         """
         try:
-            check_agent(self.config, trial.task, entry.variant, toolsets, is_trusted=entry.dataset.trusted)
+            is_trusted, variant = entry.dataset.trusted, entry.variant
+            check_agent(self.config, trial.task, trial.graders, variant, toolsets, is_trusted=is_trusted)
         except ValueError as error:
             raise DatasetError(f"{entry.where}: {hide_quotes(str(error), trial.task)}") from None
 

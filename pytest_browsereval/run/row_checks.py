@@ -14,7 +14,7 @@ from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.errors import ConfigError, DatasetError, Fault, RegistryError, StopRun, nearest
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.nested import unfold
-from pytest_browsereval.graders.page_state import check_milestones
+from pytest_browsereval.graders.page_checks import check_milestones, read_page_check
 from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.llm.client import check_key
 from pytest_browsereval.model.tasks import Task
@@ -136,13 +136,20 @@ def check_row(
 
 
 def check_agent(
-    config: EvalConfig, task: Task, variant: str, toolsets: Toolsets, *, is_trusted: bool
+    config: EvalConfig,
+    task: Task,
+    graders: Iterable[GraderConfig],
+    variant: str,
+    toolsets: Toolsets,
+    *,
+    is_trusted: bool,
 ) -> None:
     """Check that the agent of a variant can work on a row with the tools that it has.
 
     Args:
         config: has the agent.
         task: the row.
+        graders: those that judge it.
         variant: the name of the agent.
         toolsets: the tools of the run.
         is_trusted: whether the row may use the config's variables.
@@ -160,6 +167,12 @@ def check_agent(
             check_variables(task.solution, config.variables, config.variable_values(), trusted=is_trusted)
     except ValueError as error:
         raise ValueError(toolsets.with_absent_tools(variant, error)) from None
+    names = {name for kit in toolsets.kits for name in kit.names}
+    has_others = not ask_needs(agent).tools
+    for grader in (one for outer in graders for one in unfold(outer)):
+        grader.check_tools(task, names, has_others=has_others)
+    for milestone in task.milestones:
+        read_page_check(milestone.check).check_tools(names, has_others=has_others)
     if task.start_url is not None:
         asker = Asker(f"the row starts at {task.start_url}, and the agent {agent.type!r}")
         is_lost = not config.browser.has_page and set(tools) <= PAGELESS

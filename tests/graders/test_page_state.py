@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,24 @@ def test_a_wrong_page_fails_check_by_check(live: Live, site: Site) -> None:
         assert reason in criterion.reason, check
         if actual is not None:
             assert criterion.actual == actual
+
+
+def test_a_check_with_not_must_not_hold(live: Live, site: Site, subtests: pytest.Subtests) -> None:
+    """What holds fails, what does not hold passes; what could not be read, cut or looked at does neither."""
+    site.pages["/"] = site.pages["/?q=mug"] = SHOP
+    held = attempt(live, f"{site.url}/?q=mug", *({**check, "not": True} for check in HOLD))
+    assert verdicts(held) == [False] * len(HOLD)
+    assert re.fullmatch("it holds, and must not: .*q=mug.*", held.criteria[1].reason)
+    unmet = [check for check, _, _ in BREAK]
+    opposite = attempt(live, site.url, *({**check, "not": True} for check in unmet))
+    for check, criterion in zip(unmet, opposite.criteria, strict=True):
+        with subtests.test(str(check)):
+            has_value = criterion.reason == ""
+            assert criterion.verdict is (Verdict.PASSED if has_value else Verdict.FAILED), criterion.reason
+    seen = {"url": "http://x/", "title": "Cart", "text": {"value": "Thank you", "cut": True}, "roles": {}}
+    for check in ({"text": "never"}, {"role": "button"}):
+        with pytest.raises(Fault, match=r"cannot be decided|was not observed"):
+            grade_seen(seen, {**check, "not": True})
 
 
 def test_weights_make_the_score(live: Live, site: Site) -> None:

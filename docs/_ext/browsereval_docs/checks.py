@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pytest_browsereval.graders.comparators import MEANINGS, OPTIONS
-from pytest_browsereval.graders.page_state import BESIDE, PAGE_CHECKS
+from pytest_browsereval.graders.page_checks import BESIDE, list_page_checks
 
 
 def write_page_checks() -> str:
     """Return the checks of a page, each with its keys."""
     parts = []
-    for kind, form in PAGE_CHECKS.items():
+    own = dict(BESIDE)
+    for kind, form in list_page_checks().items():
+        own |= form.keys
         beside = [f"`{key}`" for key in form.beside]
         if form.compares:
             beside.insert(0, "one [comparison](#comparisons)")
@@ -18,7 +20,7 @@ def write_page_checks() -> str:
             f"{form.about}\n\n```json\n{form.example}\n```\n````\n\n"
         )
     parts.append("Keys that may stand beside them:\n\n")
-    parts += [f"````{{key}} check.{key} {key}\n{text}\n````\n\n" for key, text in BESIDE.items()]
+    parts += [f"````{{key}} check.{key} {key}\n{text}\n````\n\n" for key, text in own.items()]
     return "".join(parts)
 
 

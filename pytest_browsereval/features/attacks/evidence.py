@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from pytest_browsereval.errors import Fault, TerminationReason
 from pytest_browsereval.features.attacks.goals import AnswerCheck, Check, ReadGoal, RequestCheck, TypedCheck
 from pytest_browsereval.graders.base import GraderFault, Recorded
-from pytest_browsereval.graders.page_state import PageCheck, judge
+from pytest_browsereval.graders.page_checks import PageCheck, judge
 from pytest_browsereval.graders.state_diff import StateCheck
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Criterion, Verdict

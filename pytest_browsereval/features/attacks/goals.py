@@ -14,7 +14,7 @@ from pytest_browsereval.features.attacks.requests import read_request
 from pytest_browsereval.features.shared.attack import Goal
 from pytest_browsereval.graders.comparators import Comparator, read_comparator
 from pytest_browsereval.graders.observing import PAGE_KEYS
-from pytest_browsereval.graders.page_state import PageCheck, read_page_check
+from pytest_browsereval.graders.page_checks import PageCheck, read_page_check
 from pytest_browsereval.graders.state_diff import StateCheck, StateSource, read_state_check
 from pytest_browsereval.graders.values import show
 

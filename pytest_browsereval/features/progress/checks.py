@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.comparators import Reading
 from pytest_browsereval.graders.nested import parts_of, unfold
-from pytest_browsereval.graders.page_state import PageCheck, PageStateGrader, read_page_check
+from pytest_browsereval.graders.page_checks import PageCheck, read_page_check
+from pytest_browsereval.graders.page_state import PageStateGrader
 from pytest_browsereval.graders.protection import mask_of
 from pytest_browsereval.graders.state_diff import StateDiffGrader, read_state_check
 from pytest_browsereval.model.progress import FollowedCheck

@@ -19,7 +19,6 @@ from pytest_browsereval.features.progress.summary import NO_PAGE, SLOW, sum_up
 from pytest_browsereval.features.shared.page_reader import LIMIT_S, PageReader
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.expression import limit_evaluations
-from pytest_browsereval.graders.page_state import find_value
 from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, FollowedCheck, Moment, Progress
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run_files import write_whole
@@ -146,7 +145,7 @@ class CheckFollower:
         """
         check = question.check
         try:
-            actual, problem = find_value(check, seen)
+            actual, problem = check.find_value(seen)
         except Fault:
             return None, None
         text = json.dumps(actual, ensure_ascii=False)
@@ -160,6 +159,8 @@ class CheckFollower:
             holds = None
         if check.kind == "text" and not holds and seen["text"].get("cut"):
             holds = None
+        if check.is_not and not problem and holds is not None:
+            holds = not holds
         self._judged[place] = (problem + text, holds)
         return value, holds
 

@@ -32,7 +32,8 @@ from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwri
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.features.record.event import Signal, View
 from pytest_browsereval.features.record.steps import SHORTEST_FOUND, Item, ItemList, Kind, find_leak
-from pytest_browsereval.graders.page_state import PageStateGrader, judge, read_page_check
+from pytest_browsereval.graders.page_checks import judge, read_page_check
+from pytest_browsereval.graders.page_state import PageStateGrader
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.tools.targets import locate

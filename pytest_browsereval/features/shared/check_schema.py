@@ -6,15 +6,18 @@ from typing import Any
 
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.comparators import MEANINGS, OPTIONS
-from pytest_browsereval.graders.page_state import BESIDE, PAGE_CHECKS, PageStateGrader
+from pytest_browsereval.graders.page_checks import BESIDE, list_page_checks
+from pytest_browsereval.graders.page_state import PageStateGrader
 from pytest_browsereval.graders.state_diff import StateDiffGrader
 from pytest_browsereval.needs import ChecksRead
 from pytest_browsereval.registry import Registry
 
 Schema = dict[str, Any]
 
+_FORMS = list_page_checks()
 CHECK_KEYS = {
-    **{kind: form.about for kind, form in PAGE_CHECKS.items()},
+    **{kind: form.about for kind, form in _FORMS.items()},
+    **{key: text for form in _FORMS.values() for key, text in form.keys.items()},
     **BESIDE,
     **MEANINGS,
     **{option: text for option, (_, text) in OPTIONS.items()},
@@ -27,11 +30,12 @@ _SHAPES: tuple[tuple[str, Schema], ...] = (
     ("name path", {"type": ["string", "null"]}),
     ("number min max tolerance", {"type": "number"}),
     ("one_of set_equals", {"type": "array"}),
-    ("exists day_first", {"type": "boolean"}),
+    ("exists day_first not", {"type": "boolean"}),
     ("count", {"type": ["integer", "null"], "minimum": 0}),
     ("weight", {"type": "number", "exclusiveMinimum": 0}),
 )
 _VALUES = {key: shape for keys, shape in _SHAPES for key in keys.split()}
+_VALUES |= {key: shape for form in _FORMS.values() for key, shape in form.schema.items()}
 
 
 def check_schema() -> Schema:
@@ -40,7 +44,7 @@ def check_schema() -> Schema:
     It knows keys and the types of values; which keys go together the run says. A check that has none of what
     this package looks at is one of a plug-in.
     """
-    subjects = [{"required": [kind]} for kind in (*PAGE_CHECKS, "path")]
+    subjects = [{"required": [kind]} for kind in (*_FORMS, "path")]
     known = {"propertyNames": {"enum": list(CHECK_KEYS)}}
     properties = {key: {"description": text, **_VALUES.get(key, {})} for key, text in CHECK_KEYS.items()}
     return {

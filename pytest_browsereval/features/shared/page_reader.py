@@ -19,7 +19,7 @@ from pytest_browsereval.browsers.playwright.page_text import read_page_text
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.graders.observing import STORAGES, find_role
-from pytest_browsereval.graders.page_state import PageCheck
+from pytest_browsereval.graders.page_checks import PAGE_CHECKS, PageCheck
 from pytest_browsereval.graders.page_values import NoValue, make_plain, read_value
 from pytest_browsereval.graders.values import TEXT_LIMIT
 
@@ -65,6 +65,8 @@ class PageReader:
 
     def __init__(self, window: PlaywrightWindow, checks: Iterable[PageCheck], homes: Iterable[str]) -> None:
         self._window = window
+        checks = tuple(checks)
+        self._own = [check for check in checks if check.kind not in PAGE_CHECKS]
         subjects: dict[str, dict[str, PageCheck]] = {"js": {}, "storage": {}, "role": {}, "text": {}}
         for check in checks:
             subjects.setdefault(check.kind, {})[check.key if check.kind == "role" else check.subject] = check
@@ -113,6 +115,8 @@ class PageReader:
             for place, found in seen["storage"].items()
             if is_home or found["value"] is not None  # elsewhere it says nothing of the site's
         }
+        for check in self._own:
+            await check.look(self._window, text)
         return {
             **seen,
             **text,
