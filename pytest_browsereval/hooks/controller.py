@@ -18,7 +18,7 @@ from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.marks import describe_acting
 from pytest_browsereval.hooks.names import is_eval, is_planned_key, runs_nothing
 from pytest_browsereval.hooks.records import RecordCheck
-from pytest_browsereval.hooks.redaction import safe_output
+from pytest_browsereval.hooks.redaction import safe_output, usage_errors
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.redaction.known import redact_known
@@ -92,17 +92,11 @@ class Controller:
                 self.expected[node_id] = None
                 file, _, name = node_id.partition("::")
                 by_file.setdefault(file, []).append(name)
-        try:
+        with usage_errors():
             for file, names in by_file.items():
                 path = self.session.path_of(file)
                 if path in self.session.runs or is_eval(path.name):
-                    active_run = self.session.load_run(path)
-                    try:
-                        self._check(active_run, file, set(names))
-                    except UsageError as error:  # what a plug-in raises may quote a key
-                        raise pytest.UsageError(active_run.redact(str(error))) from None
-        except UsageError as error:
-            raise pytest.UsageError(redact_known(str(error))) from None
+                    self._check(self.session.load_run(path), file, set(names))
 
     def _check(self, active_run: ActiveRun, file: str, names: set[str]) -> None:
         notes = active_run.trials.prepare()

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.errors import UsageError
 from pytest_browsereval.redaction.known import redact_known
 
 
@@ -36,6 +37,19 @@ def redact_parts(value: Any) -> Any:
         for name, inner in vars(value).items():
             setattr(value, name, redact_parts(inner))
     return value
+
+
+@contextlib.contextmanager
+def usage_errors(prefix: str = "") -> Iterator[None]:
+    """Turn our ``UsageError`` that is raised within into pytest's, which is printed without a traceback.
+
+    Args:
+        prefix: what the message begins with.
+    """
+    try:
+        yield
+    except UsageError as error:
+        raise pytest.UsageError(redact_known(f"{prefix}{error}")) from None
 
 
 @contextlib.contextmanager

@@ -23,6 +23,7 @@ from pytest_browsereval.hooks.names import is_controlled_key, is_in_editor, is_p
 from pytest_browsereval.hooks.output import OutputRouting
 from pytest_browsereval.hooks.prefetch import Prefetch
 from pytest_browsereval.hooks.records import RecordKeeping
+from pytest_browsereval.hooks.redaction import usage_errors
 from pytest_browsereval.hooks.surroundings import Surroundings
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun, EarlierRun, TrialChoice, Trials
@@ -317,10 +318,8 @@ class EvalSession:
         self._refuse()
         base = self.config.invocation_params.dir
         for file in self.config.getoption("eval_config"):
-            try:
+            with usage_errors():
                 self.load_run(base / file)
-            except UsageError as error:
-                raise pytest.UsageError(redact_known(str(error))) from None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_browsereval.door import Door
-from pytest_browsereval.errors import UsageError, describe_error
+from pytest_browsereval.errors import describe_error
 from pytest_browsereval.hooks.conflicts import OneTry
 from pytest_browsereval.hooks.controller import Controller, controller_key
 from pytest_browsereval.hooks.endings import Endings
@@ -13,7 +13,7 @@ from pytest_browsereval.hooks.gating import WholeRuns
 from pytest_browsereval.hooks.items import Reports, SetupReports
 from pytest_browsereval.hooks.names import is_worker
 from pytest_browsereval.hooks.order import Groups, Order
-from pytest_browsereval.hooks.redaction import SafeReports
+from pytest_browsereval.hooks.redaction import SafeReports, usage_errors
 from pytest_browsereval.hooks.selecting import Selecting
 from pytest_browsereval.hooks.session import EvalSession, eval_session_key
 from pytest_browsereval.hooks.terminal import Progress, Terminal
@@ -30,10 +30,8 @@ def start(config: pytest.Config) -> EvalSession:
         guard_session(config)
     door = Door(config.pluginmanager, config.rootpath)
     door.fill()
-    try:
+    with usage_errors():
         session = EvalSession(config, door)
-    except UsageError as error:
-        raise pytest.UsageError(redact_known(str(error))) from None
     config.stash[eval_session_key] = session
     _register(session, config)
     _tell_plug_ins(config)

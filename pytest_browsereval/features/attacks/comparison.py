@@ -12,14 +12,14 @@ from typing import Any
 from pytest_browsereval.errors import UsageError, nearest
 from pytest_browsereval.features.attacks.figures import RunFigures, find_figures
 from pytest_browsereval.features.attacks.outcome import AttackOutcome, find_outcome, name_of
+from pytest_browsereval.features.shared.paired import compare_pairs
+from pytest_browsereval.features.shared.permutation import Cell, compute_p_value
 from pytest_browsereval.model.derived import base_of
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.summary import RunSummary
 from pytest_browsereval.runs.trial import StoredTrial
-from pytest_browsereval.stats.paired import compare_pairs
-from pytest_browsereval.stats.permutation import Cell, compute_p_value
 
 _Key = tuple[str, str | None, str, int]
 """Base row, attack, variant where it matters, trial."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_browsereval.features.attacks.figures import Figures, RunFigures, find_interval
+from pytest_browsereval.features.shared.paired import RESAMPLES, SEED
 from pytest_browsereval.model.display import format_count, join_first, one_line, percent
 from pytest_browsereval.report.report import Report, Row, Table
 from pytest_browsereval.report.table import format_interval
 from pytest_browsereval.runs.passrate import PassRate
-from pytest_browsereval.stats.paired import RESAMPLES, SEED
 
 MOST_NAMES = 5
 """Of attacks in a line; the rest is counted."""

@@ -14,13 +14,13 @@ from pytest_browsereval.commands.reporting import write
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import TerminationReason, UsageError
 from pytest_browsereval.features.compare.compare import RunComparison, compare, count_plain
+from pytest_browsereval.features.shared.paired import MARGIN
 from pytest_browsereval.model.display import LONGEST, one_line
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.runs.attempt import Line, StoredAttempt, make_attempt
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.trial import StoredTrial
-from pytest_browsereval.stats.paired import MARGIN
 from pytest_browsereval.stats.statistics import CONFIDENCE
 
 if TYPE_CHECKING:  # `compare` needs no config, which takes 0.2 s

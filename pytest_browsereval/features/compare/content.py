@@ -14,10 +14,10 @@ from pytest_browsereval.features.compare.compare import (
     Side,
     count_plain,
 )
+from pytest_browsereval.features.shared.paired import Judgement
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.trial import total_cost
-from pytest_browsereval.stats.paired import Judgement
 
 
 def as_json(found: RunComparison) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.features.compare.compare import Change, Comparison, Measure, Pair, RunComparison, Side
 from pytest_browsereval.features.compare.content import as_json
+from pytest_browsereval.features.shared.paired import RESAMPLES, SEED, Judgement, Method, Paired
 from pytest_browsereval.model.display import format_count, one_line, percent
 from pytest_browsereval.report.report import MOST_ROWS, Report, Row, Table
 from pytest_browsereval.report.table import format_interval
 from pytest_browsereval.runs.trial import total_cost
-from pytest_browsereval.stats.paired import RESAMPLES, SEED, Judgement, Method, Paired
 from pytest_browsereval.stats.statistics import Interval
 
 LONGEST = 120

@@ -14,10 +14,10 @@ from pytest_browsereval.features.dashboard.feed import Watched
 from pytest_browsereval.features.dashboard.queue import Queue, Trial
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.redaction import usage_errors
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.hooks.share import count_lanes
 from pytest_browsereval.model.display import format_count, one_line
-from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry
 
@@ -64,10 +64,8 @@ class LiveView:
             pytest.UsageError: it cannot be opened.
         """
         if self._server is None:
-            try:
+            with usage_errors():
                 self._server = DashboardServer(self._runs, self._port)
-            except UsageError as error:
-                raise pytest.UsageError(redact_known(str(error))) from None
 
     def pytest_collection_finish(self) -> None:
         """Open it where the evals were found while collecting, before anything is spent."""

@@ -21,8 +21,8 @@ from pytest_browsereval.features.remote.pull import bring_interrupted
 from pytest_browsereval.features.remote.push import Push, check_name
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.names import is_eval, runs_nothing
+from pytest_browsereval.hooks.redaction import usage_errors
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.shards import Shard, read_shard
 from pytest_browsereval.run.store import home_of
@@ -155,10 +155,8 @@ class Uploading:
                     f"--eval-output={self.url} is for new runs. Grade again first, then push the run: "
                     "`browsereval push RUN URL --name NAME`."
                 )
-            try:
+            with usage_errors():
                 self._check_free(self._push_of(active_run).part)
-            except UsageError as error:
-                raise pytest.UsageError(redact_known(str(error))) from None
         self._has_begun = True
         thread = threading.Thread(target=self._send_in_background, name="browsereval-upload", daemon=True)
         thread.start()

@@ -31,11 +31,10 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
         return
     config.option.eval_output = ""  # it was given, and names no folder: runs are made on this machine
     config.stash[results_url_key] = url
-    from pytest_browsereval.errors import UsageError
     from pytest_browsereval.features.remote.hooks import Uploading
     from pytest_browsereval.hooks.controller import controller_key
+    from pytest_browsereval.hooks.redaction import usage_errors
     from pytest_browsereval.hooks.session import eval_session_key
-    from pytest_browsereval.redaction.known import redact_known
 
     if is_worker(config):
         return
@@ -44,10 +43,8 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
             "shards of a run at a URL need its name, the same for all of them. Write `--eval-run-name=NAME`"
         )
     uploading = Uploading(config.stash[eval_session_key], config.stash[controller_key], url, name)
-    try:
+    with usage_errors():
         uploading.check()
-    except UsageError as error:
-        raise pytest.UsageError(redact_known(str(error))) from None
     config.stash[uploading_key] = uploading
     config.pluginmanager.register(uploading, "browsereval-uploading")
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.names import is_worker
 
 _engine_key = pytest.StashKey[str]()
@@ -34,19 +33,17 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
         return
     from pytest_browsereval.features.shard.engines import find_shard
     from pytest_browsereval.features.shard.hooks import Sharding
+    from pytest_browsereval.hooks.redaction import usage_errors
     from pytest_browsereval.hooks.session import eval_session_key
-    from pytest_browsereval.redaction.known import redact_known
     from pytest_browsereval.run.shards import read_shard
 
     if is_worker(config):
         given = str(config.workerinput.get(_SHARD) or given)  # type: ignore[attr-defined]
-    try:
+    with usage_errors():
         if given.startswith("auto"):
             shard, config.stash[_engine_key] = find_shard(given, os.environ)
         else:
             shard = read_shard(given)
-    except UsageError as error:
-        raise pytest.UsageError(redact_known(str(error))) from None
     config.option.eval_shard = str(shard)
     sharding = Sharding(config.stash[eval_session_key], shard)
     config.pluginmanager.register(sharding, "browsereval-sharding")

@@ -12,11 +12,11 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.compare.baseline import read_run
 from pytest_browsereval.features.compare.compare import Change, RunComparison, compare
 from pytest_browsereval.features.compare.content import as_json
+from pytest_browsereval.features.shared.paired import Judgement, Method
 from pytest_browsereval.model.derived import Derived
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.run import StoredRun
-from pytest_browsereval.stats.paired import Judgement, Method
 from pytest_browsereval.stats.statistics import Share
 from tests.labelled import write_run
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, spoil_line, write_summary

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import scipy  # its parts are imported when they are used
 
-from pytest_browsereval.stats import permutation as exchanging
-from pytest_browsereval.stats.paired import mcnemar
-from pytest_browsereval.stats.permutation import Cell, Task, compute_p_value
+from pytest_browsereval.features.shared import permutation as exchanging
+from pytest_browsereval.features.shared.paired import mcnemar
+from pytest_browsereval.features.shared.permutation import Cell, Task, compute_p_value
 
 
 def drawn(numbers: random.Random, tasks: int, first: int, second: int, share: float) -> list[Task]:

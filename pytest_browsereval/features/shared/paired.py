@@ -41,7 +41,7 @@ class Method(StrEnum):
     MCNEMAR = "McNemar's exact"
     """Each task has one judged trial on each side."""
     EXCHANGE = "exchange of the sides"
-    """Some task has another number of them: ``stats.permutation``."""
+    """Some task has another number of them: see ``permutation``."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import NamedTuple
 
-from pytest_browsereval.stats.paired import RESAMPLES, SEED, binomial
+from pytest_browsereval.features.shared.paired import RESAMPLES, SEED, binomial
 
 # With more different sums, to work out their law takes longer than to draw worlds.
 _MOST_SUMS = 2_000

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy  # its parts are imported when they are used
 
-from pytest_browsereval.stats.paired import Judgement, binomial, bootstrap, compare_pairs, mcnemar
+from pytest_browsereval.features.shared.paired import Judgement, binomial, bootstrap, compare_pairs, mcnemar
 
 
 def test_mcnemars_test_is_exact(subtests: pytest.Subtests) -> None:
