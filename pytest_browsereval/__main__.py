@@ -6,12 +6,14 @@ import argparse
 import gc
 import inspect
 import os
+import shutil
 import sys
+import textwrap
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pytest_browsereval.commands.base import Command, list_own_commands, open_door, version_of
+from pytest_browsereval.commands.base import GROUPS, Command, list_own_commands, open_door, version_of
 from pytest_browsereval.door import Door
 from pytest_browsereval.errors import BrowserEvalError, UsageError, describe_error, name_raised
 from pytest_browsereval.feature import describe_unknown
@@ -149,12 +151,15 @@ def make_parser(door: Door) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="browsereval",
         description="Work with runs and configs of pytest-browsereval. pytest itself runs the evals.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=version_of("pytest-browsereval"))
     _add_left_out(parser)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for owner, command in gather_commands(door, _report):
-        subparser = commands.add_parser(command.name, help=command.help, description=command.help)
+    commands = parser.add_subparsers(metavar="COMMAND", help="one of the following", required=True)
+    found = gather_commands(door, _report)
+    parser.epilog = _list_by_group([command for _, command in found])
+    for owner, command in found:
+        subparser = commands.add_parser(command.name, description=command.help)
         subparser.set_defaults(run=command.run, subcommand=command.name, owner=owner, door=door)
         try:
             command.add_arguments(subparser)
@@ -166,6 +171,18 @@ def make_parser(door: Door) -> argparse.ArgumentParser:
             )
             subparser.set_defaults(run=_refuse)
     return parser
+
+
+def _list_by_group(commands: Sequence[Command]) -> str:
+    width = max(60, min(100, shutil.get_terminal_size().columns)) - 2
+    lines = []
+    for group, title in GROUPS.items():
+        own = [one for one in commands if (one.group if one.group in GROUPS else "others") == group]
+        lines += ["", f"{title}:"] if own else []
+        for one in own:
+            indents = {"initial_indent": f"  {one.name:<17}", "subsequent_indent": " " * 19}
+            lines += textwrap.wrap(one.help, width, **indents)
+    return "\n".join(lines).strip()
 
 
 def _refuse(_arguments: argparse.Namespace) -> int:

@@ -17,6 +17,7 @@ import pytest
 
 from pytest_browsereval.feature import PREFIX, Option, describe_unknown, list_early
 from pytest_browsereval.hooks.names import (
+    CONFIG_SUFFIXES,
     find_options_of_evals,
     ini_markers_key,
     is_eval,
@@ -116,11 +117,24 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
-    """Report a hook of ours that there is not as an error of usage: pytest looks for them here."""
+    """Report a hook of ours that there is not as an error of usage: pytest looks for them here.
+
+    An argument that pytest does not collect may be a config whose name does not say so.
+    """
     try:
         return (yield)
     except pluggy.PluginValidationError as error:
         raise _usage_error(error, session.config) from None
+    except pytest.UsageError as error:
+        refused, base = "\n".join(map(str, error.args)), session.config.invocation_params.dir
+        files = dict.fromkeys(arg.partition("::")[0] for arg in session.config.args)
+        hints = [
+            f"Configs of evals are called *.eval{Path(file).suffix}. For another name: `pytest "
+            f"--eval-config={file}`"
+            for file in files
+            if Path(file).suffix in CONFIG_SUFFIXES and f"not found: {base / file}" in refused
+        ]
+        raise pytest.UsageError(*error.args, *hints) from None
 
 
 def _usage_error(error: pluggy.PluginValidationError, config: pytest.Config) -> Exception:

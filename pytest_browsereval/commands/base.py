@@ -14,6 +14,18 @@ if TYPE_CHECKING:
     from pytest_browsereval.door import Door
 
 
+GROUPS = {
+    "start": "to start with",
+    "look": "to look at a run",
+    "compare": "to compare agents, and graders with people",
+    "ci": "in CI",
+    "data": "rows and runs of other tools",
+    "machines": "on other machines",
+    "others": "of packages",
+}
+"""How the help is grouped, in this order."""
+
+
 @dataclass(frozen=True)
 class Command:
     """A subcommand: what it does, and the function that does it and returns the exit code.
@@ -25,6 +37,8 @@ class Command:
     help: str
     run: Callable[[argparse.Namespace], int]
     add_arguments: Callable[[argparse.ArgumentParser], None] = lambda _: None
+    group: str = "others"
+    """Where the help lists it; see ``GROUPS``."""
 
 
 def open_door(left_out: Iterable[str] = (), near: Path | None = None) -> Door:

@@ -20,7 +20,10 @@ is_controlled_key = pytest.StashKey[bool]()
 results_url_key = pytest.StashKey[str]()
 """The URL that runs are sent to: a feature sets it when it starts."""
 
-SUFFIXES = (".eval.yaml", ".eval.yml", ".eval.json", ".eval.toml")
+CONFIG_SUFFIXES = (".yaml", ".yml", ".json", ".toml")
+"""What configs are written in."""
+
+SUFFIXES = tuple(f".eval{suffix}" for suffix in CONFIG_SUFFIXES)
 """Files with these endings are collected wherever pytest looks."""
 
 _OF_EVALS = (

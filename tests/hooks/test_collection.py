@@ -37,6 +37,21 @@ def test_eval_files_are_collected_where_pytest_looks(evals: Evals) -> None:
     result.stdout.fnmatch_lines(["evals/two.eval.json::a PASSED*"])
 
 
+def test_a_config_of_another_name_is_recognized(evals: Evals) -> None:
+    """pytest collects nothing of it, so the error says what to type; of other files it says what it said."""
+    evals.write([row("a")])
+    (evals.path / "shop.eval.yaml").rename(evals.path / "shop.yaml")
+    hint = "Configs of evals are called *.eval.yaml. For another name: `pytest --eval-config="
+    for argument in ("shop.yaml", "./shop.yaml", "shop.yaml::a", str(evals.path / "shop.yaml")):
+        run = evals.run(argument)
+        assert run.ret == pytest.ExitCode.USAGE_ERROR
+        assert f"{hint}{argument.partition('::')[0]}`" in run.stderr.str()
+    for argument in ("rows.jsonl", "nothing.yaml"):
+        run = evals.run(argument)
+        assert run.ret == pytest.ExitCode.USAGE_ERROR
+        assert hint not in run.stderr.str()
+
+
 def test_several_configs_run_together(evals: Evals) -> None:
     """``--eval-config`` may be repeated; each config has a run folder of its own."""
     evals.write_rows(row("a"))

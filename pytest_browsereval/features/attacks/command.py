@@ -67,5 +67,6 @@ COMMANDS = (
         "report how often attacks on an agent succeeded, and compare two agents under the same attacks",
         attacks,
         _arguments,
+        group="compare",
     ),
 )

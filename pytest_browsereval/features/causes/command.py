@@ -35,5 +35,6 @@ COMMANDS = (
         "group the attempts that did not pass by their cause, and name the first wrong step of each",
         causes,
         _arguments,
+        group="look",
     ),
 )

@@ -84,5 +84,6 @@ COMMANDS = (
         "run a command that ends, with all that it has started, when this process or its parent does",
         supervise,
         _arguments,
+        group="machines",
     ),
 )

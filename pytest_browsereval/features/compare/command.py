@@ -87,5 +87,6 @@ COMMANDS = (
         "compare two runs task by task: which one is better, and how certain that is",
         compare,
         _compare_arguments,
+        group="compare",
     ),
 )

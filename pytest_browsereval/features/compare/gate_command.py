@@ -192,5 +192,11 @@ def _gate_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = (
-    Command("gate", "check again whether a run meets its gate; exit 1 if it does not", gate, _gate_arguments),
+    Command(
+        "gate",
+        "check again whether a run meets its gate; exit 1 if it does not",
+        gate,
+        _gate_arguments,
+        group="ci",
+    ),
 )

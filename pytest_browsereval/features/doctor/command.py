@@ -127,5 +127,6 @@ COMMANDS = (
         "show versions and start the browser; with a config, check everything that it needs",
         doctor,
         add_arguments,
+        group="start",
     ),
 )

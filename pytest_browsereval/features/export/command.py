@@ -68,4 +68,6 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.parse_known_args = add_first  # type: ignore[method-assign]
 
 
-COMMANDS = (Command("export", "write a run in the form of another tool", export_run, _arguments),)
+COMMANDS = (
+    Command("export", "write a run in the form of another tool", export_run, _arguments, group="data"),
+)

@@ -128,4 +128,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-COMMANDS = (Command("init", "write a first eval that runs at once, without a key", init, add_arguments),)
+COMMANDS = (
+    Command(
+        "init", "write a first eval that runs at once, without a key", init, add_arguments, group="start"
+    ),
+)

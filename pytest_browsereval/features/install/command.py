@@ -21,6 +21,9 @@ def install_browser(_: argparse.Namespace) -> int:
 
 COMMANDS = (
     Command(
-        "install-browser", "install a browser if there is none, and check that it starts", install_browser
+        "install-browser",
+        "install a browser if there is none, and check that it starts",
+        install_browser,
+        group="start",
     ),
 )

@@ -139,5 +139,11 @@ def _import_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = (
-    Command("import-run", "convert a run of another system into a run folder", import_run, _import_arguments),
+    Command(
+        "import-run",
+        "convert a run of another system into a run folder",
+        import_run,
+        _import_arguments,
+        group="data",
+    ),
 )

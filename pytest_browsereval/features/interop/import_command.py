@@ -115,5 +115,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = (
-    Command("import", "write the rows of a published benchmark as JSON Lines", import_rows, _arguments),
+    Command(
+        "import",
+        "write the rows of a published benchmark as JSON Lines",
+        import_rows,
+        _arguments,
+        group="data",
+    ),
 )

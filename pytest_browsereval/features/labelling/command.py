@@ -162,12 +162,17 @@ def _calibrate_arguments(parser: argparse.ArgumentParser) -> None:
 
 COMMANDS = (
     Command(
-        "label", "serve a local page on which people label the attempts of a run", label, _label_arguments
+        "label",
+        "serve a local page on which people label the attempts of a run",
+        label,
+        _label_arguments,
+        group="compare",
     ),
     Command(
         "calibrate",
         "compare graders with labels of people; exit 1 if they agree too little",
         calibrate,
         _calibrate_arguments,
+        group="compare",
     ),
 )

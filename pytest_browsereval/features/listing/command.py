@@ -48,11 +48,14 @@ def _schema_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = (
-    Command("providers", "list the model providers and whether their API keys are set", providers),
+    Command(
+        "providers", "list the model providers and whether their API keys are set", providers, group="start"
+    ),
     Command(
         "schema",
         "print the JSON schema of eval configs or rows for editors, including installed plug-ins",
         schema,
         _schema_arguments,
+        group="start",
     ),
 )

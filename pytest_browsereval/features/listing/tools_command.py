@@ -140,5 +140,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = (
-    Command("tools", "list the tools, their switches and what a config turns on", list_tools, _arguments),
+    Command(
+        "tools",
+        "list the tools, their switches and what a config turns on",
+        list_tools,
+        _arguments,
+        group="start",
+    ),
 )

@@ -47,4 +47,4 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-COMMANDS = (Command("merge", "join the shards of an eval into one run", merge, _arguments),)
+COMMANDS = (Command("merge", "join the shards of an eval into one run", merge, _arguments, group="ci"),)

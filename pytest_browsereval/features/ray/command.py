@@ -100,5 +100,6 @@ COMMANDS = (
         "run an eval in parts on a cluster of Ray, or on this machine's cores, as one run",
         ray,
         _arguments,
+        group="machines",
     ),
 )

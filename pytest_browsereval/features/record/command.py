@@ -253,6 +253,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 COMMANDS = (
     Command(
-        "record", "do a task in a window, and get a row of a dataset that shows how", record_row, _arguments
+        "record",
+        "do a task in a window, and get a row of a dataset that shows how",
+        record_row,
+        _arguments,
+        group="start",
     ),
 )

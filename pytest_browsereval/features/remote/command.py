@@ -54,6 +54,12 @@ def _pull_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = (
-    Command("push", "put a run at a URL, where other machines and commands read it", push, _push_arguments),
-    Command("pull", "bring a run from a URL into a folder", pull, _pull_arguments),
+    Command(
+        "push",
+        "put a run at a URL, where other machines and commands read it",
+        push,
+        _push_arguments,
+        group="machines",
+    ),
+    Command("pull", "bring a run from a URL into a folder", pull, _pull_arguments, group="machines"),
 )

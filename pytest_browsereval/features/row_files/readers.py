@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from abc import abstractmethod
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -100,7 +101,10 @@ def _list_rows(text: str, suffix: str) -> list[Row]:
 
 # -- CSV
 
-_LISTS = frozenset({"graders", "tags", "depends_on"})
+_NAMES = frozenset({"graders", "tags", "sites"})
+"""Columns whose cells may also be written ``a;b`` or ``a,b``: no name of theirs has one of the two."""
+
+_LISTS = _NAMES | {"depends_on"}
 """Columns whose cells may also be written ``a;b``."""
 
 _STRUCTURED = frozenset({"checks", "milestones", "solution", "metadata", "metadata.additional"})
@@ -151,7 +155,8 @@ def _csv_row(row: dict[str, str], key_of: dict[str, str], line: int) -> dict[str
 def _cell(key: str, cell: str) -> Any:
     looks_like_json = cell.lstrip().startswith(("[", "{"))
     if key in _LISTS and not looks_like_json:
-        return [part.strip() for part in cell.split(";") if part.strip()]
+        parts = re.split("[;,]" if key in _NAMES else ";", cell)
+        return [part.strip() for part in parts if part.strip()]
     if key in _STRUCTURED | _LISTS:
         return json_value(cell)
     if key in _EITHER and looks_like_json:

@@ -200,5 +200,6 @@ COMMANDS = (
         "list all runs; or describe some: what they were made of, how they differ, which tasks are flaky",
         runs,
         _arguments,
+        group="look",
     ),
 )

@@ -89,4 +89,6 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
 
 
-COMMANDS = (Command("view", "write the HTML page that shows the attempts of a run", view, _arguments),)
+COMMANDS = (
+    Command("view", "write the HTML page that shows the attempts of a run", view, _arguments, group="look"),
+)

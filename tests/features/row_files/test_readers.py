@@ -125,19 +125,25 @@ def test_broken_json_is_refused(write: Write, tmp_path: Path, subtests: pytest.S
 
 
 def test_cells_become_the_values_of_a_row(write: Write, tmp_path: Path) -> None:
-    """Lists are written as JSON or with semicolons, blocks as JSON; empty cells count as absent."""
+    """Lists are JSON, or have semicolons, names also commas; blocks are JSON; empty cells count as absent."""
     out = io.StringIO()
     table = csv.writer(out)
-    columns = "query_id query tags graders checks answer start_url metadata.category"
+    columns = "query_id query tags graders checks answer start_url metadata.category depends_on sites"
     table.writerow(columns.split())
-    table.writerow(["1", 'say "hi",\nplease', "a; b", '["answer"]', '[{"title": "x"}]', "[1, 2]", "", "buy"])
-    table.writerow(["2", "q", "", "answer", "", "[sic]", "http://x", ""])
+    table.writerow(
+        ["1", 'say "hi",\nplease', "a; b", '["answer"]', '[{"title": "x"}]', "[1, 2]", "", "buy", "", ""]
+    )
+    table.writerow(
+        ["2", "q", "smoke,slow", "answer", "", "[sic]", "http://x", "", "1, or so;1", "shop, mail"]
+    )
     write("\ufeff" + out.getvalue(), "rows.csv")
     first, second = tasks(CsvConfig(path=Path("rows.csv")), tmp_path)
     assert first.query == 'say "hi",\nplease'
     assert (first.tags, first.graders, first.checks) == (("a", "b"), ("answer",), ({"title": "x"},))
     assert (first.answer, first.start_url, first.metadata.category) == ([1, 2], None, "buy")
     assert (second.query_id, second.graders, second.answer) == ("2", ("answer",), "[sic]")
+    assert (second.tags, second.sites) == (("smoke", "slow"), ("shop", "mail"))
+    assert second.depends_on == ("1, or so", "1")
 
 
 def test_lines_count_quoted_newlines(write: Write, tmp_path: Path) -> None:
