@@ -180,8 +180,8 @@ def _list_by_group(commands: Sequence[Command]) -> str:
         own = [one for one in commands if (one.group if one.group in GROUPS else "others") == group]
         lines += ["", f"{title}:"] if own else []
         for one in own:
-            indents = {"initial_indent": f"  {one.name:<17}", "subsequent_indent": " " * 19}
-            lines += textwrap.wrap(one.help, width, **indents)
+            begin = f"  {one.name:<17}"
+            lines += textwrap.wrap(one.help, width, initial_indent=begin, subsequent_indent=" " * len(begin))
     return "\n".join(lines).strip()
 
 

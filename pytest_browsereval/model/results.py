@@ -113,6 +113,11 @@ class TaskMetadata(BaseModel):
         return TrialKey(self.query_id, self.variant, self.trial)
 
     @property
+    def is_answered(self) -> bool:
+        """Whether the agent ended on its own, with an answer: it says that the task is done."""
+        return self.final_answer is not None and not self.limit
+
+    @property
     def best_progress(self) -> float | None:
         """How far the attempt came, from 0 to 1; None if that is not known."""
         return None if self.progress is None else self.progress.share

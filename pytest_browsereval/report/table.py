@@ -150,7 +150,9 @@ def totals(summary: RunSummary, selected: int | None, *, width: int = 80) -> Ite
     if selected is not None and selected > len(summary.trials):
         parts.append(f"{selected - len(summary.trials)} not run")
     if summary.cost_usd is None:
-        parts.append("cost unknown")
+        known, unknown = summary.known_cost
+        of_what = f"the cost of {format_count(unknown, 'attempt')} is unknown"
+        parts.append(f"at least ${known:.4f}, {of_what}" if known else "cost unknown")
     elif summary.cost_usd:
         parts.append(f"${summary.cost_usd:.4f}")
     if shown_ends := intervals(summary.rate):

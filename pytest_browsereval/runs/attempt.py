@@ -99,6 +99,8 @@ class StoredAttempt:
     stops_run: bool
     regraded_at: str | None
     best_progress: float | None
+    is_answered: bool
+    """Whether the agent ended on its own, with an answer."""
     revision: int
     usage: Usage
     """Tokens, requests and money of the models."""

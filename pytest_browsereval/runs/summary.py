@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,9 +13,16 @@ from pytest_browsereval.runs.attempt import GradeDigest, StoredAttempt
 from pytest_browsereval.runs.passrate import PassRate, pass_rate
 from pytest_browsereval.runs.repeats import Repeats, repeats
 from pytest_browsereval.runs.trial import StoredTrial, total_cost
+from pytest_browsereval.stats.statistics import Share
 
 MOST_FINGERPRINTS = 10
 """Rules of one grader that a summary names; of a grader whose rules stand in each row there are as many."""
+
+PARTS: Mapping[str, Callable[[StoredAttempt], Iterable[str]]] = {
+    "by_tag": lambda one: one.tags,
+    "by_website": lambda one: filter(None, [one.website]),
+}
+"""Which parts of the trials have a rate of their own, and in which of them a trial is."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,31 @@ class RunSummary:
         """What all attempts' models cost together; None when a part of it is not known."""
         return total_cost(trial.cost_usd for trial in self.trials)
 
+    @property
+    def known_cost(self) -> tuple[float, int]:
+        """What is known of the cost, and of how many attempts it is not known."""
+        costs = [one.cost_usd for trial in self.trials for one in trial.attempts]
+        return sum(cost for cost in costs if cost is not None), costs.count(None)
+
+    @property
+    def false_claims(self) -> Share:
+        """Trials that failed after the agent had ended on its own with an answer, among those judged so."""
+        claims = [one.last.verdict for one in self.plain if one.last.is_answered]
+        failed = claims.count(Verdict.FAILED)
+        return Share(failed, failed + claims.count(Verdict.PASSED))
+
+    def rates_by(self, key: str) -> dict[str, PassRate]:
+        """Return the pass rates of parts of the trials, in alphabetical order.
+
+        Args:
+            key: one of ``PARTS``.
+        """
+        parts: dict[str, list[StoredAttempt]] = {}
+        for trial in self.plain:
+            for name in dict.fromkeys(PARTS[key](trial.last)):
+                parts.setdefault(name, []).append(trial.last)
+        return {name: pass_rate(parts[name]) for name in sorted(parts)}
+
     @cached_property
     def fingerprints(self) -> dict[str, set[str]]:
         """By what rules each grader that decides has judged; "" stands for rules that are not known."""
@@ -86,6 +118,12 @@ class RunSummary:
     def disagreements(self) -> tuple[StoredTrial, ...]:
         """Trials that one grader passed and another one failed, advisory ones included."""
         return tuple(trial for trial in self.plain if differ(trial.last.grader_results.values()))
+
+    def _describe_unknown_cost(self) -> dict[str, Any]:
+        if self.cost_usd is not None:
+            return {}
+        known, unknown = self.known_cost
+        return {"known_cost_usd": known, "attempts_of_unknown_cost": unknown}
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of ``summary.json``."""
@@ -113,6 +151,9 @@ class RunSummary:
             "errors_by_source": self.errors_by_source(),
             **({"deaths": self.deaths} if self.deaths else {}),
             "cost_usd": self.cost_usd,
+            **self._describe_unknown_cost(),
+            "false_claims": {"count": self.false_claims.hits, "of": self.false_claims.of},
+            **{key: {name: _part(rate) for name, rate in self.rates_by(key).items()} for key in PARTS},
             **({"repeats": self.repeats.as_json()} if self.repeats else {}),
             "graders": {
                 name: _shorten(sorted(known))
@@ -121,6 +162,12 @@ class RunSummary:
             },
             "disagreements": [_disagreement(trial) for trial in self.disagreements],
         }
+
+
+def _part(rate: PassRate) -> dict[str, Any]:
+    interval = rate.interval and rate.interval.as_json()
+    counts = {"passed": rate.passed, "failed": rate.failed, "errored": sum(rate.errored.values())}
+    return {**counts, "pass_rate": rate.value, "interval": interval}
 
 
 def _row(trial: StoredTrial) -> dict[str, Any]:

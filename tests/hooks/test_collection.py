@@ -38,7 +38,7 @@ def test_eval_files_are_collected_where_pytest_looks(evals: Evals) -> None:
 
 
 def test_a_config_of_another_name_is_recognized(evals: Evals) -> None:
-    """pytest collects nothing of it, so the error says what to type; of other files it says what it said."""
+    """No plug-in collects it, so the error says what to type; of other files it says what it said."""
     evals.write([row("a")])
     (evals.path / "shop.eval.yaml").rename(evals.path / "shop.yaml")
     hint = "Configs of evals are called *.eval.yaml. For another name: `pytest --eval-config="

@@ -92,6 +92,9 @@ def test_totals_name_the_denominator() -> None:
         "pass rate 100.0% (1 of 1 judged) · 3 not run · cost unknown",
         "95 % interval 20.7 to 100.0%",
     ]
+    costs = (0.5, None, None)
+    partly = summary(*(attempt(str(n), cost_usd=cost) for n, cost in enumerate(costs)))
+    assert "at least $0.5000, the cost of 2 attempts is unknown" in " · ".join(totals(partly, 3))
     broken = summary(attempt("a", ERRORED))
     assert list(totals(broken, 1)) == ["no trial was judged · 1 errored, not in the rate (site 1)"]
 

@@ -66,6 +66,41 @@ def test_an_unknown_cost_makes_the_total_unknown(costs: list[float | None], tota
     assert summary(*(attempt(str(n), cost_usd=cost) for n, cost in enumerate(costs))).cost_usd == total
 
 
+def test_parts_and_claims_have_rates_of_their_own() -> None:
+    """By tag and website, with errors beside them; a claim is an answer that no limit has cut short."""
+    run = summary(
+        attempt("a", tags=("smoke", "cart"), website="shop", final_answer="done"),
+        attempt("b", FAILED, tags=("smoke",), website="shop", final_answer="done"),
+        attempt("c", FAILED, tags=("smoke",), final_answer="done", limit="max_steps: 3"),
+        attempt("d", FAILED, final_answer=None),
+        attempt("e", ERRORED, tags=("cart",), final_answer="done"),
+    )
+    figures = run.figures()
+    assert figures["false_claims"] == {"count": 1, "of": 2}
+    counts = {
+        key: {name: (one["passed"], one["failed"], one["errored"]) for name, one in figures[key].items()}
+        for key in ("by_tag", "by_website")
+    }
+    assert counts == {"by_tag": {"cart": (1, 0, 1), "smoke": (1, 2, 0)}, "by_website": {"shop": (1, 1, 0)}}
+    assert figures["by_tag"]["smoke"]["pass_rate"] == 1 / 3
+    assert figures["by_tag"]["smoke"]["interval"]
+
+
+def test_the_known_part_of_a_cost_is_told() -> None:
+    """Also of attempts that were thrown away."""
+    run = summary(
+        attempt("a", ERRORED, attempt=1, cost_usd=None),
+        attempt("a", attempt=2, cost_usd=0.5),
+        attempt("b", cost_usd=0.25),
+    )
+    figures = run.figures()
+    assert (figures["cost_usd"], figures["known_cost_usd"], figures["attempts_of_unknown_cost"]) == (
+        None,
+        0.75,
+        1,
+    )
+
+
 def test_attempts_that_were_thrown_away_are_paid_too() -> None:
     """The cost of a trial is that of all its attempts, not only of the one that counts."""
     run = summary(

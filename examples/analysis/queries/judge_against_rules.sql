@@ -1,14 +1,14 @@
 -- How often do two graders of one attempt agree, a judge and a rule for example? Cohen's kappa is 1 where they
 -- always do, and 0 where they agree as often as by chance. Errored grades say nothing.
 with grades as (
-    select run_id, eval, task_id, variant, trial, attempt, grader, verdict = 'passed' as passed
+    select run_id, eval, query_id, variant, trial, attempt, grader, verdict = 'passed' as passed
     from read_parquet('tables/grades/*.parquet', union_by_name = true)
     where verdict <> 'errored' and attack is null
 ),
 pairs as (
     select a.grader as one, b.grader as other, a.passed as p, b.passed as q
     from grades a
-    join grades b using (run_id, eval, task_id, variant, trial, attempt)
+    join grades b using (run_id, eval, query_id, variant, trial, attempt)
     where a.grader < b.grader
 ),
 rates as (

@@ -25,7 +25,7 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.runs.folder import LOG_FILE
 from pytest_browsereval.runs.run import StoredRun
-from pytest_browsereval.runs.summary import RunSummary
+from pytest_browsereval.runs.summary import PARTS, RunSummary
 from pytest_browsereval.runs.summary_file import SUMMARY
 
 # Keys of a config that are shown where they differ from their defaults.
@@ -112,6 +112,12 @@ def _list_figures(run: StoredRun, summary: RunSummary | None) -> Iterator[Line]:
     yield _entry(given, "started_at", "started")
     yield "counts", counts, "trials", [_describe_counts(run, counts, rows)]
     yield "rows_attempted", rows, "", ()
+    if summary is not None:
+        claims = summary.false_claims
+        told = f"{claims.hits:,} false, of {claims.of:,} judged trials that ended with an answer"
+        yield "false_claims", {"count": claims.hits, "of": claims.of}, "claims", [claims.hits and told]
+        for key in PARTS:
+            yield key, summary.figures()[key], "", ()
     yield "causes", causes, "causes", causes
 
 

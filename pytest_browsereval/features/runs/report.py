@@ -14,7 +14,9 @@ from pytest_browsereval.model.display import format_count, one_line, percent
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.report import Report, Row, Table
 from pytest_browsereval.report.table import format_interval
+from pytest_browsereval.runs.passrate import PassRate
 from pytest_browsereval.runs.repeats import Stability, TaskRepeats
+from pytest_browsereval.runs.summary import RunSummary
 from pytest_browsereval.stats.statistics import Interval
 
 HEAD = ("started (UTC)", "eval", "agent", "pass rate, 95 % interval", "errored", "cost", "gate", "commit")
@@ -127,12 +129,37 @@ def describe_runs(
     return Report(
         facts=runs[0].facts if is_one else list(map(_describe_run, runs)),
         tables=[
+            *(_list_parts(runs[0].summary) if is_one and runs[0].summary else ()),
             Table(("",), [Row((line,)) for line in rows], "they differ in, the older one first:"),
             _list_flakes(flakes),
         ],
         notes=notes,
         content=lambda: {"runs": [one.content for one in runs], "differences": rows, **flakes.as_json()},
     )
+
+
+def _list_parts(summary: RunSummary) -> Iterator[Table]:
+    """Yield the pass rates by tag and by website, of which there are two or more."""
+    for key, name in (("by_tag", "tag"), ("by_website", "website")):
+        rates = summary.rates_by(key)
+        rows = [
+            Row(
+                (
+                    one_line(part, 40),
+                    *map(str, (rate.passed, rate.failed, sum(rate.errored.values()))),
+                    _rate(rate),
+                )
+            )
+            for part, rate in rates.items()
+        ]
+        head = (name, "passed", "failed", "errored", "pass rate, 95 % interval")
+        yield Table(head, rows if len(rows) > 1 else [], aligns="lrrrl")
+
+
+def _rate(rate: PassRate) -> str:
+    if rate.value is None or rate.interval is None:
+        return "none judged"
+    return f"{percent(rate.value)} ({format_interval(rate.interval)})"
 
 
 def _describe_run(one: RunDescription) -> str:

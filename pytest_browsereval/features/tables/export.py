@@ -40,11 +40,10 @@ class TablesExport(ExportConfig):
     def write(self, run: StoredRun, base_dir: Path) -> Exported:
         """Write the tables, each as a whole or not at all."""
         name = f"{safe_folder(run.eval)}-{run.id}.{self.type}"  # the evals of a session have one id
-        has_log = not {"steps", "messages"}.isdisjoint(self.tables)
         lost: list[str] = []
         with self._open_tables(base_dir / self.output, name) as files:
             for stored in run.attempts:
-                attempt = read_attempt(stored, has_log=has_log)
+                attempt = read_attempt(stored, self.tables)
                 lost += [f"{stored.query_id}: {attempt.damage}"] if attempt.damage else []
                 for table, file in files.items():
                     for row in make_rows(table, attempt):

@@ -113,6 +113,5 @@ def make_table(run: StoredRun, name: TableName) -> pa.Table:
         UsageError: a record is damaged.
     """
     check_pyarrow()
-    has_log = name in ("steps", "messages")
-    rows = (make_rows(name, read_attempt(one, has_log=has_log)) for one in run.attempts)
+    rows = (make_rows(name, read_attempt(one, (name,))) for one in run.attempts)
     return make_batch(make_schema(name), [row for some in rows for row in some])

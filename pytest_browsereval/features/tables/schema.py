@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
+from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.derived import find_outcome
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import (
@@ -40,6 +41,8 @@ class Attempt(NamedTuple):
     messages: tuple[Message, ...]
     damage: str
     """What of its log cannot be read; "" if nothing is damaged."""
+    cause: Cause | None
+    """Why it did not pass; None as well where its files are not on this machine."""
     is_protected: bool
     """Then texts of the agent, of pages and of graders stay out: tables are copied to where others read."""
 
@@ -92,7 +95,7 @@ def _of_record(key: Key) -> Column:
 KEY: dict[str, Column] = {
     "run_id": Column("word", lambda one: one.stored.run.id),
     "eval": Column("word", lambda one: one.stored.run.eval),
-    "task_id": Column("text", lambda one: one.stored.query_id),
+    "query_id": Column("text", lambda one: one.stored.query_id),
     "variant": Column("word", lambda one: one.stored.variant),
     "trial": Column("int32", lambda one: one.stored.trial),
     "attempt": Column("int32", lambda one: one.stored.number),
@@ -133,6 +136,8 @@ OWN: dict[TableName, dict[str, Column]] = {
         "protected": Column("bool", lambda one: one.is_protected),
         "attack": Column("word", lambda one: one.data.derived and one.data.derived.name),
         "attack_outcome": Column("word", lambda one: find_outcome(one.data)),
+        "cause": Column("word", lambda one: one.cause and one.cause.name),
+        "first_wrong_step": Column("int32", lambda one: one.cause and one.cause.step),
         **{key.name: _of_record(key) for key in KEYS},
     },
     "grades": {
@@ -183,14 +188,22 @@ COLUMNS: dict[TableName, dict[str, Kind]] = {
 """The names of columns and their kinds."""
 
 
-def read_attempt(stored: StoredAttempt, *, has_log: bool) -> Attempt:
+def read_attempt(stored: StoredAttempt, tables: Collection[str]) -> Attempt:
     """Read an attempt.
+
+    Args:
+        stored: the attempt.
+        tables: that are made of it.
 
     Raises:
         UsageError: its record is damaged.
     """
+    has_log = not {"steps", "messages"}.isdisjoint(tables)
     messages, damage = read_log(stored.folder) if has_log else ((), "")
-    return Attempt(stored, stored.metadata, messages, damage, stored.is_protected)
+    # A part of a run at a URL is not fetched for it: records are enough for everything else.
+    has_cause = "attempts" in tables and stored.verdict is not Verdict.PASSED and stored.local_folder.is_dir()
+    cause = stored.cause if has_cause else None
+    return Attempt(stored, stored.metadata, messages, damage, cause, stored.is_protected)
 
 
 def make_rows(table: TableName, attempt: Attempt) -> Iterator[Row]:

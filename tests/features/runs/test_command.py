@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from pytest_browsereval import open_run
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.model.display import width_of
 from tests.features.runs.conftest import config_with, leave_run, name_of, tried
@@ -158,3 +160,28 @@ def test_where_results_are_looked_for(
     monkeypatch.chdir("empty")
     assert main(["runs"]) == 4
     assert "results is not a folder" in capsys.readouterr().err
+
+
+def test_a_run_has_rates_by_tag_and_its_false_claims(
+    evals: Evals, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In text, in JSON and in the tables, from the rows to the command; why each failed is in the tables."""
+    rows = [
+        row("a", tags=["smoke"]),
+        row("b", tags=["smoke", "cart"], says="wrong"),
+        row("c", solution=[{"tool": "wait", "seconds": 0}]),
+    ]
+    assert evals.play(rows).ret == pytest.ExitCode.TESTS_FAILED
+    folder = evals.run_folder()
+    monkeypatch.chdir(evals.path)
+    assert main(["runs", str(folder), "--json", "run.json"]) == 0
+    out = capsys.readouterr().out
+    assert "1 false, of 2 judged trials that ended with an answer" in out
+    assert re.search(r"^smoke +1 +1 +0 +50\.0% \(", out, re.MULTILINE)
+    (run,) = json.loads((evals.path / "run.json").read_text())["runs"]
+    assert run["false_claims"] == {"count": 1, "of": 2}
+    assert run["by_tag"]["cart"]["failed"] == 1
+    table = open_run(folder).table("attempts")
+    causes = dict(zip(table["query_id"].to_pylist(), table["cause"].to_pylist(), strict=True))
+    assert causes["a"] is None
+    assert causes["b"]

@@ -156,13 +156,13 @@ def test_unknown_is_never_nought(evals: Evals, tmp_path: Path) -> None:
 def test_protected_rows_keep_what_was_said(evals: Evals, mixed_run: Path, kind: str) -> None:
     """Verdicts, steps and money are there; answers, reasons and messages are not."""
     tables = exported(evals, mixed_run, kind)
-    protected = [one for one in tables["attempts"] if one["task_id"] == "secret"]
+    protected = [one for one in tables["attempts"] if one["query_id"] == "secret"]
     assert {one["verdict"] for one in protected} == {"passed", "errored"}
     assert {one["final_answer"] for one in protected} == {None}
     files = "".join(path.read_bytes().decode("latin-1") for path in evals.path.glob("tables/*/*"))
     assert SECRET_ANSWER not in files
     assert "Say the secret" not in files
-    said = [one for one in tables["messages"] if one["task_id"] != "secret"]
+    said = [one for one in tables["messages"] if one["query_id"] != "secret"]
     assert None not in [one["content"] for one in said if kind != "csv" or one["type"] != "assistant"]
 
 
@@ -211,7 +211,7 @@ def hostile_run(run: Path) -> Path:
 def test_hostile_content_breaks_neither_file_nor_reader(evals: Evals, tmp_path: Path, kind: str) -> None:
     """Control characters, formulas, lone surrogates, NaN, 10 MB of text, ids with slashes."""
     tables = exported(evals, hostile_run(tmp_path / "run"), kind, ret=1)
-    found = {one["task_id"]: one for one in tables["attempts"]}
+    found = {one["query_id"]: one for one in tables["attempts"]}
     assert found.keys() == {"a/b::c[1]", "=cmd|' /C calc'!A0", "-1", "large"}
     assert {one["git_commit"] for one in found.values()} == {None}
     assert {one["eval"] for one in found.values()} == {"sh?op"}
