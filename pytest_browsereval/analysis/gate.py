@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_browsereval.analysis.quarantine import describe_quarantine, find_quarantined, is_quarantined
 from pytest_browsereval.datasets.ids import safe_id
@@ -65,8 +65,8 @@ def decide(
 def _rules(summary: RunSummary, gate: GateConfig, against: Sequence[RuleResult]) -> Iterator[RuleResult]:
     """Yield the results in the order of the report.
 
-    A new rule is a key of ``GateConfig`` and a line here, or one of ``MEASURES`` or ``FIGURES`` if it limits
-    what a judged trial takes.
+    A new rule is a key of ``GateConfig`` and a branch here, or a line of ``MEASURES`` or ``FIGURES`` if it
+    limits what a judged trial takes.
     """
     whole = [trial.last for trial in summary.trials]
     out = find_quarantined(gate, (one.started_at for one in whole))
@@ -357,17 +357,30 @@ MEASURES: Mapping[str, tuple[str, Callable[[Sequence[float]], float]]] = {
     "p95": ("95th percentile", lambda values: percentile(values, 0.95)),
 }
 """What a ceiling limits of a figure of all judged trials, in a word. Its key is ``max_MEASURE_FIGURE``."""
-FIGURES: Mapping[str, tuple[str, str, Callable[[StoredAttempt], float | None]]] = {
-    "steps": ("how many", "steps", lambda one: one.total_steps),
-    "duration_s": ("how long", "s", _duration_s),
+
+
+class Figure(NamedTuple):
+    """A figure of a trial that has a ceiling."""
+
+    asked: str
+    unit: str
+    sort: str
+    """How the page of the run sorts its trials by it, the largest first."""
+    read: Callable[[StoredAttempt], float | None]
+    """None is not known."""
+
+
+FIGURES: Mapping[str, Figure] = {
+    "steps": Figure("how many", "steps", "-steps", lambda one: one.total_steps),
+    "duration_s": Figure("how long", "s", "-ms", _duration_s),
 }
-"""The figures of a trial that have a ceiling: question, unit, and what reads it; None is not known."""
+"""By how the keys of their ceilings end."""
 
 
 def _per_trial(data: Iterable[StoredAttempt], gate: GateConfig) -> Iterator[RuleResult]:
     """Yield the rules on what a judged trial takes, by its last attempt: steps and time."""
     judged = [one for one in data if one.verdict is not Verdict.ERRORED]
-    for (figure, (asked, unit, read)), measure in product(FIGURES.items(), MEASURES):
+    for (figure, (asked, unit, _, read)), measure in product(FIGURES.items(), MEASURES):
         name = f"max_{measure}_{figure}"
         ceiling: float | None = getattr(gate, name, None)
         if ceiling is None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.analysis.gate import FIGURES
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.features.shared.gates import read_gate
 from pytest_browsereval.features.shared.viewer.page import in_html
@@ -20,19 +21,18 @@ FACETS = {"tags": "tag", "websites": "site", "variants": "variant"}
 """What the page calls a part of the trials that a rule limits."""
 
 CHOICES: Mapping[str, Mapping[str, str]] = {
-    "min_pass_rate": {"verdict": "failed"},
-    "min_task_rate": {"verdict": "failed"},
     "max_error_rate": {"verdict": "errored"},
     "max_attack_success": {"verdict": "failed", "outcome": "compromised"},
     "min_utility_under_attack": {"verdict": "failed", "tag": "attack"},
     "min_attacks_delivered": {"outcome": "not delivered"},
     "min_progress": {"sort": "progress"},
     "max_cost_usd": {"sort": "-cost"},
-    "_steps": {"sort": "-steps"},
-    "_duration_s": {"sort": "-ms"},
+    "max_regressions": {},  # these two name their tasks
+    "max_drop": {},
+    **{f"_{name}": {"sort": figure.sort} for name, figure in FIGURES.items()},
 }
 """Which trials of the page's table have decided a rule, by its name or by how that ends; as the address of
-the page chooses them."""
+the page chooses them. Of other limits it is those that failed."""
 
 # What stands in a page that was written before its gate was decided. The data comes after all that is in its
 # head, and has no `>` of its own, so the last one is it.
@@ -69,9 +69,9 @@ def _choose(name: str, block: Mapping[str, Any], tasks: Sequence[str]) -> Mappin
 
 
 def choose_trials(rule: str) -> Mapping[str, str]:
-    """Return how the address of the page chooses the trials that have decided a rule; empty for none."""
+    """Return how the address of the page chooses the trials that have decided a rule."""
     ends = (key for key in CHOICES if key.startswith("_") and rule.endswith(key))
-    return CHOICES.get(next(ends, rule), {})
+    return CHOICES.get(next(ends, rule), {"verdict": "failed"} if rule.startswith(("min_", "max_")) else {})
 
 
 def read_stored(run: Path) -> list[list[Any]] | None:
