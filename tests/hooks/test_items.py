@@ -114,27 +114,6 @@ def test_setup_only_and_fixture_listings_cost_nothing(evals: Evals) -> None:
     assert not (evals.path / "results").exists()
 
 
-def test_junit_tells_errors_from_failures_with_properties(evals: Evals) -> None:
-    """JUnit has an error for the errored row, a failure for the wrong one, and figures as properties."""
-    from xml.etree import ElementTree as ET
-
-    evals.write([row("good"), row("bad", says="wrong"), errored_row("broken")], trials=2)
-    evals.run("shop.eval.yaml", "--junit-xml=junit.xml")
-    suite = ET.parse(evals.path / "junit.xml").getroot()[0]  # noqa: S314 our own file
-    assert {k: suite.get(k) for k in ("tests", "failures", "errors")} == {
-        "tests": "6",
-        "failures": "2",
-        "errors": "2",
-    }
-    cases = {str(case.get("name")): case for case in suite.iter("testcase")}
-    assert sorted(cases) == ["bad[1]", "bad[2]", "broken[1]", "broken[2]", "good[1]", "good[2]"]
-    assert [c.tag for c in cases["broken[1]"] if c.tag != "properties"] == ["error"]
-    found = {p.get("name"): p.get("value") for p in cases["good[1]"].iter("property")}
-    assert found["verdict"] == "passed"
-    assert found["score.answer"] == "1.0"
-    assert {"steps", "duration_s", "termination_reason", "cost_usd", "folder", "trial"} <= set(found)
-
-
 def test_conftest_fixtures_surround_rows(evals: Evals) -> None:
     """Fixtures of a conftest of every scope apply to rows; an own one makes a row run alone."""
     evals.write([row("a"), row("b"), row("c")], lanes=3)

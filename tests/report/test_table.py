@@ -5,48 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pytest_browsereval.model.display import width_of
-from pytest_browsereval.model.grades import GraderResult
-from pytest_browsereval.report.table import MOST_ROWS, disagreements, draw_repeats, reasons, table, totals
+from pytest_browsereval.report.table import MOST_ROWS, draw_repeats, reasons, table, totals
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, summary
 
 pytestmark = pytest.mark.quick
-
-NAMES = ["short", "x" * 200, "カート" * 20, "e\u0301" * 60, "🛒 cart", "\x1b[31mred", "a\tb\nc", "\u202eabc"]
-
-
-def graded(count: int) -> dict[str, GraderResult]:
-    """Return so many grades."""
-    names = [f"grader-number-{n}" for n in range(count)]
-    return {name: GraderResult(grader=name, verdict=PASSED, score=0.123456) for name in names}
-
-
-def test_no_line_is_wider_than_the_terminal(subtests: pytest.Subtests) -> None:
-    """Long and wide names, many grades, variants, long times: every line fits, whatever the width."""
-    for ascii_only in [False, True]:
-        for width in [60, 80, 132]:
-            for grades in [0, 1, 5]:
-                with subtests.test(ascii_only=ascii_only, width=width, grades=grades):
-                    run = summary(
-                        *(
-                            attempt(
-                                name,
-                                verdict,
-                                variant=variant,
-                                grader_results=graded(grades),
-                                total_duration_ms=5_999_999,
-                                total_steps=9999,
-                            )
-                            for name in NAMES
-                            for variant, verdict in (("kimi", PASSED), ("a-much-longer-name", ERRORED))
-                        )
-                    )
-                    lines = [line.text for line in table(run, width=width, ascii_only=ascii_only)]
-                    assert len(lines) == 1 + 2 * len(NAMES)
-                    assert max(map(width_of, lines)) <= width
-                    assert all(line.isprintable() for line in lines)
-                    assert not ascii_only or all(line.isascii() for line in lines)
-                    ends = {width_of(line) for line in lines}
-                    assert len(ends) == 1, "columns are not aligned"
 
 
 def test_rows_are_marked_and_bad_ones_found() -> None:
@@ -124,30 +86,6 @@ def test_reasons_of_bad_trials_are_told_and_counted() -> None:
     assert lines[-1].text == "and 2 more; -rx lists them all"
     assert all(width_of(line.text) <= 80 and line.text.isprintable() for line in lines)
     assert not list(reasons(summary(attempt("good", PASSED))))
-
-
-def split_grades() -> dict[str, GraderResult]:
-    return {
-        "answer": GraderResult(grader="answer", verdict=PASSED, score=1.0),
-        "judge": GraderResult(grader="judge", verdict=FAILED, score=0.25, advisory=True),
-    }
-
-
-def test_disagreements_are_told_and_counted() -> None:
-    """Who says what, advisory graders marked as such; the first five, in lines that fit."""
-    run = summary(attempt("a", grader_results=split_grades()), attempt("b"))
-    assert [line.text for line in disagreements(run)] == [
-        "graders disagree on 1 of 2 trials:",
-        "- a: passed by answer, failed by judge (advisory)",
-    ]
-    assert "answer 1 judge (advisory) 0.25" in list(table(run))[1].text
-    many = summary(*(attempt(f"{n} {NAMES[1]}", grader_results=split_grades()) for n in range(9)))
-    lines = [line.text for line in disagreements(many, width=80, ascii_only=True)]
-    assert lines[0] == "graders disagree on 9 of 9 trials:"
-    assert lines[-1] == "and 4 more; summary.json lists them all"
-    assert [line[:3] for line in lines if line.startswith("- ")] == [f"- {n}" for n in range(5)]
-    assert max(map(width_of, lines)) <= 80
-    assert not list(disagreements(summary(attempt("a"), attempt("b", ERRORED))))
 
 
 def test_repeated_trials_tell_rates_and_unsteady_tasks() -> None:

@@ -34,15 +34,6 @@ def test_many_are_told_in_several_lines(tmp_path: Path) -> None:
     assert (store.root / SELECTED_FILE).read_text().count("\n") == 3
 
 
-def test_a_run_of_an_older_version_does_not_tell(tmp_path: Path) -> None:
-    """A part of what it was to have would pass for all of it."""
-    store = RunStore(tmp_path)
-    store.write_manifest({"selected": 3})
-    note_selected(store, [A])
-    assert read_selected(store.run) is None
-    assert not (store.root / SELECTED_FILE).exists()
-
-
 @pytest.mark.parametrize(
     "damage", ['{"trials": [["a", ', "3", '{"trials": [["a", "b"', '{"trials": [3]}', "\xff"]
 )

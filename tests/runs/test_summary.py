@@ -15,55 +15,42 @@ from pytest_browsereval.runs.run import StoredRun
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, spoil_line, summary
 
 
-def test_a_trial_counts_by_its_last_attempt() -> None:
-    """Attempts of one trial are one result, that of the highest number, in whatever order they come."""
-    verdicts = {2: PASSED, 10: FAILED, 1: ERRORED}
-    (trial,) = summary(
-        *(attempt("a", verdict, attempt=number) for number, verdict in verdicts.items())
-    ).trials
-    assert (trial.verdict, [one.attempt for one in trial.attempts]) == (FAILED, [1, 2, 10])
-
-
-def test_variants_and_trials_are_results_of_their_own() -> None:
-    """The same row by two variants, or in two trials, is two results."""
+def test_attempts_are_trials() -> None:
+    """A trial counts by its highest attempt and costs what all did; variants and trials are their own."""
+    tries = {2: PASSED, 10: FAILED, 1: ERRORED}
     run = summary(
-        attempt("a", variant="x"), attempt("a", variant="y"), attempt("a", variant="x", trial=2), attempt("b")
+        *(attempt("b", one, attempt=number, cost_usd=0.25) for number, one in tries.items()),
+        *(attempt("a", variant=name, started_at=f"2025-01-01T00:00:0{name}.000Z") for name in "987"),
+        attempt("a", variant="9", trial=2, started_at="2025-01-01T00:00:10.000Z"),
     )
-    assert len(run.trials) == 4
+    last = next(trial for trial in run.trials if trial.last.query_id == "b")
+    assert (last.verdict, [one.attempt for one in last.attempts]) == (FAILED, [1, 2, 10])
+    assert (run.cost_usd, run.as_json()["results"][0]["cost_usd"]) == (0.75, 0.75)
+    others = [(one.last.variant, one.last.trial) for one in run.trials if one.last.query_id == "a"]
+    assert others == [("7", 1), ("8", 1), ("9", 1), ("9", 2)]  # in the order in which they were started
 
 
-def test_errors_stay_out_of_the_pass_rate() -> None:
-    """The pass rate's denominator is passed and failed trials; the error rate's is all of them."""
-    run = summary(attempt("a"), attempt("b"), attempt("c", FAILED), attempt("d", ERRORED))
-    assert (run.judged, run.pass_rate, run.error_rate) == (3, 2 / 3, 1 / 4)
-
-
-def test_nothing_judged_is_no_rate() -> None:
-    """With errors only there is no pass rate; with nothing at all there is no error rate either."""
-    assert (summary(attempt("a", ERRORED)).pass_rate, summary(attempt("a", ERRORED)).error_rate) == (
-        None,
-        1.0,
+def test_rates_and_errors() -> None:
+    """The pass rate is of passed and failed trials, the error rate of all; nothing has no rate."""
+    run = summary(
+        attempt("a"),
+        attempt("b", FAILED),
+        *(attempt(name, ERRORED, error_source=ErrorSource.SITE) for name in "cd"),
+        attempt("e", ERRORED, error_source=ErrorSource.PROVIDER),
     )
+    assert (run.judged, run.pass_rate, run.error_rate) == (2, 1 / 2, 3 / 5)
+    assert run.errors_by_source() == {"site": 2, "provider": 1}
+    broken = summary(attempt("a", ERRORED))
+    assert (broken.pass_rate, broken.error_rate) == (None, 1.0)
     assert (summary().pass_rate, summary().error_rate) == (None, None)
 
 
-def test_errors_are_counted_by_source() -> None:
-    """Each source of errors has its number of trials; passed and failed ones have none."""
-    run = summary(
-        attempt("a", ERRORED, error_source=ErrorSource.SITE),
-        attempt("b", ERRORED, error_source=ErrorSource.SITE),
-        attempt("c", ERRORED, error_source=ErrorSource.PROVIDER),
-        attempt("d", FAILED),
-    )
-    assert run.errors_by_source() == {"site": 2, "provider": 1}
-
-
-@pytest.mark.parametrize(
-    ("costs", "total"), [([0.25, 0.5], 0.75), ([], 0.0), ([0.25, None], None), ([None], None), ([0.0], 0.0)]
-)
-def test_an_unknown_cost_makes_the_total_unknown(costs: list[float | None], total: float | None) -> None:
+def test_an_unknown_cost_makes_the_total_unknown() -> None:
     """Costs add up; as soon as one is not known the sum is not, and nothing is guessed."""
-    assert summary(*(attempt(str(n), cost_usd=cost) for n, cost in enumerate(costs))).cost_usd == total
+    costs: tuple[tuple[tuple[float | None, ...], float | None], ...]
+    costs = (((0.25, 0.5), 0.75), ((), 0.0), ((0.25, None), None), ((None,), None), ((0.0,), 0.0))
+    for each, total in costs:
+        assert summary(*(attempt(str(n), cost_usd=one) for n, one in enumerate(each))).cost_usd == total
 
 
 def test_parts_and_claims_have_rates_of_their_own() -> None:
@@ -99,22 +86,6 @@ def test_the_known_part_of_a_cost_is_told() -> None:
         0.75,
         1,
     )
-
-
-def test_attempts_that_were_thrown_away_are_paid_too() -> None:
-    """The cost of a trial is that of all its attempts, not only of the one that counts."""
-    run = summary(
-        attempt("a", ERRORED, attempt=1, cost_usd=0.5), attempt("a", PASSED, attempt=2, cost_usd=0.25)
-    )
-    assert run.cost_usd == 0.75
-    assert run.as_json()["results"][0]["cost_usd"] == 0.75
-
-
-def test_results_are_in_the_order_of_the_run() -> None:
-    """Trials are told in the order in which they were started."""
-    times = {"late": "2025-01-01T00:00:09.000Z", "early": "2025-01-01T00:00:01.000Z"}
-    run = summary(*(attempt(name, started_at=time) for name, time in times.items()))
-    assert [trial.last.query_id for trial in run.trials] == ["early", "late"]
 
 
 def test_the_summary_of_a_folder_is_plain_json(tmp_path: Path) -> None:

@@ -112,17 +112,3 @@ def test_what_is_no_label_is_refused(served: LabellingServer, book: LabelBook) -
     statuses = [says(served, said) for said in NO_LABELS]
     assert statuses == [404, 400, 400, 400, 400, 400, 400, 413, 400]
     assert not book.path.exists()
-
-
-def test_answers_are_guarded(served: LabellingServer) -> None:
-    """Scripts run by a nonce of this one answer; nothing is loaded from elsewhere, framed or stored."""
-    _, page, headers = ask(served, "")
-    policy = headers["content-security-policy"]
-    nonce = policy.partition("script-src 'nonce-")[2].partition("'")[0]
-    assert page.count(f'nonce="{nonce}"'.encode()) == 2
-    assert ask(served, "")[2]["content-security-policy"] != policy
-    assert "default-src 'none'" in policy
-    assert "unsafe" not in policy
-    assert b"http:" not in page.replace(b"http://www.w3.org", b"")
-    assert b" onclick=" not in page
-    assert "default-src 'none'" in ask(served, "attempts/0/pictures/0")[2]["content-security-policy"]

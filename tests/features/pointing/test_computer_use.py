@@ -9,9 +9,7 @@ import pytest
 from PIL import Image
 
 from pytest_browsereval.browsers.picture_size import size_of
-from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, TerminationReason
-from pytest_browsereval.features.orchestrator.agent import OrchestratorExecutorConfig
 from pytest_browsereval.features.pointing.computer_use import MAX_CALLS, ComputerUseAgent, ComputerUseConfig
 from pytest_browsereval.features.pointing.pictures import shrunk
 from pytest_browsereval.llm.client import ChatClient
@@ -19,7 +17,7 @@ from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.providers import PROVIDERS
-from pytest_browsereval.testing import Call, ModelRequest, Reply, ScriptedModel, call, calls, says
+from pytest_browsereval.testing import Call, Reply, ScriptedModel, call, calls, says
 from pytest_browsereval.tools.finish import give_up
 from tests.agents.desk import MakeDesk, PaperWindow
 from tests.features.pointing.seeing import PaperDesk, no_wait, paper_tools, picture_of
@@ -280,33 +278,3 @@ def test_sizes_are_read_from_the_first_bytes(subtests: pytest.Subtests) -> None:
 
 
 # -- as an executor
-
-
-@pytest.mark.parametrize("ends", [True, False])
-def test_it_works_for_an_orchestrator(make_desk: MakeDesk, ends: bool) -> None:  # noqa: FBT001
-    """Its answer is the report; out of turns, the orchestrator is told that."""
-
-    def plays(request: ModelRequest) -> Reply:
-        if request.body["model"] == "hand":
-            turns = sum(message["role"] == "assistant" for message in request.messages)
-            return (
-                calls(act("done", text="I clicked it."))
-                if ends and turns
-                else calls(act("click", x=500, y=500))
-            )
-        is_told = request.messages[-1]["role"] == "tool"
-        return (
-            calls(call("done", answer="bought")) if is_told else calls(call("delegate", instruction="Click."))
-        )
-
-    paper = Paper(make_desk)
-    with ScriptedModel(plays) as model:
-        executor = {"type": "computer-use", "model": "hand", "base_url": model.base_url, "max_turns": 2}
-        block = {"orchestrator": {"model": "lead", "base_url": model.base_url}, "executor": executor}
-        config = OrchestratorExecutorConfig.model_validate(block, context={"registry": builtin_registry()})
-        result = paper.play(config)
-        model.assert_finished()
-    assert result.final_answer == "bought"
-    assert "Click." in model.requests[1].text
-    assert "give_up" in model.requests[1].body["tools"][0]["function"]["description"]
-    assert ("I clicked it." if ends else "max_steps") in model.requests[-1].last_text
