@@ -96,7 +96,9 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
                 course.row = behaviour.modify_task(trial.task)
             text = course.row.model_dump_json() + "".join(one.model_dump_json() for one in trial.graders)
             names = (names_in(text) | set(course.row.sites)) & (config.sites.keys() - trial.site_urls.keys())
-            leased = await stack.enter_async_context(session.sites.lease(names))
+            leased = await stack.enter_async_context(
+                session.sites.lease(names, needs_reset=course.row.requires_reset)
+            )
             task = course.fill({**trial.site_urls, **leased})
             if config.capture.trace != "off" or config.capture.console:
                 stack.callback(course.warn_of_recording)  # once it is saved, which may fail too

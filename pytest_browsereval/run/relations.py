@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.sites import SiteConfig, names_in
+from pytest_browsereval.sites import RESTART, SiteConfig, names_in
 
 MOST_LISTED = 5
 """How many rows a note lists before it counts the rest."""
@@ -88,9 +88,13 @@ def sites_to_reset(task: Task, sites: Mapping[str, SiteConfig]) -> tuple[list[st
     """Return the sites that a row needs reset and that cannot be: ours without a ``reset``, and others'."""
     if not task.requires_reset:
         return [], []
-    ours = ({*task.sites} | names_in(task.model_dump_json())) & set(sites)
+    ours = _list_own_sites(task, sites)
     lacking = [name for name in sorted(ours) if sites[name].command is not None and not sites[name].reset]
     return lacking, [name for name in task.sites if name not in sites]
+
+
+def _list_own_sites(task: Task, sites: Collection[str]) -> set[str]:
+    return {*task.sites, *names_in(task.model_dump_json())}.intersection(sites) if sites else set()
 
 
 def notes_on(tasks: Iterable[Task], selected: Collection[str], sites: Mapping[str, SiteConfig]) -> list[str]:
@@ -102,10 +106,15 @@ def notes_on(tasks: Iterable[Task], selected: Collection[str], sites: Mapping[st
         sites: of the config.
     """
     early: list[str] = []
+    restarted = {name for name, site in sites.items() if site.reset == RESTART}
+    used: dict[str, bool] = {}
+    """Of those, whether a row needs a reset of it."""
     unreset: dict[str, None] = {}
     for task in tasks:
         if missing := [other for other in task.depends_on if other not in selected]:
             early.append(f"{task.query_id} (needs {', '.join(missing)})")
+        for name in _list_own_sites(task, restarted):
+            used[name] = used.get(name, False) or task.requires_reset
         unreset.update(dict.fromkeys(sites_to_reset(task, sites)[1]))
     notes = []
     if early:
@@ -115,5 +124,10 @@ def notes_on(tasks: Iterable[Task], selected: Collection[str], sites: Mapping[st
         notes.append(
             f"rows need these sites reset, which the config does not run, so that nobody resets them: "
             f"{', '.join(unreset)}. Write them in `sites` with a `reset`, or reset them between runs."
+        )
+    if idle := [name for name, is_needed in used.items() if not is_needed]:
+        notes.append(
+            f"no row says `requires_reset`, so these sites are never restarted: {', '.join(idle)}. "
+            "Write `requires_reset: true` into rows that change the state of a site."
         )
     return notes

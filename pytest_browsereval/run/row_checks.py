@@ -206,7 +206,8 @@ def _check_reset(task: Task, config: EvalConfig) -> None:
     if lacking:
         raise ValueError(
             f"the row requires_reset, and the site {lacking[0]!r} has no `reset`. Write `sites: "
-            f'{{{lacking[0]}: {{reset: "POST /reset"}}}}`, or take requires_reset out of the row.'
+            f'{{{lacking[0]}: {{reset: "POST /reset"}}}}` or `{{reset: restart}}`, '
+            "or take requires_reset out of the row."
         )
 
 

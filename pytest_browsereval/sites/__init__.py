@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from pytest_browsereval.sites.leases import Sites
 from pytest_browsereval.sites.placeholders import fill, names_in, unknown_sites
-from pytest_browsereval.sites.settings import SiteConfig, check
+from pytest_browsereval.sites.settings import RESTART, SiteConfig, check
 
-__all__ = ["SiteConfig", "Sites", "check", "fill", "names_in", "unknown_sites"]
+__all__ = ["RESTART", "SiteConfig", "Sites", "check", "fill", "names_in", "unknown_sites"]

@@ -6,17 +6,19 @@ import asyncio
 import contextlib
 import errno
 import secrets
+import shutil
 import socket
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.processes import supervise_command
 from pytest_browsereval.sites.base import Site
+from pytest_browsereval.sites.folder import copy_data
 from pytest_browsereval.sites.output import SiteOutput
-from pytest_browsereval.sites.settings import SiteConfig
+from pytest_browsereval.sites.settings import RESTART, SiteConfig
 
 if TYPE_CHECKING:
     from httpx import AsyncClient
@@ -47,6 +49,7 @@ class CommandSite(Site):
         base_dir: the folder of the config.
         log: the file that its output is appended to; None keeps it in a nameless one.
         redact: takes secrets out of its output.
+        withheld: files and folders that no copy of its data has.
     """
 
     def __init__(
@@ -56,10 +59,15 @@ class CommandSite(Site):
         base_dir: Path,
         log: Path | None,
         redact: Callable[[str], str] = str,
+        *,
+        withheld: Sequence[Path] = (),
     ) -> None:
         self._name = name
         self._config = config
-        self._folder = config.folder(base_dir)
+        self._base_dir = base_dir
+        self._withheld = withheld
+        self._data: Path | None = None
+        """The copy of its data, while it runs."""
         self._log = log
         self._redact = redact
         self._port = 0
@@ -77,6 +85,8 @@ class CommandSite(Site):
         """Start the command and wait until it answers; a port that was snatched away is given up."""
         for chance in range(1, _PORTS_TRIED + 1):
             try:
+                if self._config.data is not None:
+                    self._data = await self._copy_data(self._base_dir / self._config.data)
                 self._launch()
                 await self._until_healthy()
             except Fault:
@@ -92,7 +102,7 @@ class CommandSite(Site):
 
     async def reset(self) -> None:
         """Send the reset request and wait until the site is healthy again."""
-        if self._config.reset is None:
+        if self._config.reset is None or self._config.reset == RESTART:
             return
         method, _, path = self._config.reset.partition(" ")
         answer = await self._ask(method, path, self._config.health_timeout_s)
@@ -128,6 +138,7 @@ class CommandSite(Site):
         process, self._process = self._process, None
         client, self._client = self._client, None
         output, self._output = self._output, None
+        data, self._data = self._data, None
         try:
             if process is not None:
                 await _end(process)
@@ -137,8 +148,16 @@ class CommandSite(Site):
             if client is not None:
                 with contextlib.suppress(OSError, RuntimeError):
                     await client.aclose()
+            if data is not None:
+                await asyncio.to_thread(shutil.rmtree, data, ignore_errors=True)
 
     # -- the process
+
+    async def _copy_data(self, template: Path) -> Path:
+        try:
+            return await asyncio.to_thread(copy_data, template, [one.resolve() for one in self._withheld])
+        except OSError as error:
+            raise self._fault(f"cannot be started, as its data cannot be copied: {error}") from error
 
     def _launch(self) -> None:
         """Start the command on a free port; as quick as asyncio's own, which forks on the loop as well.
@@ -150,18 +169,24 @@ class CommandSite(Site):
         try:
             self._output = SiteOutput(self._log, self._redact)
             self._process = subprocess.Popen(  # noqa: S603 the config's own command
-                supervise_command(self._config.arguments(self._port), GRACE_S),
+                # Which removes the copy of the data as well: it is there when this process is killed.
+                supervise_command(
+                    self._arguments(), GRACE_S, folder=None if self._data is None else str(self._data)
+                ),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                cwd=self._folder,
-                env=self._config.environment(self._port),
+                cwd=self._config.folder(self._base_dir, self._data),
+                env=self._config.environment(self._port, self._data or "{data}"),
                 start_new_session=True,  # Ctrl-C is for pytest; the site ends when its leash is let go
             )
         except OSError as error:
             raise self._fault(f"cannot be started: {error}") from error
         if self._process.stdout is not None:
             self._output.follow(self._process.stdout)
+
+    def _arguments(self) -> list[str]:
+        return self._config.arguments(self._port, self._data or "{data}")
 
     async def _until_healthy(self) -> None:
         limit_s, pause_s = self._config.health_timeout_s, _FIRST_PAUSE_S
@@ -205,9 +230,10 @@ class CommandSite(Site):
         state = "Its process had not ended" if code is None else f"Its process ended with exit code {code}"
         lines = self._output.last_lines(has_ended=code is not None) if self._output else []
         rule = "it has to listen on 127.0.0.1 at the port in {port} or the variable PORT"
+        folder = self._config.folder(self._base_dir, self._data)
         head = [
             f"The site {self._name!r} {what}. {state}; {rule}.",
-            f"  command: {self._config.arguments(self._port)!r} in {str(self._folder)!r}",
+            f"  command: {self._arguments()!r} in {str(folder)!r}",
             f"  its last {len(lines)} lines:" if lines else "  it printed nothing",
         ]
         return "\n".join([*head, *(f"    {line}" for line in lines)])

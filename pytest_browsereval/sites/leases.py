@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, Outage, nearest
 from pytest_browsereval.sites.base import Site
-from pytest_browsereval.sites.settings import SiteConfig
+from pytest_browsereval.sites.settings import RESTART, SiteConfig
 
 
 class Sites:
@@ -24,7 +24,7 @@ class Sites:
         base_dir: the folder of the config.
         log_dir: where the output of commands is written, one file an instance; None keeps it nowhere.
         redact: takes secrets out of that output.
-        withheld: files and folders that no static site serves.
+        withheld: files and folders that no static site serves, and no copy of data has.
     """
 
     def __init__(
@@ -43,6 +43,8 @@ class Sites:
         self._shared: dict[str, Site] = {}
         self._idle: defaultdict[str, list[Site]] = defaultdict(list)
         self._running: set[Site] = set()
+        self._changed: set[Site] = set()
+        """Those that a row which needs a reset was run on, since they were started."""
         self._starting: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._numbers = itertools.count(1)
         # When each site last answered: an error that follows can say how long it was up.
@@ -50,13 +52,17 @@ class Sites:
         self._is_closed = False
 
     @contextlib.asynccontextmanager
-    async def lease(self, names: Collection[str]) -> AsyncIterator[Mapping[str, str]]:
+    async def lease(
+        self, names: Collection[str], *, needs_reset: bool = True
+    ) -> AsyncIterator[Mapping[str, str]]:
         """Yield the base URLs of the sites, by name, for as long as they are needed.
 
-        A site with a ``reset`` is the holder's alone and has just been reset; the others are shared.
+        A site with a ``reset`` is the holder's alone and is in its first state; the others are shared.
 
         Args:
             names: the sites that are needed.
+            needs_reset: whether the holder changes their state: one that is reset by a restart is restarted
+                before and after it.
 
         Raises:
             ConfigError: the config has no site of that name.
@@ -66,7 +72,7 @@ class Sites:
         async with contextlib.AsyncExitStack() as stack:
             urls = {}
             for name in sorted(set(names)):
-                urls[name] = await stack.enter_async_context(self._lease_one(name))
+                urls[name] = await stack.enter_async_context(self._lease_one(name, needs_reset=needs_reset))
             yield urls
 
     async def close(self) -> None:
@@ -75,10 +81,11 @@ class Sites:
         running, self._running = self._running, set()
         self._shared.clear()
         self._idle.clear()
+        self._changed.clear()
         await asyncio.gather(*(site.close() for site in running), return_exceptions=True)
 
     @contextlib.asynccontextmanager
-    async def _lease_one(self, name: str) -> AsyncIterator[str]:
+    async def _lease_one(self, name: str, *, needs_reset: bool) -> AsyncIterator[str]:
         if name not in self._configs:
             raise ConfigError(
                 f"{name!r} is not a site of the config.{nearest(name, self._configs)} "
@@ -86,7 +93,7 @@ class Sites:
             )
         is_exclusive = self._configs[name].reset is not None
         try:
-            site = await (self._take(name) if is_exclusive else self._share(name))
+            site = await (self._take(name, needs_reset=needs_reset) if is_exclusive else self._share(name))
         except Fault as fault:
             if self._is_closed:
                 raise
@@ -104,7 +111,10 @@ class Sites:
                 raise Fault(ErrorSource.SITE, why)
         finally:
             if is_exclusive and site in self._running:
-                self._idle[name].append(site)
+                if needs_reset:
+                    self._changed.add(site)
+                # The last one is taken first: better one that needs no restart.
+                self._idle[name].insert(0 if needs_reset else len(self._idle[name]), site)
 
     async def _share(self, name: str) -> Site:
         async with self._starting[name]:
@@ -114,10 +124,18 @@ class Sites:
                 self._shared[name] = await self._start(name)
             return self._shared[name]
 
-    async def _take(self, name: str) -> Site:
-        while (idle := self._idle[name]) and idle[-1].has_ended:
+    async def _take(self, name: str, *, needs_reset: bool) -> Site:
+        config, idle = self._configs[name], self._idle[name]
+        while idle and idle[-1].has_ended:
             await self._discard(idle.pop())
-        site = idle.pop() if idle else await self._start(name)
+        site = idle.pop() if idle else None
+        if site is not None and config.reset == RESTART and (needs_reset or site in self._changed):
+            await self._discard(site)
+            site = None
+        if site is None:
+            site = await self._start(name)
+            if config.data is not None:  # a new copy: it is in its first state
+                return site
         try:
             await site.reset()
         except BaseException:
@@ -148,8 +166,9 @@ class Sites:
 
         name_of_log = f"{name}-{os.getpid()}-{next(self._numbers)}.log"
         log = self._log_dir / name_of_log if self._log_dir else None
-        return CommandSite(name, config, self._base_dir, log, self._redact)
+        return CommandSite(name, config, self._base_dir, log, self._redact, withheld=self._withheld)
 
     async def _discard(self, site: Site) -> None:
         self._running.discard(site)
+        self._changed.discard(site)
         await site.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping
@@ -14,11 +15,17 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.redaction.names import secret_values
+from pytest_browsereval.sites.folder import find_misfit
 from pytest_browsereval.temporary import read_environment
 
 _UrlPath = Annotated[str, StringConstraints(pattern=r"^/\S*$")]
 _Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*$")]
-_Request = Annotated[str, StringConstraints(pattern=r"^(GET|POST|PUT|PATCH|DELETE) /\S*$")]
+_Reset = Annotated[str, StringConstraints(pattern=r"^(restart|(GET|POST|PUT|PATCH|DELETE) /\S*)$")]
+
+RESTART = "restart"
+"""The ``reset`` of a site that is stopped and started."""
+_DATA = "{data}"
+_PLACEHOLDER = re.compile(r"\{(python|port|data)\}")
 
 
 class SiteConfig(BaseModel):
@@ -32,18 +39,22 @@ class SiteConfig(BaseModel):
     """An installed Python package; ``static`` is then relative to its folder."""
     command: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     """Program and arguments, never a shell line. ``{port}`` is the port to listen on (also in the
-    variable PORT), ``{python}`` the Python that runs pytest."""
+    variable PORT), ``{python}`` the Python that runs pytest, ``{data}`` the copy of ``data``."""
+    data: Path | None = None
+    """A folder of first data, relative to the config. Each start of the command gets a new copy, whose path
+    stands for ``{data}`` in ``command``, ``env`` and ``cwd``; the copy is removed at the end."""
     health: _UrlPath = "/"
     """A path that answers with a status below 500 once the site is ready."""
     health_timeout_s: float = Field(default=30, gt=0)
     """How long the site may take to be ready, or to be reset."""
-    reset: _Request | None = None
-    """The request that brings the site back to its first state, ``POST /reset`` for example. With it
-    every attempt has an instance to itself; without it all share one."""
+    reset: _Reset | None = None
+    """What brings the site back to its first state: a request such as ``POST /reset``, before each attempt,
+    or ``restart``, which stops and starts it before or after a row that ``requires_reset``. With it every
+    attempt has an instance to itself; without it all share one."""
     env: dict[str, str] = Field(default_factory=dict)
     """Variables of the command, on top of the environment of pytest."""
     cwd: Path | None = None
-    """Where the command runs, relative to the config; by default the config's folder."""
+    """Where the command runs, relative to the config, or ``{data}``; by default the config's folder."""
 
     toolkits: tuple[str, ...] | None = None
     """Toolkits, by their keys, that only rows have which use this site; others have them nowhere else."""
@@ -66,26 +77,39 @@ class SiteConfig(BaseModel):
                 f"a static site has no {', '.join(sorted(beside))}. "
                 "Leave that out, or serve the site with a command."
             )
+        named = any(_DATA in text for text in (*(self.command or ()), *self.env.values(), str(self.cwd)))
+        if named != (self.data is not None):
+            given = f"data is {str(self.data)!r}, and nothing names its copy" if self.data else "no data"
+            raise ValueError(
+                f"{given}. Write both `data: FOLDER` and {{data}} in command, env or cwd, or neither of them."
+            )
         return self
 
-    def folder(self, base_dir: Path) -> Path:
-        """Return the folder that is served, or in which the command runs."""
-        home = _package_folder(self.package) if self.package is not None else base_dir
-        return (home or base_dir) / (self.static or self.cwd or "")
+    def folder(self, base_dir: Path, data: Path | None = None) -> Path:
+        """Return the folder that is served, or in which the command runs.
 
-    def arguments(self, port: int | str = "{port}") -> list[str]:
+        Args:
+            base_dir: the folder of the config.
+            data: the copy; None stands for what is copied.
+        """
+        home = _package_folder(self.package) if self.package is not None else base_dir
+        cwd = str(self.cwd or "").replace(_DATA, str(data or self.data))
+        return (home or base_dir) / (self.static or cwd)
+
+    def arguments(self, port: int | str = "{port}", data: Path | str = _DATA) -> list[str]:
         """Return the command with its placeholders filled in."""
-        filled = (word.replace("{python}", sys.executable) for word in self.command or ())
-        return [word.replace("{port}", str(port)) for word in filled]
+        values = {"python": sys.executable, "port": str(port), "data": str(data)}
+        return [_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in self.command or ()]
 
     def secrets(self) -> tuple[str, ...]:
         """Return the variables of the command that must never be written."""
         return secret_values(self.env)
 
-    def environment(self, port: int) -> dict[str, str]:
+    def environment(self, port: int, data: Path | str = _DATA) -> dict[str, str]:
         """Return the variables of the command."""
+        own = {name: value.replace(_DATA, str(data)) for name, value in self.env.items()}
         # Unbuffered, or the last lines of a Python site that dies would be lost.
-        return {**read_environment(), "PYTHONUNBUFFERED": "1", **self.env, "PORT": str(port)}
+        return {**read_environment(), "PYTHONUNBUFFERED": "1", **own, "PORT": str(port)}
 
 
 def check(configs: Mapping[str, SiteConfig], base_dir: Path) -> None:
@@ -104,6 +128,14 @@ def check(configs: Mapping[str, SiteConfig], base_dir: Path) -> None:
                 f"sites.{name}.package is {config.package!r}, and no package of that name is installed. "
                 f"Allowed: a package that Python can import. Run `pip install {config.package}`."
             )
+        if config.data is not None:
+            template = base_dir / config.data
+            why = find_misfit(template) if template.is_dir() else "is not a folder"
+            if why is not None:
+                raise ConfigError(
+                    f"sites.{name}.data is {str(config.data)!r}, and {str(template)!r} {why}. Allowed: a "
+                    f"folder, relative to {str(base_dir)!r}, of files, folders and links that stay in it."
+                )
         folder = config.folder(base_dir)
         if not folder.is_dir():
             key, given = ("static", config.static) if config.static is not None else ("cwd", config.cwd)
@@ -112,7 +144,7 @@ def check(configs: Mapping[str, SiteConfig], base_dir: Path) -> None:
                 f"sites.{name}.{key} is {str(given)!r}, and there is no folder {str(folder)!r}. Allowed: "
                 f"a folder that exists, relative to {home}. Create it, or correct the path."
             )
-        if config.command is not None and _program(config, folder) is None:
+        if config.command is not None and _program(config, folder, base_dir) is None:
             raise ConfigError(
                 f"sites.{name}.command begins with {config.command[0]!r}, which is neither a program on PATH "
                 f"nor one in {str(folder)!r}. Allowed: a program that can be executed, or {{python}} for the "
@@ -127,8 +159,8 @@ def _package_folder(package: str) -> Path | None:
     return Path(next(iter(folders))) if folders else None
 
 
-def _program(config: SiteConfig, folder: Path) -> str | None:
-    program = config.arguments()[0]
+def _program(config: SiteConfig, folder: Path, base_dir: Path) -> str | None:
+    program = config.arguments(data=base_dir / (config.data or ""))[0]
     if os.path.dirname(program):  # noqa: PTH120 a Path forgets the ./ that makes it one
         program = str(folder / program)
     return shutil.which(program, path=config.env.get("PATH"))

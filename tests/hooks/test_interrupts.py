@@ -40,6 +40,8 @@ async def solve(context):
 """
 APP = """
 import http.server, os
+with open(os.environ["COPIES"], "a") as copies:
+    print(os.getcwd(), file=copies)
 http.server.test(http.server.SimpleHTTPRequestHandler, port=int(os.environ["PORT"]), bind="127.0.0.1")
 """
 
@@ -50,9 +52,16 @@ def launched(evals: Evals, request: pytest.FixtureRequest) -> Iterator[Launched]
     args, function = request.param
     write_agent(evals, AGENT)
     (evals.path / "app.py").write_text(APP)
+    (evals.path / "template").mkdir()
     rows = ["r0", "r1", *(f"slow{number}" for number in range(8))]
     evals.write_rows(*(row(name, start_url="{app}/") for name in rows))
-    site = {"command": [sys.executable, "app.py"], "health_timeout_s": 120}
+    site = {
+        "command": [sys.executable, str(evals.path / "app.py")],
+        "data": "template",
+        "cwd": "{data}",
+        "env": {"COPIES": str(evals.path / "copies")},
+        "health_timeout_s": 120,
+    }
     evals.write_config(
         agent={**FUNCTION, "function": function}, lanes=2, sites={"app": site}, browser="playwright"
     )
@@ -72,9 +81,15 @@ def finished(evals: Evals) -> list[Path]:
     return [file for file in files if json.loads(file.read_bytes())["verdict"] == "passed"]
 
 
+def assert_no_copy_left(evals: Evals) -> None:
+    copies = (evals.path / "copies").read_text().split()
+    wait_for(lambda: not any(Path(copy).exists() for copy in copies), "the copies of the data are removed")
+
+
 def assert_ended_well(launched: Launched, evals: Evals) -> None:
     assert launched.wait() == 2, launched.output
     assert "never retrieved" not in launched.output
+    assert_no_copy_left(evals)
     command = shlex.join(["pytest", *launched.args, f"--eval-resume={evals.run_folder().name}"])
     launched.assert_nothing_left()
     assert verdicts(evals.summary()) == {"r0": "passed", "r1": "passed"}
@@ -130,6 +145,7 @@ def test_a_killed_run_leaves_no_process(launched: Launched, evals: Evals) -> Non
     launched.send(signal.SIGKILL)
     assert launched.wait() == -signal.SIGKILL
     launched.assert_nothing_left()
+    assert_no_copy_left(evals)
     summary = StoredRun(evals.run_folder()).summary
     assert verdicts(summary.as_json()) == {"r0": "passed", "r1": "passed"}
 

@@ -24,6 +24,10 @@ def test_wrong_blocks(subtests: pytest.Subtests) -> None:
         ({"command": ["x"], "health": "health"}, "should match pattern"),
         ({"command": ["x"], "rest": "POST /"}, "Extra inputs"),
         ({"command": "python app.py"}, "valid tuple"),
+        ({"command": ["x"], "reset": "restarts"}, "should match pattern"),
+        ({"static": "x", "data": "y"}, "a static site has no data"),
+        ({"command": ["x"], "data": "y"}, "data is 'y', and nothing names its copy. Write both"),
+        ({"command": ["x"], "env": {"HOME": "{data}/x"}}, "no data. Write both `data: FOLDER` and {data}"),
     ]
     for block, told in cases:
         with subtests.test(block=block, told=told), pytest.raises(ValidationError, match=told):
