@@ -52,6 +52,8 @@ class Feature:
     """Classes that read config files of other systems: ``module:Class``."""
     commands: Sequence[str] = ()
     """Modules whose ``COMMANDS`` are subcommands of ``browsereval``."""
+    kits: Sequence[str] = ()
+    """Toolkits that stand beside the built-in ones: ``module:KIT``."""
     keys: Sequence[tuple[str, ...]] = ()
     """Keys of a config that nothing else acts on: without the feature, a config that has one is refused."""
     checks: Mapping[str, str] = field(default_factory=dict)

@@ -225,8 +225,13 @@ def pytest_browsereval_modify_task(task: Task, config: EvalConfig) -> Task | Non
 
 
 @pytest.hookspec
-def pytest_browsereval_prepare_window(
-    task: Task, graders: Sequence[GraderConfig], eval_config: EvalConfig, site_urls: Mapping[str, str]
+def pytest_browsereval_prepare_window(  # noqa: PLR0917 hooks are called with keywords
+    task: Task,
+    graders: Sequence[GraderConfig],
+    eval_config: EvalConfig,
+    site_urls: Mapping[str, str],
+    folder: Path,
+    redact: Callable[[str], str],
 ) -> Callable[[Window], Awaitable[object]] | None:
     """Called on the loop's thread before a window opens: return what is awaited with it while it is empty.
 
@@ -237,6 +242,8 @@ def pytest_browsereval_prepare_window(
         graders: of the row, filled in as well.
         eval_config: of the run.
         site_urls: base URLs of the sites that the row uses, by name.
+        folder: of the attempt, which exists.
+        redact: takes the run's secrets out of a text.
     """
 
 

@@ -48,6 +48,8 @@ class AgentContext:
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The values of the config's ``variables`` that are set: passwords, say. Records have none of them. It is
     empty for a row whose dataset is not ``trusted``, because the row chooses the page."""
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Where the files of the row are, by the names that it gives them."""
 
     @property
     def max_steps(self) -> int | None:

@@ -86,6 +86,15 @@ class RoundsConfig(Block):
         return self
 
 
+class DownloadLimits(Block):
+    """How much of what pages download is kept of an attempt; agent and record are told of the rest."""
+
+    max_files: int = Field(default=50, ge=0)
+    """How many files."""
+    max_bytes: int = Field(default=100_000_000, ge=0)
+    """How large they may be together."""
+
+
 class CaptureConfig(Block):
     """What to record of an attempt besides its messages."""
 
@@ -108,6 +117,8 @@ class CaptureConfig(Block):
     """True writes the consoles of pages, and their uncaught errors, to ``console.jsonl``."""
     dom: bool = False
     """True keeps the markup of the page after every tool call that can change it, as ``dom/001.html``, ..."""
+    downloads: DownloadLimits = DownloadLimits()
+    """How much of what pages download is kept in ``downloads/``."""
     checks: Literal["end", "each"] = "end"
     """``each`` asks the ``checks`` and ``milestones`` of a row that a page can answer after every step too,
     so that an attempt shows how far it came."""

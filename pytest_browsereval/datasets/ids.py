@@ -24,13 +24,13 @@ CAPITALS = "++"
 _HASH_DIGITS = 24
 
 # https://learn.microsoft.com/windows/win32/fileio/naming-a-file
-_RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|\Z)", re.IGNORECASE)
+RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|\Z)", re.IGNORECASE)
 """Names of devices on Windows, with any suffix."""
 
 _UNSAFE = re.compile(r"^[.-]|(?<=\.)\.|\.\Z|[^A-Za-z0-9._-]", re.DOTALL)
 """Characters that are encoded: all but plain ones, and dots that have a meaning in paths."""
 
-_PLAIN = re.compile(rf"(?!{_RESERVED.pattern})\w[\w-]*+(?:\.[\w-]++)*+", re.ASCII | re.IGNORECASE)
+_PLAIN = re.compile(rf"(?!{RESERVED.pattern})\w[\w-]*+(?:\.[\w-]++)*+", re.ASCII | re.IGNORECASE)
 """Most ids: nothing in them is encoded."""
 
 
@@ -45,7 +45,7 @@ def safe_id(query_id: str) -> str:
     if len(query_id) <= MAX_LENGTH and _PLAIN.fullmatch(query_id):
         return query_id
     name = _UNSAFE.sub(_escape, query_id)
-    if _RESERVED.match(name):
+    if RESERVED.match(name):
         name = f"{ESCAPE}{ord(name[0]):02x}{name[1:]}"
     if len(name) <= MAX_LENGTH:
         return name

@@ -8,6 +8,7 @@ from typing import cast
 
 from pytest_browsereval.contracts import check_result, describe_member, describe_wrong, naming
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
+from pytest_browsereval.datasets.files import add_hashes
 from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.errors import PluginError
 from pytest_browsereval.model.tasks import Task
@@ -65,4 +66,4 @@ def read_row(dataset: DatasetConfig, ref: RowRef) -> Task:
             f"{describe_member(dataset)}: `read` returned the row {task.query_id!r} for {ref.query_id!r}, "
             "which `index` has listed. A row has one id; fix the plug-in."
         )
-    return task
+    return add_hashes(task, ref)

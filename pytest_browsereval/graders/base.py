@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from pydantic import Field, JsonValue
 
 from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.capture.downloads import Download, list_downloads
 from pytest_browsereval.errors import ErrorSource, Fault, Outage, TerminationReason
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import GraderResult, Unanswered, Verdict
@@ -64,6 +65,11 @@ class Recorded:
     """What the agent's model calls used."""
     redact: Callable[[str], str] = str
     """Takes the run's secrets out of a text; graders that write files pass every text through it."""
+
+    @property
+    def downloads(self) -> list[Download]:
+        """What was downloaded, in the order in which it ended; the files are in ``folder / "downloads"``."""
+        return list_downloads(self.folder)
 
     def get_evidence(self, label: str, key: str, what: str) -> Any:
         """Return a value of what a grader observed.

@@ -32,6 +32,7 @@ FIXED = {
     "query_id": "it as it is",
     "graders": "them as they are; the hook pytest_browsereval_grade can judge in the place of a grader",
     "depends_on": "it as it is",
+    "files": "them as they are",
     "requires_reset": "it as it is",
 }
 """What of a task the run has gone by already when plug-ins are asked: a change would have no effect."""

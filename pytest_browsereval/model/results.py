@@ -95,6 +95,8 @@ class TaskMetadata(BaseModel):
     stops_run: bool = False
     """True if every further attempt would meet the same fault."""
     final_url: str | None = None
+    download_count: int | None = Field(default=None, ge=0)
+    """How many downloads have begun; None where the browser does not tell."""
     revision: int = Field(default=1, ge=1)
     """Of several lines of an attempt, the one with the highest revision counts."""
     run_id: str | None = None

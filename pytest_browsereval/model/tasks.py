@@ -29,7 +29,7 @@ class RowMetadata(BaseModel):
     """The original row, if an importer has kept it."""
 
 
-SITUATION = ("query", "start_url", "setup_script", "sites")
+SITUATION = ("query", "start_url", "setup_script", "sites", "files")
 """Keys of a row that an agent works by: where one of them has changed, its attempt is one at another task."""
 JUDGED_BY = ("graders", "answer", "rubric", "checks", "milestones", "evals", "revision")
 """Keys of a row that its attempts are judged by."""
@@ -39,7 +39,18 @@ OTHER_KEYS = (
 )
 """Keys of a row that change no result of an agent: a resumed run may reuse what there is."""
 
-_LISTS = ("graders", "checks", "milestones", "solution", "tags", "depends_on", "evals", "sites")
+_LISTS = ("graders", "checks", "milestones", "solution", "tags", "depends_on", "evals", "sites", "files")
+
+
+class RowFile(BaseModel):
+    """A file that comes with a row, for the agent to upload."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    path: str = Field(min_length=1)
+    """The file, relative to the folder of the dataset's file; its name for the agent as well."""
+    sha256: str | None = None
+    """The hash of its content, filled in when the row is read: with another content it is another task."""
 
 
 class Milestone(BaseModel):
@@ -96,6 +107,9 @@ class Task(BaseModel):
     """The benchmark's own rules of scoring, for the grader of that benchmark."""
     sites: tuple[str, ...] = ()
     """Sites whose state the task uses; tasks that share one never run at the same time."""
+    files: tuple[RowFile, ...] = ()
+    """Files for the agent to upload, such as ``[fixtures/cv.pdf]``, relative to the dataset's file and in its
+    folder. The tool ``upload_file`` takes them by these names."""
     requires_reset: bool = False
     """True if the task changes the state of its sites, so that the next task needs a reset."""
     protected: bool = False
@@ -105,6 +119,12 @@ class Task(BaseModel):
     @classmethod
     def _none_is_empty(cls, value: Any) -> Any:
         return () if value is None else value
+
+    @field_validator("files", mode="before", json_schema_input_type=tuple[str | RowFile, ...] | None)
+    @classmethod
+    def _are_files(cls, value: Any) -> Any:
+        is_list = isinstance(value, list | tuple)
+        return [{"path": one} if isinstance(one, str) else one for one in value] if is_list else value
 
     def content_hash(self) -> str:
         """Return 16 hex digits over what defines the task: an edited task has another hash."""

@@ -27,7 +27,6 @@ from pytest_browsereval.errors import (
     ErrorSource,
     Fault,
     LimitReached,
-    PluginError,
     RunStopped,
     TerminationReason,
     describe_error,
@@ -38,7 +37,7 @@ from pytest_browsereval.graders.expression import limit_evaluations
 from pytest_browsereval.graders.nested import fill_sites, observation_keys
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import ErrorMessage, now
-from pytest_browsereval.model.results import AgentResult, TaskError, TaskMetadata, make_metadata
+from pytest_browsereval.model.results import AgentResult, TaskError, make_metadata
 from pytest_browsereval.model.spans import in_span, name_trace
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.traffic import Traffic
@@ -53,7 +52,7 @@ from pytest_browsereval.run.grading import Grading, decide, find_broken_page, gr
 from pytest_browsereval.run.plan import Trial
 from pytest_browsereval.run.session import Session
 from pytest_browsereval.run.store import AttemptRecord, RunStore
-from pytest_browsereval.run.workplace import agent_context, guard_calls, open_capture
+from pytest_browsereval.run.workplace import agent_context, guard_calls, open_capture, read_figures
 from pytest_browsereval.sites import fill, names_in
 from pytest_browsereval.tools.base import DONE, ToolContext
 
@@ -118,7 +117,8 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
                     )
                 opened.push_async_callback(windows.close_window, str(folder.path))
                 prepare = behaviour.prepare_window
-                begins = prepare(task, course.graders, config, course.urls) if prepare else []
+                about = task, course.graders, config, course.urls, folder.path, redact
+                begins = prepare(*about) if prepare else []
                 if course.recording is not None:
                     begins.insert(0, course.recording.begin)
                 window = await windows.create_window(
@@ -180,7 +180,8 @@ async def _run_agent(course: Course, capture: CaptureContext) -> None:
     """Run the agent within its limits; a limit is a result, anything else that breaks is a fault."""
     run, trial, window = course.run, course.trial, capture.window
     sites = trial.sites | run.toolsets.sites_used(course.row, run.config.sites)
-    known = ToolContext(course.task, course.folder.path, run.config.base_dir, course.urls, trial.variables)
+    folder, base_dir = course.folder.path, run.config.base_dir
+    known = ToolContext(course.task, folder, base_dir, course.urls, trial.variables, trial.files)
     guard = guard_calls(run, known, capture, course.node_id)
     context = agent_context(
         run, trial.agent, trial.key.variant, known, sites, capture=capture, output_dir=course.store.root
@@ -289,20 +290,6 @@ class Ending:
             "broken_page": redact(self.broken_page),
             "agent_duration_ms": round(self.agent_duration_ms, 3),
         }
-
-
-def read_figures(window: Window) -> Mapping[str, Any]:
-    """Return the keys of the record that a window knows.
-
-    Raises:
-        PluginError: the record has no such key.
-    """
-    figures = window.figures
-    if unknown := sorted(figures.keys() - TaskMetadata.model_fields.keys()):
-        raise PluginError(
-            f"{type(window).__name__}.figures has {unknown[0]!r}, which is not a key of a record"
-        )
-    return figures
 
 
 @dataclass(frozen=True)

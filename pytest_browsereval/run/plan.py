@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import naming
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
+from pytest_browsereval.datasets.files import locate_files
 from pytest_browsereval.datasets.ids import original_id, safe_id
 from pytest_browsereval.datasets.reader import index_rows, read_row
 from pytest_browsereval.datasets.rows import refuse
@@ -77,6 +79,8 @@ class Trial:
     """Values that an agent may type, by the names of their variables; none for a row that is not trusted."""
     derived: Derived | None = None
     """What the row was derived from; None for a plain one."""
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Where the files of the row are, by their names."""
 
     @property
     def content_hash(self) -> str:
@@ -307,6 +311,7 @@ class Plan:
             config.variants[entry.variant],
             derived=entry.dataset.find_derived(task.query_id),
             variables=config.variable_values() if entry.dataset.trusted else {},
+            files=locate_files(task, entry.ref),
         )
 
     def check_agent(self, trial: Trial, entry: Entry, toolsets: Toolsets) -> None:

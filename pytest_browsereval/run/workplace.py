@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
 from pytest_browsereval.capture.sizes import MAX_MESSAGE_BYTES
 from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.errors import PluginError
 from pytest_browsereval.model.messages import Message
+from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.behaviour import CallGuard
 from pytest_browsereval.tools.base import ToolContext
@@ -86,6 +89,7 @@ def agent_context(
         timeout_s=limits.timeout_ms / 1000,
         kits=run.toolsets.kits_for(sites),
         variables=known.variables,
+        files=known.files,
     )
 
 
@@ -103,3 +107,17 @@ def guard_calls(
     if (ask := run.behaviour.tool_call) is None:
         return None
     return CallGuard(ask, node_id, known.task, capture.window, capture, run.config.guards, known.site_urls)
+
+
+def read_figures(window: Window) -> Mapping[str, Any]:
+    """Return the keys of the record that a window knows.
+
+    Raises:
+        PluginError: the record has no such key.
+    """
+    figures = window.figures
+    if unknown := sorted(figures.keys() - TaskMetadata.model_fields.keys()):
+        raise PluginError(
+            f"{type(window).__name__}.figures has {unknown[0]!r}, which is not a key of a record"
+        )
+    return figures

@@ -31,5 +31,6 @@ KEYS = (
     Key("replayed", "bool", lambda record: record.replayed, "Replayed"),
     Key("regraded_at", "time", lambda record: record.regraded_at, "Regraded"),
     Key("limit", "word", lambda record: record.limit or None, "Limit"),
+    Key("download_count", "int32", lambda record: record.download_count, "Downloads"),
 )
 """In the order of the columns: further ones come last."""

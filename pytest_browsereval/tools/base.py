@@ -94,6 +94,8 @@ class ToolContext:
     """The base URL of each site, by its name."""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     """As in ``AgentContext``."""
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """As in ``AgentContext``."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,8 @@ class Tool:
     it; empty if none is."""
     context_name: str = ""
     """The parameter of the body that gets the attempt's ``ToolContext``; empty if it has none."""
+    describe: Callable[[ToolContext], str] | None = None
+    """Returns what the description of an attempt's tool says more, such as what files there are."""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -138,7 +142,8 @@ class Tool:
         if context is None or not self.context_name:
             return self
         body = partial(self.body, **{self.context_name: context})
-        return replace(self, body=body, context_name="")
+        more = f" {self.describe(context)}" if self.describe else ""
+        return replace(self, body=body, context_name="", description=self.description + more)
 
     def check_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments as the body takes them: checked, converted, defaults filled in.
@@ -177,6 +182,7 @@ def tool(
     needs_page: bool = True,
     sets_off: SetsOff | None = None,
     holds_value: str = "",
+    describe: Callable[[ToolContext], str] | None = None,
 ) -> Callable[[ToolBody], Tool]: ...
 
 
@@ -188,6 +194,7 @@ def tool(
     needs_page: bool = True,
     sets_off: SetsOff | None = None,
     holds_value: str = "",
+    describe: Callable[[ToolContext], str] | None = None,
 ) -> Tool | Callable[[ToolBody], Tool]:
     """Make a :class:`Tool` of an async function: ``@tool`` or ``@tool(takes_picture=False)``.
 
@@ -197,7 +204,8 @@ def tool(
 
     Without ``sets_off``, guards take a call that may change the page for a click: write ``sets_off=""`` for
     a tool that sets nothing off, and ``"choice"`` or ``"keys"`` for one that chooses or types.
-    ``holds_value="text"`` names the parameter by whose argument calls are compared.
+    ``holds_value="text"`` names the parameter by whose argument calls are compared. What ``describe`` returns
+    for an attempt is added to the description.
 
     Raises:
         ValueError: ``holds_value`` is not a parameter.
@@ -224,6 +232,6 @@ def tool(
         if holds_value and holds_value not in fields:
             raise ValueError(f"holds_value is {holds_value!r}, which is not a parameter of {name}")
         flags = takes_picture, may_take_long, needs_page, by_default if sets_off is None else sets_off
-        return Tool(name, description, model, function, *flags, holds_value, context_name)
+        return Tool(name, description, model, function, *flags, holds_value, context_name, describe)
 
     return make if body is None else make(body)

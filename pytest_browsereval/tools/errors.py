@@ -34,7 +34,7 @@ _STATES = {
 _SENTENCES = {
     "Invalid frame in aria-ref": "{gone}",
     "Cannot type text into input[type=number]": "{named} takes a number such as 1.5.",
-    'Input of type "file" cannot be filled': "{named} takes a file, and no tool chooses files.",
+    'Input of type "file" cannot be filled': "{named} takes a file. Call upload_file.",
     'Input of type "checkbox" cannot be filled': "{named} takes no text. Call check or uncheck.",
     'Input of type "radio" cannot be filled': "{named} takes no text. Call check.",
     "crashed": "The page has crashed. Call reload or navigate to load it again.",

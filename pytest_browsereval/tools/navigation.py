@@ -11,6 +11,7 @@ from urllib.parse import urljoin, urlsplit
 from pydantic import Field
 
 from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.browsers.playwright.downloads import is_download
 from pytest_browsereval.browsers.playwright.origins import origin_of, shorten
 from pytest_browsereval.browsers.playwright.page_text import read_page_text, read_title
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
@@ -60,9 +61,8 @@ async def open_url(window: PlaywrightWindow, url: str) -> str:
     try:
         await window.goto(check_url(window, url))
     except playwright_error() as error:
-        if "Download is starting" in str(error):
-            # Chromium reports an address that it downloads as a navigation that failed.
-            window.expect_download()
+        if is_download(error):
+            window.downloads.expect(may_have_begun=True)
             return "The address is a download, and the page stays as it was."
         raise
     return await _describe_arrival(window, "Opened")

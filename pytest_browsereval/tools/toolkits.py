@@ -8,6 +8,7 @@ from dataclasses import replace
 from pytest_browsereval.browsers.base import BrowserConfig, Survey
 from pytest_browsereval.contracts import check_result
 from pytest_browsereval.errors import PluginError, nearest
+from pytest_browsereval.feature import list_features
 from pytest_browsereval.needs import Asker, Needs, Offers, check_fit
 from pytest_browsereval.registry import OURS, Registry
 from pytest_browsereval.tools import finish, input, navigation, observation, pointer, scripting, tabs  # noqa: A004
@@ -32,9 +33,13 @@ BROWSER = "the browser"
 
 CATALOG: Mapping[str, Toolkit] = {
     kit.key: kit
-    for kit in (navigation.KIT, observation.KIT, input.KIT, pointer.KIT, tabs.KIT, scripting.KIT, finish.KIT)
+    for kit in (
+        *(navigation.KIT, observation.KIT, input.KIT, pointer.KIT, tabs.KIT),
+        *(feature.load(kit) for feature in list_features().values() for kit in feature.kits),
+        *(scripting.KIT, finish.KIT),
+    )
 }
-"""The built-in toolkits, in the order in which a model sees them."""
+"""The built-in toolkits and those of features, in the order in which a model sees them."""
 
 
 PAGELESS = frozenset(

@@ -35,7 +35,7 @@ FORMS = {
 DATES = frozenset(("date", "datetime-local", "month", "time", "week"))
 NUMBERS = frozenset(("number", "range"))
 UNTYPED = {
-    "file": "takes a file, and no tool chooses files",
+    "file": "takes a file. Call upload_file",
     **dict.fromkeys(("checkbox", "radio"), "takes no text. Call check or uncheck"),
     **dict.fromkeys(("button", "submit", "reset", "image"), "takes no text. Call click or press_key"),
     **dict.fromkeys(("color", "range"), "takes no keys of a text. Call fill"),

@@ -11,6 +11,7 @@ OTHER_VALUES = {
     "start_url": "http://shop.example/",
     "setup_script": "localStorage.clear()",
     "sites": ["shop"],
+    "files": ["cv.pdf"],
     "graders": ["answer"],
     "answer": "2",
     "rubric": {"items": []},

@@ -11,7 +11,12 @@ from pytest_browsereval.hooks.items import properties
 from pytest_browsereval.runs.keys import KEYS
 from tests.recorded import attempt
 
-VALUES: dict[str, Any] = {"replayed": True, "regraded_at": "2025-01-02T00:00:00.000Z", "limit": "max_steps 9"}
+VALUES: dict[str, Any] = {
+    "replayed": True,
+    "regraded_at": "2025-01-02T00:00:00.000Z",
+    "limit": "max_steps 9",
+    "download_count": 2,
+}
 
 
 def test_a_key_is_in_tables_properties_and_the_page() -> None:

@@ -24,6 +24,7 @@ NAMES = {
     ],
     "pointer": ["click_at", "hover_at", "type_at", "type_keys", "drag_at", "scroll_at"],
     "tabs": ["list_tabs", "open_tab", "select_tab", "close_tab"],
+    "files": ["upload_file", "read_download"],
     "scripting": ["evaluate"],
     "finish": ["done"],
 }
@@ -203,7 +204,8 @@ def test_every_tool_keeps_the_contract(subtests: pytest.Subtests) -> None:
             assert (schema["type"], schema["additionalProperties"]) == ("object", False)
             assert "$ref" not in json.dumps(schema)
             for name, field in schema["properties"].items():
-                assert field["type"] in {"string", "integer", "number", "boolean"}, name
+                kind = field["items"] if field["type"] == "array" else field
+                assert kind["type"] in {"string", "integer", "number", "boolean"}, name
                 assert not {"title", "anyOf"} & set(field)
                 assert field.get("description"), f"{each.name}.{name} has no description"
 
@@ -248,6 +250,8 @@ def test_signatures_are_those_that_rows_are_written_with() -> None:
         "open_tab": ["url*"],
         "select_tab": ["tab_id"],
         "close_tab": ["tab_id"],
+        "upload_file": ["files", "target*"],
+        "read_download": ["name", "part*"],
         "evaluate": ["expression"],
         "done": ["answer"],
     }

@@ -33,7 +33,7 @@ FILLED = [
     ("<input id=x type=range max=10>", "70", "!#x holds '10' now, not '70': it takes a number to 10."),
     ("<input id=x type=number>", "1,5", "!#x takes a number such as 1.5."),
     ("<input id=x maxlength=3>", "abcd", "!#x holds 'abc' now, not 'abcd': it takes at most 3 characters."),
-    ("<input id=x type=file>", "a.txt", "!#x takes a file, and no tool chooses files."),
+    ("<input id=x type=file>", "a.txt", "!#x takes a file. Call upload_file."),
     ("<input id=x type=checkbox>", "yes", "!#x takes no text. Call check or uncheck."),
     # What a page does not take, at once or in the next frame.
     (REFUSED.format('this.value = "old"'), "new", "!#x holds 'old' now, not 'new': the page did not take it."),
@@ -70,7 +70,7 @@ TYPED = [
     ("<input id=x readonly value=old>", "a", "!#x is read-only.", "old"),
     ("<input id=x disabled>", "a", "!#x is disabled.", ""),
     ("<fieldset disabled><input id=x></fieldset>", "a", "!#x is disabled.", ""),
-    ("<input id=x type=file>", "a", "!#x takes a file, and no tool chooses files.", ""),
+    ("<input id=x type=file>", "a", "!#x takes a file. Call upload_file.", ""),
     ("<button id=x>b</button>", "a", "!#x takes no text. Call click or press_key.", ""),
     ("<p id=x>a <input></p>", "a", "!#x does not take the focus, so no key gets to it. Name the field itself.", None),
     ("<p id=x tabindex=0>a</p>", "a", "Typed 'a' into #x.", None),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.browsers.playwright.origins import shorten
@@ -15,10 +17,21 @@ MOST_LISTED = 5
 """Downloads that one call tells of."""
 
 
+def is_download(error: Exception) -> bool:
+    """Tell whether a navigation has failed because the address is downloaded, as Chromium reports it."""
+    return "Download is starting" in str(error)
+
+
 class Downloads:
     """Those that the agent does not know of yet."""
 
     def __init__(self) -> None:
+        self.keep: Callable[[Download], Awaitable[str]] = describe_download
+        """Awaits the end of a download, and returns a sentence about it."""
+        self.folder: Path | None = None
+        """The attempt's folder, if they are kept there."""
+        self.count = 0
+        """How many have begun."""
         self._fresh: list[asyncio.Task[str]] = []
         self._late: list[asyncio.Task[str]] = []
         """Those that were under way when the agent was told of them."""
@@ -34,10 +47,18 @@ class Downloads:
     def on_download(self, download: Download) -> None:
         """Remember one that has begun."""
         name = f"download of {shorten(download.suggested_filename, 80)!r}"
-        self._fresh.append(asyncio.get_running_loop().create_task(_describe_download(download), name=name))
+        self._fresh.append(asyncio.get_running_loop().create_task(self._end(download), name=name))
+        self.count += 1
         self._expected = max(0, self._expected - 1)
         if not self._expected:
             self._begun.set()
+
+    async def _end(self, download: Download) -> str:
+        try:
+            return await self.keep(download)
+        except (OSError, playwright_error()) as error:
+            why = shorten(str(error).partition(": ")[2] or str(error), 80)
+            return f"The download of {shorten(download.suggested_filename, 80)!r} failed: {why}."
 
     async def begin(self, limit_s: float) -> None:
         """Wait, within a limit, for those to begin that were asked for."""
@@ -68,11 +89,12 @@ class Downloads:
         return [*said[:MOST_LISTED], f"{more} more files were downloaded."] if more > 0 else said
 
 
-async def _describe_download(download: Download) -> str:
-    name = shorten(download.suggested_filename, 80)
-    try:
-        # Playwright deletes the file with its context: its size is read now.
-        size = (await download.path()).stat().st_size
-    except (OSError, playwright_error()) as error:
-        return f"The download of {name!r} failed: {shorten(str(error).removeprefix('Download.path: '), 80)}."
-    return f"Downloaded file name {name!r} ({size} bytes)."
+async def describe_download(download: Download) -> str:
+    """Return a sentence about a download that is not kept: Playwright deletes the file with its context.
+
+    Raises:
+        OSError: its size cannot be read.
+        playwright.Error: it failed.
+    """
+    size = (await download.path()).stat().st_size
+    return f"Downloaded file name {shorten(download.suggested_filename, 80)!r} ({size} bytes)."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pytest_browsereval.browsers.base import WindowRequest
+from pytest_browsereval.browsers.playwright.downloads import is_download
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwright_error
 from pytest_browsereval.errors import ErrorSource, Fault
@@ -56,7 +57,13 @@ def plainly(error: Exception) -> str:
 
 async def _load(window: PlaywrightWindow, url: str) -> None:
     first = window.tab_id
-    await window.goto(url)
+    try:
+        await window.goto(url)
+    except playwright_error() as problem:
+        if not is_download(problem):
+            raise
+        window.downloads.expect(may_have_begun=True)
+        window.say("The start page is a file, which was downloaded: the tab is empty.")
     await window.settle()
     # An attempt on an error page would blame the agent for what the site did; a pop-up is not the start page.
     if (error := window.error_of(first)) is not None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import PageError
 from pytest_browsereval.browsers.playwright.origins import AllowedOrigins, shorten
+from pytest_browsereval.browsers.playwright.page_text import read_title
 from pytest_browsereval.browsers.playwright.waiting import describe_unloaded, playwright_error, quietly
 from pytest_browsereval.browsers.playwright.world import ApartError, ask_apart
 from pytest_browsereval.errors import BrowserEvalError
@@ -314,6 +315,17 @@ class Tabs:
                 self._flooded(tab.page)
         if self.fresh:
             self.current = self.fresh[-1]
+
+    async def tell_fresh(self, limit_s: float) -> None:
+        """Tell the agent of the tabs that pages have opened; a title is waited for within a limit."""
+        self.promote()
+        fresh, self.fresh = self.fresh, []
+        for tab in fresh:
+            title = shorten(await read_title(tab.page, limit_s), 60)
+            is_current = "; it is the current tab" if tab is self.current else ""
+            self._notes.say(
+                f"A new tab opened: tab {tab.tab_id} {title!r} ({shorten(tab.page.url)}){is_current}."
+            )
 
     def check_ref(self, ref: str) -> None:
         """Refuse a ref of another tab's snapshot: each page counts its own, and they look the same.

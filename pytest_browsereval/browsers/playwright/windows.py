@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_browsereval.browsers.base import PageError, PictureFormat, Tab, Window
 from pytest_browsereval.browsers.playwright.clipboard import DOWNLOAD, QUESTION, WATCH
 from pytest_browsereval.browsers.playwright.downloads import Downloads
 from pytest_browsereval.browsers.playwright.guard import OriginGuard
-from pytest_browsereval.browsers.playwright.origins import cap_text, shorten
+from pytest_browsereval.browsers.playwright.origins import cap_text
 from pytest_browsereval.browsers.playwright.page_text import read_title, take_snapshot
 from pytest_browsereval.browsers.playwright.pictures import Camera
 from pytest_browsereval.browsers.playwright.place import Place, WindowRules
@@ -58,7 +58,10 @@ class PlaywrightWindow(Window):
             opened=self._on_tab,
             flooded=lambda page: self._dialogs.spawn(page.close()),
         )
-        self._downloads = Downloads()
+        self.downloads = Downloads()
+        """What pages have downloaded."""
+        self.watchers: list[Callable[[Page], object]] = []
+        """Told of each page of the window as it opens."""
         self._endings: list[Callable[[], Awaitable[object]]] = []
         self.hit: Hit | None = None
         """The element that the call under way acts on; None while that is not known."""
@@ -91,6 +94,11 @@ class PlaywrightWindow(Window):
     def url(self) -> str:
         """The address of the current tab; empty when it has gone."""
         return cap_text(self._tabs.current.page.url) if self._tabs.current else ""
+
+    @property
+    def figures(self) -> Mapping[str, Any]:
+        """Its last address, and how many files were downloaded."""
+        return {**super().figures, "download_count": self.downloads.count}
 
     @property
     def dead(self) -> str | None:
@@ -280,16 +288,18 @@ class PlaywrightWindow(Window):
 
     def _on_tab(self, tab: OpenTab) -> None:
         tab.page.on("close", self._dialogs.forget)
-        tab.page.on("download", self._downloads.on_download)
+        tab.page.on("download", self.downloads.on_download)
         tab.page.on("framenavigated", self._on_navigated)
         tab.page.on("domcontentloaded", self._tabs.on_document)
         self._camera.point_at(tab)
+        for tell in self.watchers:
+            tell(tab.page)
 
     def _on_dialog(self, dialog: Dialog) -> None:
         page = dialog.page
         if self.place.has_all_pages() or (page is not None and self._tabs.of(page) is not None):
             if dialog.message == DOWNLOAD:
-                self._downloads.expect()
+                self.downloads.expect()
                 self._dialogs.spawn(dialog.accept())
             elif dialog.message.startswith(QUESTION):
                 self._dialogs.spawn(self._connection.clipboard.answer(self, dialog))
@@ -369,7 +379,7 @@ class PlaywrightWindow(Window):
                 self._notes.say(late)
                 self._notes.warn(late)
             self._tabs.expected = 0
-        await self._downloads.begin(limit_s)
+        await self.downloads.begin(limit_s)
         self._tabs.promote()
         tab = self._tabs.current
         if tab is not None and (tab.navigated.is_set() or tab in self._tabs.fresh):
@@ -395,24 +405,14 @@ class PlaywrightWindow(Window):
         """
         self._tabs.check_ref(ref)
 
-    def expect_download(self) -> None:
-        """A navigation has turned out to be a download; the call waits for it, within limits."""
-        self._downloads.expect(may_have_begun=True)
-
     async def finish(self) -> list[str]:
         """Wait, within limits, for downloads under way, and return what the agent was not told of them."""
-        return await self._downloads.take(self.rules.load_s, is_end=True)
+        return await self.downloads.take(self.rules.load_s, is_end=True)
 
     async def take_notes(self) -> list[str]:
         """Return what has happened beside the action itself since this was last called."""
-        self._tabs.promote()
-        fresh, self._tabs.fresh = self._tabs.fresh, []
-        for tab in fresh:
-            title = shorten(await read_title(tab.page, self.rules.title_s), 60)
-            is_current = "; it is the current tab" if tab is self._tabs.current else ""
-            where = shorten(tab.page.url)
-            self._notes.say(f"A new tab opened: tab {tab.tab_id} {title!r} ({where}){is_current}.")
-        for note in await self._downloads.take(self.rules.load_s):
+        await self._tabs.tell_fresh(self.rules.title_s)
+        for note in await self.downloads.take(self.rules.load_s):
             self._notes.say(note)
         return self._notes.take()
 

@@ -58,7 +58,9 @@ def _schema_problems(schema: dict[str, Any]) -> list[str]:
         if not _NAME.fullmatch(name):
             problems.append(f"the argument {name!r} is not snake_case")
         if not _is_flat(field):
-            problems.append(f"the argument {name!r} is nested; use strings, numbers, booleans, choices")
+            problems.append(
+                f"the argument {name!r} is nested; use strings, numbers, booleans, choices, lists of these"
+            )
     return problems
 
 
@@ -70,6 +72,9 @@ def _is_flat(field: dict[str, Any]) -> bool:
         return len(given) == 1 and _is_flat(given[0])
     if "enum" in field or "const" in field:
         return True
+    if field.get("type") == "array":
+        items = field.get("items", {})
+        return items.get("type") != "array" and _is_flat(items)
     return field.get("type") in ("string", "integer", "number", "boolean")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import itertools
 import os
@@ -11,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_browsereval.features.shared.redaction import redact_file
 from pytest_browsereval.redaction.marks import MARK
 
 MOST_FILES = 2_000
@@ -68,7 +68,7 @@ def redact_folder(folder: Path, redact: Callable[[str], str], token: str) -> Sea
             is_small = number < MOST_FILES and size <= rest
             # Counted before it is read: a folder may hold more than fits into memory.
             rest -= size * is_small
-            if is_small and not _redact_file(path, without):
+            if is_small and not redact_file(path, without):
                 path.unlink()
                 deleted.append(path)
             elif not is_small or _is_packed(path):
@@ -87,41 +87,9 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _redact_file(path: Path, redact: Callable[[str], str]) -> bool:
-    """Write a text anew if it holds a secret; return False for another file that holds one."""
-    data = path.read_bytes()
-    encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" not in text:
-        if (safe := redact(text)) != text:
-            _replace(path, safe.encode(encoding))
-        return True
-    # Databases and programs of Windows hold texts of two bytes a letter, at any place.
-    forms = [data.decode("utf-8", "replace")]
-    if b"\0" in data:
-        forms += (
-            data[start:].decode(one, "replace") for one in ("utf-16-le", "utf-16-be") for start in (0, 1)
-        )
-    return all(redact(form) == form for form in forms)
-
-
 def _is_packed(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(6).startswith(_PACKED)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    # A file of its own: this one may have a second name somewhere else.
-    fresh = path.with_name(f".{path.name[:100]}.clean")
-    try:
-        fresh.write_bytes(data)
-        fresh.chmod(path.stat().st_mode)
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)
 
 
 def _rename(folder: Path, redact: Callable[[str], str]) -> None:

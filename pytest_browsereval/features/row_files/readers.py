@@ -104,7 +104,7 @@ def _list_rows(text: str, suffix: str) -> list[Row]:
 _NAMES = frozenset({"graders", "tags", "sites"})
 """Columns whose cells may also be written ``a;b`` or ``a,b``: no name of theirs has one of the two."""
 
-_LISTS = _NAMES | {"depends_on"}
+_LISTS = _NAMES | {"depends_on", "files"}
 """Columns whose cells may also be written ``a;b``."""
 
 _STRUCTURED = frozenset({"checks", "milestones", "solution", "metadata", "metadata.additional"})

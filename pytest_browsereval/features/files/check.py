@@ -1,0 +1,181 @@
+"""Checks of downloads: ``{"download": "*.csv", "contains": "Mug"}``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue
+
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.capture.downloads import (
+    DOWNLOADS,
+    HOW_TO_READ_PDF,
+    Download,
+    NoText,
+    count_rows,
+    list_downloads,
+    read_pages,
+)
+from pytest_browsereval.graders.base import GraderFault, Recorded
+from pytest_browsereval.graders.comparators import COMPARATORS, Comparator, read_comparator
+from pytest_browsereval.graders.page_checks import CheckForm, PageCheck, read_count
+from pytest_browsereval.graders.values import TEXT_LIMIT, drop_invisible, show
+from pytest_browsereval.model.display import join_first
+from pytest_browsereval.model.grades import Criterion, Verdict
+from pytest_browsereval.redaction.known import beginning
+
+BESIDE = ("rows", "count", "weight", "not")
+MOST_LISTED = 5
+
+
+@dataclass(frozen=True)
+class DownloadCheck(PageCheck):
+    """A check of what was downloaded under names of a pattern, which is its subject."""
+
+    what: str = "count"
+    """What is compared: ``count``, or ``text`` or ``rows`` of one of them."""
+
+    @property
+    def title(self) -> str:
+        """What a report calls it."""
+        how = (
+            ""
+            if self.what == "count" and self.comparator.kind == "min"
+            else f" {self.what} {self.comparator}"
+        )
+        return beginning(f"{'not ' if self.is_not else ''}download {self.subject}{how}", 160)
+
+    async def look(self, window: PlaywrightWindow, seen: dict[str, Any]) -> None:
+        """Add what was downloaded until now."""
+        if window.downloads.folder is not None:
+            self._read(window.downloads.folder, seen)
+
+    def look_at_files(self, recorded: Recorded, seen: dict[str, Any]) -> None:
+        """Add what was downloaded."""
+        self._read(recorded.folder, seen)
+
+    def _read(self, folder: Path, seen: dict[str, Any]) -> None:
+        downloads = [one for one in list_downloads(folder) if one.size_bytes is not None]
+        found = [one for one in downloads if self._matches(one)]
+        group = seen["download"] = dict(seen.get("download", {}))
+        group[self._place] = {
+            "found": len(found) if self.what == "count" else [self._read_one(folder, one) for one in found],
+            "names": [one.name for one in downloads[:MOST_LISTED]],
+        }
+
+    @property
+    def _place(self) -> str:
+        return f"{self.what} {self.subject}"
+
+    def _matches(self, one: Download) -> bool:
+        pattern = self.subject.casefold()
+        return any(fnmatchcase(name.casefold(), pattern) for name in (one.name, one.suggested_name))
+
+    def _read_one(self, folder: Path, one: Download) -> dict[str, JsonValue]:
+        if one.problem:
+            return {"unknown": f"{one.name!r} is not kept: {one.problem}"}
+        try:
+            text = "\n".join(read_pages(folder / DOWNLOADS / one.name))
+            if self.what == "rows":
+                return {"value": count_rows(text)}
+        except NoText as error:
+            key = "unknown" if HOW_TO_READ_PDF in str(error) else "problem"
+            return {key: f"{one.name!r} cannot be compared: {error}"}
+        except OSError as error:
+            return {"unknown": f"{one.name!r} cannot be read: {error.strerror}"}
+        return {"value": text[:TEXT_LIMIT], **({"cut": True} if len(text) > TEXT_LIMIT else {})}
+
+    def find_value(self, seen: Mapping[str, Any]) -> tuple[JsonValue, str]:
+        """Return what is compared: of several files that match, that of one for which the check holds.
+
+        Raises:
+            Fault: it was not observed, or what would decide is not kept.
+        """
+        entry = seen.get("download", {}).get(self._place)
+        if entry is None:
+            raise GraderFault(f"{self.title} was not observed; run the task again")
+        found = entry["found"]
+        if isinstance(found, int):
+            return found, ""
+        values = [self._flatten(one["value"]) for one in found if "value" in one]
+        held = next((value for value in values if not self.comparator.problem(value)), None)
+        if held is not None:
+            return held, ""
+        if unknown := next((one["unknown"] for one in found if "unknown" in one), None):
+            raise GraderFault(f"{self.title} cannot be decided: {unknown}")
+        if any(one.get("cut") for one in found):
+            raise GraderFault(f"{self.title} cannot be decided: the file has more text than is compared")
+        if values:
+            return values[-1], ""
+        return None, found[-1]["problem"] if found else f"{self._count(0)}{_list(entry)}"
+
+    def _flatten(self, value: JsonValue) -> JsonValue:
+        # Where lines break in a PDF depends on its pages, so texts are compared with single blanks.
+        if not isinstance(value, str) or self.comparator.kind == "regex":
+            return value
+        return " ".join(drop_invisible(value).split())
+
+    def _count(self, number: int) -> str:
+        what = {0: "no download matches", 1: "1 download matches"}.get(number, f"{number} downloads match")
+        return f"{what} {self.subject!r}"
+
+    def explain(self, criterion: Criterion, seen: Mapping[str, Any]) -> Criterion:
+        """Return what a comparison came to, with what there is where something else is missing."""
+        if self.what != "count" or criterion.verdict is Verdict.PASSED:
+            return criterion
+        entry = seen["download"][self._place]
+        wanted = "" if self.comparator.kind == "min" else f", not {self.comparator.expected}"
+        return criterion.model_copy(update={"reason": f"{self._count(entry['found'])}{wanted}{_list(entry)}"})
+
+
+def _list(entry: Mapping[str, Any]) -> str:
+    names = entry["names"]
+    return (
+        f"; there is {join_first([*map(repr, names)], MOST_LISTED)}" if names else "; nothing was downloaded"
+    )
+
+
+def read_download_check(check: Mapping[str, JsonValue]) -> PageCheck:
+    """Return a check of downloads as a row has it.
+
+    Raises:
+        ValueError: it is not well formed; the message says what to write.
+    """
+    pattern, rows = check["download"], check.get("rows")
+    if not isinstance(pattern, str) or not pattern.strip():
+        raise ValueError(f"'download' is {show(pattern)}; write a name or a pattern, such as \"*.csv\".")
+    given = [key for key in (*COMPARATORS, "rows", "count") if key in check]
+    if len(given) > 1:
+        raise ValueError(f"{show(dict(check))} has {' and '.join(given)}. Write a check for each.")
+    plain = {key: value for key, value in check.items() if key not in ("download", *BESIDE)}
+    if plain or (given and given[0] in COMPARATORS):
+        comparator = read_comparator(check, beside=("download", *BESIDE))
+        if isinstance(comparator.expected, str) and comparator.kind != "regex":
+            comparator = replace(comparator, expected=" ".join(drop_invisible(comparator.expected).split()))
+        if pattern.casefold().endswith(".pdf") and find_spec("pypdf") is None:
+            raise ValueError(f"{show(dict(check))} compares a PDF; to read these, {HOW_TO_READ_PDF}.")
+        return DownloadCheck("download", comparator, pattern, what="text")
+    if "rows" not in check:
+        return DownloadCheck("download", read_count(check), pattern)
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 0:
+        raise ValueError(f"'rows' is {show(rows)}; write how many rows the table has below its header.")
+    return DownloadCheck("download", Comparator("equals", rows), pattern, what="rows")
+
+
+FORM = CheckForm(
+    "name of a file, or a pattern such as `*.csv`",
+    "Files that pages have [downloaded](tools.md#files): at least one, or exactly `count` of them. With a "
+    "comparison, the text of one of them, which may be a PDF; with `rows`, how many rows its table has below "
+    "the header. Line breaks count as blanks.",
+    BESIDE,
+    '[{"download": "*.csv", "contains": "Mug"}, {"download": "report*.csv", "rows": 12}]',
+    compares=True,
+    read=read_download_check,
+    keys={"rows": "How many rows the table of that `download` has below its header."},
+    schema={"download": {"type": "string", "minLength": 1}, "rows": {"type": "integer", "minimum": 0}},
+)

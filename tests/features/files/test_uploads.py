@@ -1,0 +1,175 @@
+"""Uploads: each way in which pages ask for a file, and each thing that a model does wrong with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_browsereval.features.files import tools
+from pytest_browsereval.features.files.choosers import ASKS, NOT_OURS
+from tests.features.files.conftest import act, play, said, upload
+from tests.hooks.small_evals import Evals, row
+from tests.support import PageServer
+
+SHOW = """<p id=out>none</p><script>
+const show = (one) => { out.textContent = [...one.files].map((it) => `${it.name}:${it.size}`).join(" "); };
+</script>"""
+BY_SCRIPT = """const i = document.createElement("input"); i.type = "file"; i.multiple = true;
+i.onchange = () => show(i); i.click()"""
+PAGE = f"""{SHOW}<input type=file id=f onchange="show(this)">
+<input type=file id=many multiple onchange="show(this)">
+<label id=lab>Photo <input type=file accept="image/*,.gif" style="display:none" onchange="show(this)"></label>
+<div id=zone>Drop here<input type=file hidden onchange="show(this)"></div>
+<button id=b onclick='{BY_SCRIPT}'>Upload</button>
+<button id=late onclick='setTimeout(() => {{ {BY_SCRIPT} }}, 100)'>Later</button>
+<input type=file id=off disabled><input type=file id=folder webkitdirectory>
+<button id=plain>Plain</button><input id=text>
+<form action="/taken" method=post enctype="multipart/form-data">
+  <input type=file id=auto name=a onchange="this.form.submit()"></form>
+<iframe srcdoc="<input type=file id=inner>"></iframe>
+<button id=picker onclick="showOpenFilePicker().catch(() => 0)">Picker</button>"""
+CV, NOTE = "fixtures/cv.pdf", "fixtures/note.txt"
+
+
+@pytest.fixture
+def evals_with_files(evals: Evals) -> Evals:
+    (evals.path / "fixtures").mkdir()
+    (evals.path / CV).write_bytes(b"%PDF-1.4 cv")
+    (evals.path / NOTE).write_bytes(b"hello")
+    return evals
+
+
+def test_pages_get_files_of_the_row_however_they_ask(evals_with_files: Evals, site: PageServer) -> None:
+    """By a field, a label, a drop zone, a button whose script makes a field, and one that takes its time."""
+    url, click = site.page("/page", PAGE), {"tool": "click", "target": "#b"}
+    both = "cv.pdf:11 note.txt:5"
+    cases = {
+        "field": ([upload([CV])], "cv.pdf:11"),
+        "name alone": ([upload(["cv.pdf"])], "cv.pdf:11"),
+        "a text": ([upload(CV)], "cv.pdf:11"),
+        "two": ([upload([CV, NOTE], "#many")], both),
+        "label": ([upload([NOTE], "text=Photo")], "note.txt:5"),
+        "zone": ([upload([CV], "#zone")], "cv.pdf:11"),
+        "button": ([upload([CV, NOTE], "role=button[name=Upload]")], both),
+        "late": ([upload([CV], "#late")], "cv.pdf:11"),
+        "asked before": ([click, upload([CV], None)], "cv.pdf:11"),
+    }
+    rows = [
+        act(name, url, *calls, graders=["page_state"], checks=[{"text": shown}], files=[CV, NOTE])
+        for name, (calls, shown) in cases.items()
+    ]
+    run = play(evals_with_files, *rows)
+    assert {
+        one.query_id: (str(one.verdict), one.reason) for one in run.attempts if one.verdict != "passed"
+    } == {}
+    outputs = said(run)
+    assert outputs["field"][0] == f"Chose '{CV}' for #f."
+    assert outputs["label"][0] == (
+        f"Chose '{NOTE}' for text=Photo. The field asks for 'image/*,.gif', which '{NOTE}' is not."
+    )
+    assert outputs["asked before"][:2] == [
+        f"Clicked #b. {ASKS}",
+        f"Chose '{CV}' for the field that the page asks for.",
+    ]
+
+
+def test_calls_on_a_field_for_files_say_what_to_call(evals_with_files: Evals, site: PageServer) -> None:
+    """None says ok and nothing more."""
+    url = site.page("/page", PAGE)
+    cases = {
+        "click": ({"tool": "click", "target": "#f"}, f"Clicked #f. {ASKS}"),
+        "label": ({"tool": "click", "target": "#lab"}, f"Clicked #lab. {ASKS}"),
+        "script": ({"tool": "click", "target": "#b"}, f"Clicked #b. {ASKS}"),
+        "frame": ({"tool": "click", "target": "iframe >>> #inner"}, f"Clicked iframe >>> #inner. {ASKS}"),
+        "key": ({"tool": "press_key", "key": "Enter", "target": "#b"}, f"Pressed Enter in #b. {ASKS}"),
+        "fill": ({"tool": "fill", "target": "#f", "text": "x"}, "#f takes a file. Call upload_file."),
+        "type": ({"tool": "type_text", "target": "#f", "text": "x"}, "#f takes a file. Call upload_file."),
+        "picker": ({"tool": "click", "target": "#picker"}, f"Clicked #picker. {NOT_OURS}"),
+    }
+    run = play(evals_with_files, *(act(name, url, call, files=[CV]) for name, (call, _) in cases.items()))
+    assert {name: outputs[0] for name, outputs in said(run).items()} == {
+        n: text for n, (_, text) in cases.items()
+    }
+
+
+def test_wrong_uploads_are_refused_with_what_to_write(
+    evals_with_files: Evals, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The result tells the nearest name and what there is."""
+    monkeypatch.setattr(tools, "CHOOSER_S", 0.1)
+    url = site.page("/page", PAGE)
+    files = f"Files: {CV}, {NOTE}."
+    cases = {
+        "unknown": (
+            upload(["cv.pfd"]),
+            f"'cv.pfd' is not a file of this task. Did you mean 'cv.pdf'? {files}",
+        ),
+        "outside": (upload(["/etc/passwd"]), f"'/etc/passwd' is not a file of this task. {files}"),
+        "no field": (
+            upload([CV], "#plain"),
+            "#plain is not a file field, and a click on it made the page ask",
+        ),
+        "text field": (
+            upload([CV], "#text"),
+            "#text is not a file field, and a click on it made the page ask",
+        ),
+        "several": (upload([CV, NOTE]), "#f takes one file, not 2. Name one."),
+        "off": (upload([CV], "#off"), "#off is disabled."),
+        "folder": (upload([CV], "#folder"), "#folder takes a whole folder, which cannot be uploaded."),
+        "nobody asks": (upload([CV], None), "The page does not ask for a file now. Name the file field"),
+        "gone": (upload([CV], "e99"), "e99 is of no snapshot."),
+    }
+    run = play(
+        evals_with_files,
+        *(act(name, url, call, files=[CV, NOTE]) for name, (call, _) in cases.items()),
+        act("none", url, upload([CV])),
+        browser={"type": "playwright", "action_timeout_ms": 1000},
+    )
+    outputs = said(run)
+    for name, (_, begins) in cases.items():
+        assert outputs[name][0].startswith(begins), outputs[name]
+    assert outputs["none"][0] == "This task has no files to upload."
+
+
+def test_files_of_rows_are_checked_before_the_run(evals_with_files: Evals) -> None:
+    """With file and line: a row never gets what is outside of its folder, hidden, or not there."""
+    path = evals_with_files.path
+    (path / "link.pdf").symlink_to("/etc/passwd")
+    (path / ".env").write_text("KEY=1")
+    cases = {
+        "../x": "'../x' is not a path inside the folder of the dataset.",
+        "/etc/passwd": "'/etc/passwd' is not a path inside the folder of the dataset.",
+        "link.pdf": "'link.pdf' is a link to outside the folder of the dataset. Put a copy there.",
+        ".env": "'.env' is hidden ('.env'), and rows may not use hidden files. Rename it.",
+        "fixtures": "'fixtures' is a folder, not a file",
+        "fixtures/cv.pfd": "Did you mean 'fixtures/cv.pdf'?",
+    }
+    rows = [row(f"row-{n}", files=[name]) for n, name in enumerate(cases)]
+    for number, (one, message) in enumerate(zip(rows, cases.values(), strict=True)):
+        run = evals_with_files.play([row("good", files=[CV]), one])
+        assert run.ret == 4, number
+        assert "rows.jsonl:2: files: " in str(run.stdout) + str(run.stderr)
+        assert message in str(run.stdout) + str(run.stderr)
+
+
+def test_an_edited_file_is_another_task(evals_with_files: Evals) -> None:
+    """A resumed run refuses, and makes the attempt again if it may."""
+    first = evals_with_files.play([row("one", files=[CV]), row("two", files=[NOTE])])
+    (evals_with_files.path / CV).write_bytes(b"another one")
+    refused = evals_with_files.run("--eval-resume=latest")
+    assert refused.ret == 4
+    assert "rows were edited: one" in str(refused.stderr)
+    run = evals_with_files.run("--eval-resume=latest", "--eval-resume-anyway")
+    hashes = {one.query_id: one.row_hash for one in first.attempts}
+    assert [one.query_id for one in run.attempts if one.row_hash != hashes[one.query_id]] == ["one"]
+
+
+def test_a_file_that_changes_under_way_errs_the_row(evals_with_files: Evals, site: PageServer) -> None:
+    """It would be an attempt at another task than the record says."""
+    url = site.page("/page", PAGE)
+    (evals_with_files.path / "conftest.py").write_text(
+        "def pytest_browsereval_window_opened(window, task):\n"
+        f"    open({str(evals_with_files.path / CV)!r}, 'w').write('another one')\n"
+    )
+    (one,) = play(evals_with_files, act("cv", url, upload([CV]), files=[CV])).attempts
+    assert (one.verdict, one.error_source) == ("errored", "harness")
+    assert one.reason == f"the file '{CV}' of the row was changed during the run"
