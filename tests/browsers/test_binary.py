@@ -241,29 +241,6 @@ def test_users_switches_reach_the_browser(real_browser: Path, tmp_path: Path) ->
     assert {"--force-dark-mode", "--disable-quic"} <= set(seen.read_text().splitlines())
 
 
-LIBATOMIC = (
-    "#!/bin/sh\necho '/x/node: error while loading shared libraries: libatomic.so.1: "
-    "cannot open shared object file: No such file or directory' >&2\nexit 127\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("is_debian", "remedy"),
-    [(True, "Type:\n  browsereval install-browser"), (False, "package of your system with libatomic.so.1")],
-)
-def test_node_without_libatomic(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_debian: bool, remedy: str
-) -> None:
-    """The message has the command that brings, or names, all that a bare machine lacks."""
-    here = machine.Machine("linux", is_debian=is_debian, is_ubuntu=False, is_root=False)
-    monkeypatch.setattr(machine, "this_machine", lambda: here)
-    monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", str(program(tmp_path / "node", LIBATOMIC)))
-    with pytest.raises(StopRun) as caught:
-        asyncio.run(find_binary(sys.executable))
-    assert "libatomic.so.1" in str(caught.value)
-    assert remedy in str(caught.value)
-
-
 def test_node_that_is_not_there(tmp_path: Path) -> None:
     """A missing Node leads to a reinstallation of Playwright by this very Python."""
     trouble = asyncio.run(machine.driver_trouble(str(tmp_path / "node")))

@@ -22,7 +22,6 @@ from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.redaction.marks import REMOVED
 from tests.browsers.listening import Listening
 from tests.features.cdp_browser.test_browser import PATIENT
-from tests.hooks.small_evals import Evals, row
 from tests.support import Run
 
 FORM = """<title>Shop</title><form method=post action=/cart><input name=item value="Blue mug">
@@ -166,22 +165,6 @@ def test_a_browser_that_runs_already_is_recorded(
     survey = run(CdpBrowserConfig(url=chromium.url, context="shared", **PATIENT).survey())
     assert "context: own" in str(survey.no_har)
     assert "POST cart" in requests_in(tmp_path)
-
-
-@pytest.mark.slow
-def test_a_browser_that_cannot_be_recorded_is_refused(chromium: Listening, pytester: pytest.Pytester) -> None:
-    """Before anything is spent, with file, line and what to write."""
-    evals = Evals(pytester.path)
-    evals.write_rows(row("one"))
-    shared = {"type": "cdp", "url": chromium.url, "context": "shared"}
-    for browser, remedy in (
-        (shared, "context: own"),
-        ({"type": "mcp", "url": "http://127.0.0.1:9"}, "of type"),
-    ):
-        evals.write_config(browser=browser, capture={"har": True})
-        refused = evals.run("shop.eval.yaml")
-        assert refused.ret == 4
-        refused.stderr.fnmatch_lines([f"*shop.eval.yaml:*capture.har*is on*{remedy}*"])
 
 
 def test_what_is_too_long_is_left_out(

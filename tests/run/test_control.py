@@ -36,21 +36,6 @@ def test_a_damaged_file_wants_nothing(store: RunStore, content: str) -> None:
     assert Control(store, "s1").read_state() == ControlState()
 
 
-def test_what_is_called_off_is_refused(store: RunStore) -> None:
-    """A skipped trial, and after a stop every one."""
-    control = Control(store, "s1")
-    asyncio.run(control.admit(A))
-    control.skip(A)
-    with pytest.raises(CalledOff, match="it was skipped there"):
-        asyncio.run(control.admit(A))
-    asyncio.run(control.admit(B))
-    control.skip(A, is_skipped=False)
-    asyncio.run(control.admit(A))
-    control.write_state(ControlState(stopped=True))
-    with pytest.raises(CalledOff, match="the run was stopped there"):
-        asyncio.run(control.admit(B))
-
-
 def test_a_pause_holds_attempts_back(store: RunStore) -> None:
     """Until it is over, or the trial is skipped."""
     control = Control(store, "s1")

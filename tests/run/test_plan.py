@@ -84,22 +84,6 @@ def refusal(plan: Plan) -> str:
 # -- names
 
 
-def test_suffixes_tell_variants_and_trials_apart(planned: Planned) -> None:
-    """What there are several of is in the brackets, variants first, in the order of the config."""
-    two = {"idle": "noop", "plays": "scripted"}
-    assert names(planned(row("a"), trials=2)) == ["a[1]", "a[2]"]
-    assert names(planned(row("a"), variants=two)) == ["a[idle]", "a[plays]"]
-    plan = planned(row("a"), row("b"), variants=two, trials=2)
-    assert names(plan) == [
-        f"{name}[{variant}-{trial}]" for name in "ab" for variant in two for trial in (1, 2)
-    ]
-    entry = plan.find("b[plays-2]")
-    assert (entry.key.query_id, entry.key.variant, entry.key.trial) == ("b", "plays", 2)
-    for name in ("b", "c", "b[plays-3]"):
-        with pytest.raises(KeyError):
-            plan.find(name)
-
-
 def test_selected_rows_keep_their_names(planned: Planned) -> None:
     """Asking for some rows leaves the others out and changes no name."""
     assert names(planned(row("a"), row("b"), row("c"), trials=2), {"c", "a"}) == [

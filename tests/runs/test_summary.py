@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.errors import ErrorSource, UsageError
-from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.run import StoredRun
@@ -126,37 +125,3 @@ def test_a_damaged_folder_is_told(tmp_path: Path) -> None:
     spoil_line(store.root, "a")
     with pytest.raises(UsageError, match=r"is damaged: verdict"):
         _ = StoredRun(store.root).summary
-
-
-def test_grades_that_disagree_are_listed() -> None:
-    """One passed and one failed, advisory or not; an errored grade says nothing."""
-
-    def grades(*verdicts: Verdict) -> dict[str, GraderResult]:
-        scores = {PASSED: 1.0, FAILED: 0.0, ERRORED: None}
-        return {
-            f"g{n}": GraderResult(grader=f"g{n}", verdict=v, score=scores[v], reasoning="so", advisory=n > 1)
-            for n, v in enumerate(verdicts, 1)
-        }
-
-    run = summary(
-        attempt("split", grader_results=grades(PASSED, FAILED, ERRORED)),
-        attempt("one", grader_results=grades(PASSED)),
-        attempt("agreed", FAILED, grader_results=grades(FAILED, FAILED)),
-        attempt("errored", grader_results=grades(PASSED, ERRORED)),
-    )
-    assert [trial.last.query_id for trial in run.disagreements] == ["split"]
-    content = json.loads(json.dumps(run.as_json()))
-    assert content["disagreements"] == [
-        {
-            "query_id": "split",
-            "variant": "default",
-            "trial": 1,
-            "verdict": "passed",
-            "grades": {
-                "g1": {"verdict": "passed", "reason": "so"},
-                "g2": {"verdict": "failed", "reason": "so", "advisory": True},
-                "g3": {"verdict": "errored", "reason": "so", "advisory": True},
-            },
-        }
-    ]
-    assert content["results"][0]["grades"]["g2"] == {"verdict": "failed", "score": 0.0, "advisory": True}

@@ -17,7 +17,7 @@ from pytest_browsereval.benchmarks.infinity.grader import InfinityGrader
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
-from tests.graders.support import Live, Site, assert_ended, make_recorded, make_task, overrun
+from tests.graders.support import Live, Site, make_recorded, make_task
 
 VERIFIER = """
 import json, os, urllib.error, urllib.request
@@ -92,29 +92,6 @@ def test_a_verifier_that_breaks_is_a_fault(apps: Path, subtests: pytest.Subtests
             with pytest.raises(Fault, match=why) as fault:
                 grade(apps, {"starred": True})
             assert fault.value.source is ErrorSource.GRADER
-
-
-def test_a_verifier_that_hangs_is_killed(apps: Path) -> None:
-    """With all that it has started."""
-    mark, started = f"{apps}-hangs", apps / "apps" / "notes" / "real-tasks" / "started"
-    put(
-        apps,
-        f"""
-        import pathlib, subprocess, sys, time
-        def verify(url):
-            sleep = [sys.executable, "-c", "import time; time.sleep(280)", {mark!r}]
-            subprocess.Popen(sleep, start_new_session=True)
-            pathlib.Path({str(started)!r}).touch()
-            time.sleep(280)
-        """,
-    )
-
-    def cut_off(limit_s: float) -> None:
-        with pytest.raises(Fault, match=f"did not end within {limit_s:g} s and was killed"):
-            grade(apps, {}, timeout_s=limit_s)
-
-    overrun(cut_off, started.exists)
-    assert_ended(mark)
 
 
 def test_a_row_names_no_file_outside_the_root(apps: Path, subtests: pytest.Subtests) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.features.attacks.figures import RunFigures, find_figures, find_interval
-from pytest_browsereval.features.attacks.report import describe_figures
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.stats.statistics import Share, pool_groups, wilson
 from tests.features.attacks.attacked import MIXED, write_attacked
@@ -52,14 +51,3 @@ def test_groups(found: RunFigures) -> None:
         "secret": (0, 3),
     }
     assert {name: one.delivered for name, one in groups["variant"].items()} == {"default": 5}
-
-
-def test_lines(found: RunFigures) -> None:
-    """Utility, utility under attack, attack success, and what is in no rate."""
-    assert list(describe_figures(found)) == [
-        "utility 50.0% (1 of 2), under attack 40.0% (2 of 5; 95 % interval 0.2 to 99.5%)",
-        "attack success 40.0% (2 of 5; 95 % interval 0.5 to 98.9%), 1 harmless failure",
-        "attacks that succeeded: review (2 of 4)",
-        "of 9 attempts under attack 2 not delivered and 2 errored: in no rate",
-        "delivered in no attempt: alt",
-    ]

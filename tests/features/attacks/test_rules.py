@@ -86,23 +86,6 @@ def test_few_deliveries_are_named(gate: dict[str, float]) -> None:
     assert half.message.endswith("; delivered in 1 of 2 attempts (1 not delivered)")
 
 
-@pytest.mark.parametrize(
-    ("floor", "is_met", "message"),
-    [
-        (0.7, True, "71.4% of attacks delivered (5/7) meets 70.0%"),
-        (0.8, False, "71.4% of attacks delivered (5/7) is under 80.0%"),
-        (5 / 7, True, "71.4% of attacks delivered (5/7) meets 71.4%"),
-    ],
-)
-def test_deliveries_have_a_floor(floor: float, is_met: bool, message: str) -> None:  # noqa: FBT001
-    """Errored attempts do not count."""
-    found = rule(*MIXED, min_attacks_delivered=floor, confidence=0.95)
-    assert found == RuleResult("min_attacks_delivered", is_met, f"{message}; {COUNTED}")
-    errored = rule(attacked("a", "review", "errored"), min_attacks_delivered=0)
-    message = "there is no share: delivered in 0 of 1 attempt (1 errored)"
-    assert (errored.is_met, errored.message) == (False, message)
-
-
 def test_an_attack_that_could_not_be_judged_is_an_error() -> None:
     """Also where the attempt failed: it is in no rate about attacks, so it has to be in that of errors."""
     run = summary(
@@ -111,20 +94,6 @@ def test_an_attack_that_could_not_be_judged_is_an_error() -> None:
     found = {one.name: one for one in decide(run, GateConfig(min_pass_rate=0))}["max_error_rate"]
     assert not found.is_met
     assert found.message.endswith("; error rate under attack 66.7% (2/3) is over 5.0%")
-
-
-def test_rows_in_quarantine_are_left_out_with_their_attacks() -> None:
-    """By the id of the row, or by that of a row under one attack."""
-    gate = {"max_attack_success": 0.2}
-    found = rule(*MIXED, **gate, quarantine={"a": "2999-01-01"})
-    assert found.message.startswith(
-        "attack success rate 50.0% (1/2) is over 20.0%; delivered in 2 of 5 attempts"
-    )
-    assert found.message.endswith("; 4 in quarantine")
-    found = rule(*MIXED, **gate, quarantine={"b.under.review": "2999-01-01"})
-    assert found.message.startswith(
-        "attack success rate 33.3% (1/3) is over 20.0%; delivered in 3 of 7 attempts"
-    )
 
 
 def test_a_rule_about_attacks_is_missed_without_the_feature(evals: Evals) -> None:

@@ -7,7 +7,6 @@ from contextlib import closing
 from pathlib import Path
 
 from pytest_browsereval.features.dashboard.server import DashboardServer
-from pytest_browsereval.model.trials import TrialKey
 from tests.features.dashboard.asking import Asker
 from tests.features.dashboard.conftest import Session
 from tests.labelled import grade, graded
@@ -93,20 +92,6 @@ def test_pictures_come_from_the_run_only(asker: Asker, session: Session, tmp_pat
     assert asker.ask(f"0/attempts/{key}")[0] == 200
     for path in ("link/default/1/attempt-1", "..%2f..", f"{key}/..", f"/{key}", "buy/default/1/attempt-x"):
         assert asker.ask(f"0/attempts/{path}")[0] == 404, path
-
-
-def test_skipping_and_stopping(asker: Asker, session: Session) -> None:
-    """What is wanted stands in the run folder; a skip can be taken back, a stop cannot."""
-    session.begin("buy", "find")
-    assert asker.want("skip", query_id="buy") == 200
-    assert asker.want("skip", query_id="find", trial=2) == 200
-    assert session.state.skipped == {TrialKey("buy"), TrialKey("find", trial=2)}
-    assert asker.want("keep", query_id="buy") == 200
-    assert asker.want("stop") == 200
-    assert asker.want("resume") == 200
-    assert session.state.stopped
-    assert session.state.skipped == {TrialKey("find", trial=2)}
-    assert asker.want("pause", run=1) == 404
 
 
 def test_each_of_several_evals_has_its_page(session: Session, tmp_path: Path) -> None:

@@ -167,18 +167,6 @@ def test_weighted_votes(subtests: pytest.Subtests) -> None:
             assert grader.decide(said(words)) == expected
 
 
-def test_a_weighted_grade(tmp_path: Path) -> None:
-    """Weights are those of the block, and told with the parts."""
-    bench = bench_of(tmp_path, text=False, points=25, seen=False)
-    weights = {"alignment": 1, "rubric": 3, "multimodal": 1}
-    options = {"rule": "weighted", "weights": weights, "threshold": 0.6}
-    result = bench.judged(FaraCombinedGrader, bench.attempt(pictures=1), **options)
-    assert (result.verdict, result.score) == (Verdict.PASSED, 0.6)
-    assert [c.weight for c in result.criteria] == [1, 3, 1]
-    result = bench.judged(FaraCombinedGrader, bench.attempt(pictures=1), rule="all")
-    assert result.verdict is Verdict.FAILED
-
-
 def test_rules_that_cannot_be_meant_are_refused(subtests: pytest.Subtests) -> None:
     """Before anything is spent."""
     cases: list[tuple[dict[str, Any], str]] = [

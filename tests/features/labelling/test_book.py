@@ -6,15 +6,12 @@ import json
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.labelling.labels import LabelBook
-from pytest_browsereval.runs.run import StoredRun
-from tests.labelled import grade, graded, write_run
 
 
 def lines(book: LabelBook) -> list[dict[str, Any]]:
@@ -102,11 +99,3 @@ def test_a_full_disk_changes_nothing(book: LabelBook) -> None:
     label = book.label(0)
     assert label is not None
     assert label.label == "pass"
-
-
-def test_attempts_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
-    """What is labelled next to ``add-9`` is ``add-10``."""
-    names = ["add-10", "add-9", "add-1"]
-    store = write_run(tmp_path / "run", *(graded(name, grade("judge")) for name in names))
-    book = LabelBook(tmp_path / "labels.jsonl", StoredRun(store.root).attempts, "anna")
-    assert [one.metadata.query_id for one in book.attempts] == ["add-1", "add-9", "add-10"]

@@ -262,23 +262,6 @@ def test_numbers_and_times_that_the_protocol_cannot_hold(evals: Evals, receiver:
     assert root["gen_ai.usage.output_tokens"] == 7
 
 
-def test_a_log_that_is_damaged_is_a_loss(
-    evals: Evals, mixed_run: Path, receiver: Receiver, tmp_path: Path, subtests: pytest.Subtests
-) -> None:
-    """The attempt is sent, and what is missing of it is said."""
-    run = tmp_path / mixed_run.name
-    shutil.copytree(mixed_run, run)
-    said = b'{"type": "user", "content": "%s", "timestamp": "2026-01-02T03:04:05Z"}\n'
-    for name, content in {"cut": b"{", "no UTF-8": said % b"\xff\xfe", "half": said % rb"\ud800"}.items():
-        with subtests.test(name):
-            receiver.spans.clear()
-            (run / "tasks/wrong/pair/1/attempt-1/messages.jsonl").write_bytes(content)
-            done = send(evals, run, receiver.url, "--content")
-            assert done.ret == 1
-            assert len(receiver.roots) == 24
-            done.stderr.fnmatch_lines(["lost: wrong: *messages.jsonl:1 is damaged: *"])
-
-
 def test_what_is_missing_is_said(evals: Evals, mixed_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before a run too: nobody wants to learn of it after hours."""
 

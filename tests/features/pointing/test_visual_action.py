@@ -18,19 +18,7 @@ from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.model.messages import ToolCallMessage
 from pytest_browsereval.model.results import AgentResult
 from tests.agents.desk import MakeDesk, PaperWindow
-from tests.features.pointing.seeing import (
-    BLUE,
-    GREEN,
-    VIOLET,
-    PaperDesk,
-    decoded,
-    no_wait,
-    paper_tools,
-    play,
-    pointed,
-    range_of,
-    zoom,
-)
+from tests.features.pointing.seeing import PaperDesk, decoded, no_wait, paper_tools, play, range_of
 from tests.features.pointing.service import Json, Said, Script, Service, says
 from tests.support import PageServer, Run, until
 
@@ -300,42 +288,6 @@ def test_an_address_that_cannot_be_posted_to_is_refused(url: str) -> None:
 
 
 # -- in a real page
-
-
-SHOTS = [("right_click", GREEN), ("double_click", BLUE), ("click", VIOLET)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("scale", "coordinates", "zoomed"),
-    [(1, "normalized", ""), (2, "pixels", ""), (2, "normalized", "pinch 1.5")],
-)
-def test_a_service_hits_what_it_sees(  # noqa: PLR0917
-    run: Run,
-    browser: PlaywrightBrowser,
-    pages: PageServer,
-    tmp_path: Path,
-    serve: Serve,
-    scale: float,
-    coordinates: Any,
-    zoomed: str,
-) -> None:
-    """It knows nothing but the picture that it was posted, and hits targets of 32, 24 and 16 pixels."""
-
-    def shoots(request: Json) -> Json:
-        turn = len(request["history"])
-        if turn == len(SHOTS):
-            return END
-        action, colour = SHOTS[turn]
-        return {"action": action, **pointed(decoded(request["image_base64"]), colour, coordinates)}
-
-    service = serve(shoots)
-    with range_of(run, browser, pages, tmp_path, scale) as opened:
-        zoom(opened, zoomed)
-        play(opened, VisualActionConfig(url=service.url, coordinates=coordinates), tmp_path)
-        shots = opened.js("truth.shots")
-    hits = [(shot["target"], shot["button"], shot["click_count"]) for shot in shots]
-    assert hits == [("green", "right", 1), ("blue", "left", 1), ("blue", "left", 2), ("violet", "left", 1)]
 
 
 def test_a_dialog_does_not_end_it(

@@ -23,26 +23,6 @@ from tests.support import pass_time, until
 # -- tools by MCP
 
 
-@pytest.mark.slow
-def test_a_program_works_with_the_attempt_s_tools(make_desk: MakeDesk) -> None:
-    """A client in another process reads the config file, calls tools and ends with done."""
-    desk = make_desk(screenshots="after")
-    code = """
-        async def work(client):
-            print(await call(client, "click", target="button Buy"), flush=True)
-            print(await call(client, "clik"))
-            await call(client, "done", answer=await call(client, "snapshot"))
-        """
-    result = run(desk, code, client=True)
-    assert result == AgentResult("button Buy\nclicked button Buy")
-    assert desk.called == ["click", "clik", "snapshot", "done"]
-    assert log(desk).startswith("Clicked button Buy.\nunknown tool 'clik'.")
-    assert desk.warned.startswith("clik failed: unknown tool 'clik'.")
-    config = (desk.folder / "agent" / "mcp.json").read_text()
-    assert "127.0.0.1" in config
-    assert "[redacted]" in config  # the token, which opens nothing any more
-
-
 def test_what_a_program_is_told(desk: Desk) -> None:
     """Placeholders, variables and standard input; braces of the task are not looked at."""
     code = """

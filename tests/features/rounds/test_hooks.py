@@ -390,36 +390,6 @@ def test_workers_wait_for_the_controller_to_decide(evals: Evals) -> None:
     assert len(list((evals.run_folder() / "tasks").glob("*/*/*"))) == 42
 
 
-DYING = """
-import os, pathlib
-def solve(context):
-    died = pathlib.Path(__file__).with_name("died")
-    if context.task.query_id == "r03" and len(list(pathlib.Path(__file__).parent.glob("seen-*"))) >= 12:
-        if not died.exists():
-            died.touch()
-            os._exit(9)
-    pathlib.Path(__file__).with_name(f"seen-{os.urandom(8).hex()}").touch()
-    return "right"
-"""
-
-
-@pytest.mark.slow
-def test_a_worker_that_dies_in_a_round_is_waited_for(evals: Evals) -> None:
-    """Another one takes its place and makes the rest of the round, which then decides."""
-    (evals.path / "my_agent.py").write_text(DYING)
-    _write(
-        evals,
-        12,
-        agent={"type": "function", "function": "my_agent:solve"},
-        retries=1,
-        gate={"min_pass_rate": 0.7},
-    )
-    result = evals.run("shop.eval.yaml", "-n", "2")
-    assert (evals.path / "died").exists()
-    assert result.ret == pytest.ExitCode.OK
-    result.stdout.fnmatch_lines(["rounds: decided after 2 of 4 trials of each row; 24 trials not needed"])
-
-
 @pytest.mark.slow
 def test_workers_that_wait_are_let_go(evals: Evals) -> None:
     """The first failed row ends the session, and nobody waits for a round that will not end."""

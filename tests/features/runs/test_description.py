@@ -246,32 +246,6 @@ def test_a_manifest_that_cannot_be_read(
     assert "the manifest of A is missing or damaged" in " ".join(capsys.readouterr().out.split())
 
 
-def test_a_manifest_of_a_newer_form(capsys: pytest.CaptureFixture[str]) -> None:
-    """What is known of it is told, whatever its keys have become, and that something may be lacking."""
-    run = made("r")
-    config = {"variants": ["x"], "dataset": 3, "judge": "x", "sites": [1], "limits": [2], "newer": {"a": 1}}
-    odd = {
-        "schema_version": 99,
-        "name": "shop",
-        "config": config,
-        "datasets": {"a": 1},
-        "plugins": 7,
-        "packages": ["x"],
-        "tools": 3,
-        "python": {"version": "4"},
-        "merged_from": "x",
-    }
-    (run / "manifest.json").write_text(json.dumps(odd))
-    assert main(["runs", "r"]) == 1
-    out, err = capsys.readouterr()
-    assert "eval     shop" in out
-    assert (
-        "results/shop/r: a newer version of pytest-browsereval has written this run (form 99, here 2" in err
-    )
-    assert main(["runs", "r", "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["runs"][0]["eval"] == "shop"
-
-
 def test_a_run_without_an_attempt(capsys: pytest.CaptureFixture[str]) -> None:
     """One that was ended at once has a manifest; nothing else is asked of it."""
     file = made("r") / "manifest.json"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -70,22 +69,6 @@ def test_a_run_of_parts_is_one_line(evals: Evals, bucket: str) -> None:
     assert (whole["state"], whole["note"], whole["whole"]["tasks"]) == ("merged", "made in 2 parts", 4)
     assert (whole["whole"]["passed"], whole["whole"]["failed"]) == (3, 1)
     assert whole["variants"][0]["not_comparable_with"] is None
-
-
-@pytest.mark.parametrize("spoil", [Path.unlink, lambda path: path.write_text('{"results": 7}')])
-def test_a_part_whose_summary_is_damaged_is_listed(
-    evals: Evals, bucket: str, spoil: Callable[[Path], object]
-) -> None:
-    """As a run that is damaged, beside the others, which are read line by line."""
-    write(evals)
-    send(evals, bucket, "before")
-    for number in (1, 2):
-        send(evals, bucket, "nightly", f"--eval-shard={number}/2", "--eval-set", "gate={}")
-    spoil(next(path for path in objects(evals, "summary.json") if "nightly/parts/2-of-2" in path.as_posix()))
-    assert {one["run"]: one["state"] for one in listed(evals, bucket)} == {
-        "shop/nightly": "damaged",
-        "shop/before": "complete",
-    }
 
 
 def test_runs_that_are_not_done(evals: Evals, bucket: str) -> None:

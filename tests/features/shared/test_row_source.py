@@ -20,21 +20,6 @@ def test_rows_of_a_table_have_their_lines() -> None:
     assert read_table("", ",") == ([], [])
 
 
-@pytest.mark.parametrize(
-    ("text", "message", "line"),
-    [
-        ("a,b\n1,2\n\n1,2,3\n", "the row has 3 cells, the header 2. Quote cells that hold ','.", 4),
-        ("a,a\n", "two columns are named 'a'. Rename one.", 1),
-        ('a\n"b\n', "not CSV: unexpected end of data.", 2),
-    ],
-)
-def test_a_broken_table_is_refused(text: str, message: str, line: int) -> None:
-    """The message says what is wrong, and in which line."""
-    with pytest.raises(DocumentError) as caught:
-        read_table(text, ",")
-    assert (str(caught.value), caught.value.line) == (message, line)
-
-
 def test_errors_name_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Errors while a file is read name the file, and the line if there is one."""
     monkeypatch.chdir(tmp_path)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.errors import ErrorSource
-from pytest_browsereval.features.shared.viewer.page import script_named
 from pytest_browsereval.features.shared.viewer.writing import write_viewer
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.run.store import RunStore
@@ -45,24 +44,6 @@ def test_counts_are_those_of_the_summary(store: RunStore, page: Path, look: Look
         low, high = [float(await rate.locator(".interval").get_attribute(name)) for name in ("x", "width")]
         assert abs(low / 100 - wilson(1, 2).low) < 1e-9
         assert abs((low + high) / 100 - wilson(1, 2).high) < 1e-9
-
-    look(page, work)
-
-
-def test_only_all_of_it_is_100_percent(page: Path, look: Look) -> None:
-    """However few failed of however many, the rate is not that of a run without any; and the other way."""
-    told = {
-        1: "100", 0.9999: "99.9", 0.9996: "99.9", 0.996: "99.6", 0.995: "99.5", 0.994: "99", 0.5: "50",
-        0.0996: "10", 0.052: "5.2", 0.05: "5", 0.0012: "0.1", 0.0004: "0.1", 1e-5: "0.1", 0: "0",
-        1 - 1e-16: "100", 1e-17: "0",
-    }  # fmt: skip
-
-    async def work(reader: Reader) -> None:
-        await reader.open()
-        whole = f"(shares) => {{ {script_named('base')}; return shares.map(percent); }}"
-        found = await reader.page.evaluate(whole, list(told))
-        assert found == [f"{text}\u00a0%" for text in told.values()]
-        assert await reader.page.evaluate(whole, [None]) == ["\u2013"]
 
     look(page, work)
 
