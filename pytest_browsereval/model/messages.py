@@ -117,6 +117,8 @@ class Hit(BaseModel):
     in_frame: bool = False
     around: str = ""
     """The text of the row, the item or the box that it stands in."""
+    points: tuple[tuple[float, float], ...] = ()
+    """Where it was acted on, in CSS pixels of the viewport; a drag has two. Empty where the call says so."""
 
 
 class ToolResultMessage(AnyMessage):

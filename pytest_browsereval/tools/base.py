@@ -7,6 +7,7 @@ one of the two for each tool, and never raises. Ours return the envelope (:class
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,7 @@ from typing import Any, Literal, overload
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, create_model
 
+from pytest_browsereval.errors import nearest
 from pytest_browsereval.model.messages import Hit
 from pytest_browsereval.model.tasks import Task
 
@@ -154,9 +156,17 @@ class Tool:
         try:
             model = self.arguments.model_validate(arguments)
         except ValidationError as error:
-            problems = (f"{'.'.join(map(str, e['loc'])) or self.name}: {e['msg']}" for e in error.errors())
-            raise ValueError("; ".join(problems)) from None
+            raise ValueError("; ".join(map(self._describe, error.errors()))) from None
         return {field: getattr(model, field) for field in type(model).model_fields}
+
+    def _describe(self, problem: Mapping[str, Any]) -> str:
+        """Return what is wrong with an argument, with the nearest name where another one is meant."""
+        place, hint = ".".join(map(str, problem["loc"])), ""
+        if problem["type"] == "extra_forbidden":
+            hint = nearest(place, self.arguments.model_fields)
+        elif problem["type"] == "literal_error":
+            hint = nearest(str(problem["input"]), re.findall("'(.*?)'", problem["ctx"]["expected"]))
+        return f"{place or self.name}: {problem['msg']}{hint and f'.{hint}'}"
 
 
 def _flat(field: dict[str, Any]) -> dict[str, Any]:

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import JsonValue
 
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.browsers.playwright.world import ask_apart, find_apart
-from pytest_browsereval.tools.base import ToolError
+from pytest_browsereval.errors import nearest
+from pytest_browsereval.tools.base import Refusal, ToolError
+from pytest_browsereval.tools.following import follow_frames
 from pytest_browsereval.tools.hits import take_hit
 from pytest_browsereval.tools.targets import act, resolve
 from pytest_browsereval.tools.values import CONTROL, read_back
 
+if TYPE_CHECKING:
+    from playwright.async_api import Locator
+
 MOST_OPTIONS = 12
+MOST_READ = 1000
+"""Options that are compared with one that is not there."""
 
 _SWITCH = (
     CONTROL
@@ -36,7 +47,8 @@ _LOOK = f"""(one) => {{{_SWITCH}
   const el = inner(one);
   if (isOn(el) !== null && !el.contains(hit(el))) el.scrollIntoView({{block: 'center', behavior: 'instant'}});
   const isCovered = el !== one || !el.contains(hit(el));
-  return {{is_on: isOn(el), is_radio: el.type === 'radio', is_covered: isCovered, hit: browserevalHit(one)}};
+  return {{is_on: isOn(el), is_radio: el.type === 'radio', is_covered: isCovered,
+    hit: browserevalHitAt(one)}};
 }}"""
 # What a person would click instead: a part of its label or its component that leads nowhere else.
 _PICK = f"""(one) => {{{_SWITCH}
@@ -53,25 +65,37 @@ _READ = f"(one) => {{{_SWITCH} return read(one, (one) => isOn(inner(one))); }}"
 _LIST = (
     CONTROL
     + """
-  const list = (one, wanted) => {
-    const el = control(one);
-    if (el.localName !== 'select') return null;
-    const flat = (text) => text.trim().replace(/\\s+/g, ' ');
-    const options = [...el.options], of = (picked) => picked.map((option) => options.indexOf(option));
-    const labelled = options.filter((option) => flat(option.label) === flat(wanted));
-    const valued = options.filter((option) => option.value === wanted);
-    const found = labelled.length ? labelled : valued;
-    const both = found.filter((option) => option.value === wanted), chosen = [...el.selectedOptions];
-    return {
-      is_multiple: el.multiple, found: of(both.length ? both : found), values: found.map((one) => one.value),
-      usable: of(found.filter((option) => !option.matches(':disabled'))),
-      chosen: of(chosen), labels: chosen.map((option) => option.label),
-      all: options.slice(0, MOST).map((option) => option.label),
+  const OPTION = "[role=option]:not([hidden])";
+  const list = (one, asked) => {
+    const el = control(one), isNative = el.localName === 'select';
+    if (!isNative && !el.matches('[role=listbox]')) return null;
+    const flat = (text) => (text ?? '').trim().replace(/\\s+/g, ' ');
+    const options = isNative ? [...el.options] : [...el.querySelectorAll(OPTION)];
+    const labelOf = (it) => isNative ? it.label : it.getAttribute('aria-label') ?? it.innerText;
+    const valueOf = (it) => isNative ? it.value : it.dataset.value ?? it.getAttribute('value');
+    const isChosen = (it) => isNative ? it.selected
+      : (it.getAttribute('aria-selected') ?? it.getAttribute('aria-checked')) === 'true';
+    const of = (picked) => picked.map((option) => options.indexOf(option));
+    const find = (wanted) => {
+      const labelled = options.filter((option) => flat(labelOf(option)) === flat(wanted));
+      const valued = options.filter((option) => valueOf(option) === wanted);
+      const found = labelled.length ? labelled : valued;
+      const both = found.filter((option) => valueOf(option) === wanted);
+      return {
+        found: of(both.length ? both : found), values: found.map(valueOf),
+        usable: of(found.filter((option) => !option.matches(':disabled, [aria-disabled=true]'))),
+      };
     };
-  };""".replace("MOST", str(MOST_OPTIONS))
+    const chosen = options.filter(isChosen), named = (some) => some.map((option) => flat(labelOf(option)));
+    return {
+      is_native: isNative, is_multiple: isNative ? el.multiple : el.ariaMultiSelectable === 'true',
+      each: asked.map(find), chosen: of(chosen), labels: named(chosen), all: named(options.slice(0, MOST)),
+    };
+  };""".replace("MOST", str(MOST_READ))
 )
-_LIST_NOW = f"(one, wanted) => {{{_LIST} return list(one, wanted); }}"
-_LIST_THEN = f"(one, wanted) => {{{_LIST} return read(one, (one) => list(one, wanted)); }}"
+_LIST_NOW = f"(one, asked) => {{{_LIST} return list(one, asked); }}"
+_LIST_THEN = f"(one, asked) => {{{_LIST} return read(one, (one) => list(one, asked)); }}"
+_OPTION = f"(one, place) => {{{_LIST} return control(one).querySelectorAll(OPTION)[place]; }}"
 
 
 async def switch(window: PlaywrightWindow, target: str, *, on: bool) -> str:
@@ -92,7 +116,8 @@ async def switch(window: PlaywrightWindow, target: str, *, on: bool) -> str:
     if before["is_radio"] and not on:
         raise ToolError(f"{named} is a radio button. Check another one of its group instead.")
     element = resolve(window, target)
-    await (find_apart(element, _PICK) if before["is_covered"] else element).click()
+    async with follow_frames(window):
+        await (find_apart(element, _PICK) if before["is_covered"] else element).click()
     after = await read_back(window, target, _READ, began)
     if after is None:
         return f"Clicked {named}."
@@ -103,39 +128,93 @@ async def switch(window: PlaywrightWindow, target: str, *, on: bool) -> str:
     return f"{named} {state}."
 
 
-async def choose(window: PlaywrightWindow, target: str, value: str) -> str:
-    """Choose an option by its label or its value, and return what is chosen now.
+async def choose(window: PlaywrightWindow, target: str, asked: Sequence[str], *, adds: bool) -> str:
+    """Choose options by their labels or values, and return what is chosen now.
+
+    Args:
+        window: where the list is.
+        target: the list.
+        asked: the options.
+        adds: whether others stay chosen, where several may be.
 
     Raises:
-        ToolError: there is not one such option, or the page does not keep it.
+        ToolError: there is not one such option for each, or the page does not keep them.
     """
-    began, named, asked = time.monotonic(), shorten(target, 80), shorten(value, 60)
-    before = await act(window, target, lambda element: ask_apart(element, _LIST_NOW, value), has_hit=False)
-    if before and len({*before["values"]}) > 1 and value not in before["values"]:
-        values = _quote(before["values"])
-        raise ToolError(f"{named} has several options {asked!r}. Write the value of one of them: {values}.")
-    # By its place: what it is called may be the value of another one.
-    index = [i for i in before["found"] if i in before["usable"]][:1] if before else []
-    kept = before["chosen"] if before and before["is_multiple"] else []
-    how: dict[str, Any] = {"index": [*kept, *index]} if index else {"value": value}
+    began, named = time.monotonic(), shorten(target, 80)
+    given: list[JsonValue] = [*asked]
+    before = await act(window, target, lambda element: ask_apart(element, _LIST_NOW, given), has_hit=False)
+    if before:
+        _check_asked(named, asked, before)
+    each = before["each"] if before else []
+    # By their places: what one is called may be the value of another one.
+    places = [place for one in each for place in [i for i in one["found"] if i in one["usable"]][:1]]
+    kept = before["chosen"] if before and before["is_multiple"] and adds else []
+    is_known = len(places) == len(given) > 0
+    how: dict[str, Any] = {"index": [*kept, *places]} if is_known else {"value": given}
     try:
-        await act(window, target, lambda element: element.select_option(**how))
+        if before is None or before["is_native"]:
+            await act(window, target, lambda element: element.select_option(**how))
+        else:
+            await _click_options(window, target, before, {*kept, *places})
     except playwright_error() as error:
         # Playwright waited in vain; a model needs the options that there are.
-        if "option being selected is not enabled" in str(error):
-            raise ToolError(f"The option {asked!r} of {named} is disabled.") from None
+        if "option being selected is not enabled" in str(error) and before:
+            off = [text for text, one in zip(asked, each, strict=True) if one["found"] and not one["usable"]]
+            raise ToolError(f"The option {_quote(off or asked)} of {named} is disabled.") from None
         if not before or "did not find some options" not in str(error):
             raise
-        options = _quote(before["all"]) or "none"
-        raise ToolError(f"{named} has no option {asked!r}. Options: {options}.") from None
-    after = await read_back(window, target, _LIST_THEN, began, value)
+        raise _describe_missing(named, asked, before) from None
+    after = await read_back(window, target, _LIST_THEN, began, given)
+    said = _quote(asked, 60) or "nothing"
     if after is None:
-        return f"Chose {asked!r} in {named}."
-    chosen = _quote(after["labels"]) or "nothing"
-    if not set(after["found"]) & set(after["chosen"]):
-        raise ToolError(f"{named} has {chosen} chosen now, not {asked!r}: the page did not keep it.")
-    return f"Chose {asked!r} in {named}.{f' Chosen now: {chosen}.' if after['is_multiple'] else ''}"
+        return f"Chose {said} in {named}."
+    chosen, found = set(after["chosen"]), [set(one["found"]) for one in after["each"]]
+    others = set() if adds else chosen.difference(*found)
+    if others or not all(one & chosen for one in found):
+        has = _quote(after["labels"]) or "nothing"
+        raise ToolError(f"{named} has {has} chosen now, not {said}: the page did not keep it.")
+    now = f" Chosen now: {_quote(after['labels']) or 'nothing'}." if after["is_multiple"] else ""
+    return f"Chose {said} in {named}.{now}"
 
 
-def _quote(labels: list[str]) -> str:
-    return ", ".join(repr(shorten(label, 30)) for label in labels[:MOST_OPTIONS])
+def _check_asked(named: str, asked: Sequence[str], before: dict[str, Any]) -> None:
+    if len(asked) != 1 and not before["is_multiple"]:
+        raise Refusal(f"{named} takes one option: pass value instead of values.")
+    for text, one in zip(asked, before["each"], strict=True):
+        if len({*one["values"]}) > 1 and text not in one["values"]:
+            values, what = _quote(one["values"]), repr(shorten(text, 60))
+            raise ToolError(f"{named} has several options {what}. Write the value of one of them: {values}.")
+    if not before["is_native"]:
+        if not all(one["found"] for one in before["each"]):
+            raise _describe_missing(named, asked, before)
+        if off := [text for text, one in zip(asked, before["each"], strict=True) if not one["usable"]]:
+            raise ToolError(f"The option {_quote(off)} of {named} is disabled.")
+
+
+def _describe_missing(named: str, asked: Sequence[str], before: dict[str, Any]) -> ToolError:
+    """Return which options a list does not have, the one that may be meant, and some that there are."""
+    labels: list[str] = before["all"]
+    missing = [text for text, one in zip(asked, before["each"], strict=True) if not one["found"]]
+    hint = nearest(missing[0], labels) if missing else ""
+    options = _quote(labels) or "none"
+    return ToolError(f"{named} has no option {_quote(missing or asked, 60)}.{hint} Options: {options}.")
+
+
+async def _click_options(
+    window: PlaywrightWindow, target: str, before: dict[str, Any], wanted: set[int]
+) -> None:
+    """Click options of a list that is no field: with Ctrl where several may be chosen, as a person does."""
+    is_multiple = before["is_multiple"]
+    wrong = wanted.symmetric_difference(before["chosen"]) if is_multiple else wanted - {*before["chosen"]}
+    modifiers: list[Literal["ControlOrMeta"]] = ["ControlOrMeta"] if is_multiple else []
+    for place in sorted(wrong):
+        action = partial(_click_option, place=place, modifiers=modifiers)
+        await act(window, target, action)
+
+
+async def _click_option(element: Locator, *, place: int, modifiers: list[Literal["ControlOrMeta"]]) -> None:
+    await find_apart(element, _OPTION, place).click(modifiers=modifiers)
+
+
+def _quote(labels: Sequence[str], longest: int = 30) -> str:
+    return ", ".join(repr(shorten(label, longest)) for label in labels[:MOST_OPTIONS])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_browsereval.browsers.playwright.page_text import PageText
@@ -22,10 +22,11 @@ _LINE_END = 200
 _MOST_CHILDREN = 2_000
 _TOP_LEVEL = 25
 _LINE = re.compile(r"( *)- '?(/?[a-z]+)")
+_REF = re.compile(r"\[ref=(\w+)\]")
 _DIALOGS = frozenset(("dialog", "alertdialog"))
-_LANDMARKS = frozenset(
-    ("alert", "banner", "complementary", "contentinfo", "form", "main", "navigation", "search", *_DIALOGS)
-)
+_PARTS = frozenset(("banner", "contentinfo", "main", "navigation", *_DIALOGS))
+"""What a page has one of or a few; it may have thousands of the others."""
+_LANDMARKS = frozenset(("alert", "complementary", "form", "region", "search", *_PARTS))
 _PLURALS = {"generic": "elements", "listitem": "list items", "text": "texts", "textbox": "textboxes"}
 
 
@@ -50,7 +51,7 @@ class _Line:
     depth: int
     role: str
     is_kept: bool = False
-    """It is a dialog or a landmark, is in a dialog, or holds one of these."""
+    """It is a dialog or a landmark, has the focus, is in a dialog, or holds one of these."""
     place: int = 0
     """Among the children of its parent that may be left out."""
 
@@ -58,8 +59,9 @@ class _Line:
 def cut_tree(tree: str, more: str) -> str:
     """Return a snapshot, cut to what one call may return.
 
-    Dialogs and landmarks stay wherever they are. Of the other children of an element the first ones stay, as
-    many of each as there is room for; a line says how many follow and of what kind.
+    Dialogs and landmarks stay wherever they are; of thousands of landmarks, those that a page has few of. Of
+    the other children of an element the first ones stay, as many of each as there is room for; a line says
+    how many follow and of what kind.
 
     Args:
         tree: of any length. Lines that are not of a snapshot stay.
@@ -68,8 +70,8 @@ def cut_tree(tree: str, more: str) -> str:
     if len(tree) <= MAX_LENGTH:
         return tree
     lines = [_shorten(line) for line in tree.splitlines()]
-    for keeps_dialogs in (True, False):
-        parsed = _parse(lines, keeps_dialogs=keeps_dialogs)
+    for kept, keeps_dialogs in ((_LANDMARKS, True), (_LANDMARKS, False), (_PARTS, False), (_DIALOGS, False)):
+        parsed = _parse(lines, kept, keeps_dialogs=keeps_dialogs)
         # The sizes fall as fewer children stay, so that the most that fit are found by halving.
         fewer = range(_MOST_CHILDREN + 1)
         found = bisect_right(fewer, MAX_LENGTH, key=lambda most: _measure(parsed, most))
@@ -80,6 +82,32 @@ def cut_tree(tree: str, more: str) -> str:
     if len(shown) > MAX_LENGTH:
         return cap_text(shown, more)
     return f"{shown}\n[Cut: {len(shown)} of {len(tree)} characters are shown. {more}]"
+
+
+def add_canvases(tree: str, canvases: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """Return a snapshot with a line for each canvas, in the nearest element around it that has a line.
+
+    Args:
+        tree: the snapshot.
+        canvases: see ``list_canvases``.
+    """
+    lines = tree.splitlines()
+    for size, (ref, *around) in canvases:
+        places = {found[1]: place for place, line in enumerate(lines) if (found := _REF.search(line))}
+        if ref in places:
+            named = lines[places[ref]].replace("- generic", "- canvas", 1)
+            lines[places[ref]] = named.replace(" [ref=", f" {size} [ref=", 1)
+            continue
+        own = f"- canvas {size} [ref={ref}]"
+        place = next((places[one] for one in around if one in places), None)
+        if place is None:
+            lines.append(own)
+            continue
+        head, _, text = lines[place].partition("]: ")
+        indent = "  " * ((len(head) - len(head.lstrip())) // 2 + 1)
+        inner = [f"{indent}- text: {text}"] if text else []
+        lines[place : place + 1] = [f"{head}]:" if text else f"{head.rstrip(':')}:", f"{indent}{own}", *inner]
+    return "\n".join(lines)
 
 
 def _measure(lines: Sequence[_Line], most: int) -> int:
@@ -94,7 +122,7 @@ def _shorten(line: str) -> str:
     return f"{head}… [{len(line) - len(head) - len(tail):,} more characters] …{tail}"
 
 
-def _parse(texts: Sequence[str], *, keeps_dialogs: bool) -> list[_Line]:
+def _parse(texts: Sequence[str], kept: frozenset[str], *, keeps_dialogs: bool) -> list[_Line]:
     lines: list[_Line] = []
     above: list[_Line] = []
     counts: list[int] = []
@@ -103,7 +131,7 @@ def _parse(texts: Sequence[str], *, keeps_dialogs: bool) -> list[_Line]:
         line = _Line(text, len(match[1]) // 2, match[2]) if match else _Line(text, 0, "", is_kept=True)
         del above[line.depth :]
         in_dialog = keeps_dialogs and any(one.role in _DIALOGS for one in above)
-        if in_dialog or line.role in _LANDMARKS or line.text.rstrip(":").endswith("[active]"):
+        if in_dialog or line.role in kept or line.text.rstrip(":").endswith("[active]"):
             for one in (*above, line):
                 one.is_kept = True
         above.append(line)

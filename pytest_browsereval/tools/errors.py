@@ -37,6 +37,7 @@ _SENTENCES = {
     'Input of type "file" cannot be filled': "{named} takes a file. Call upload_file.",
     'Input of type "checkbox" cannot be filled': "{named} takes no text. Call check or uncheck.",
     'Input of type "radio" cannot be filled': "{named} takes no text. Call check.",
+    "does not match any element": "Nothing matches {named}. Call snapshot to see the page.",
     "crashed": "The page has crashed. Call reload or navigate to load it again.",
     "has been closed": "The tab was closed meanwhile. Call list_tabs to see which are open.",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.browsers.playwright.origins import shorten
@@ -59,6 +59,11 @@ async def follow_input(window: PlaywrightWindow) -> AsyncIterator[None]:
     finally:
         page.remove_listener("request", note_request)
         page.remove_listener("framenavigated", note_document)
+
+
+def follow_frames(window: PlaywrightWindow) -> AbstractAsyncContextManager[None]:
+    """Wait for documents of frames: what an element is asked to do waits for those of the page by itself."""
+    return follow_input(window) if window.page.frames[1:] else nullcontext()
 
 
 async def _await_documents(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
@@ -12,7 +13,8 @@ from pytest_browsereval.model.messages import Hit
 if TYPE_CHECKING:
     from playwright.async_api import Locator, Page
 
-_DESCRIBE = "(one) => browserevalHit(one)"
+_DESCRIBE = "(one, at) => browserevalHitAt(one, at)"
+_LOCATE = "(one, at) => ({points: browserevalPlace(one, at)})"
 _AT_POINT = """(root, [x, y]) => {
   let one = null, inFrame = false;
   for (let deep = 0; deep < 20; deep++) {
@@ -36,9 +38,18 @@ async def note_point(window: PlaywrightWindow, x: float, y: float, limit_s: floa
     await _note(window, window.page, _AT_POINT, [x, y], limit_s)
 
 
-async def note_element(window: PlaywrightWindow, locator: Locator) -> None:
-    """Note what a locator finds; nothing if the page does not say."""
-    await _note(window, locator, _DESCRIBE, None, window.rules.action_s)
+async def note_element(
+    window: PlaywrightWindow, locator: Locator, at: Sequence[float] | None = None, *, is_named: bool = False
+) -> None:
+    """Note what a locator finds; nothing if the page does not say.
+
+    Args:
+        window: where it is.
+        locator: finds it.
+        at: the place in it that is acted on, in CSS pixels; None: its middle.
+        is_named: whether the call names it, so that only the point is noted.
+    """
+    await _note(window, locator, _LOCATE if is_named else _DESCRIBE, at, window.rules.action_s)
 
 
 def take_hit(window: PlaywrightWindow, said: dict[str, Any]) -> dict[str, Any]:
@@ -48,7 +59,11 @@ def take_hit(window: PlaywrightWindow, said: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _note(
-    window: PlaywrightWindow, scope: Page | Locator, script: str, given: list[float] | None, limit_s: float
+    window: PlaywrightWindow,
+    scope: Page | Locator,
+    script: str,
+    given: Sequence[float] | None,
+    limit_s: float,
 ) -> None:
     window.hit = None
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import nullcontext
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -13,11 +13,12 @@ from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.waiting import playwright_error, quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.browsers.playwright.world import ask_apart
-from pytest_browsereval.tools.base import Tool, ToolError, tool
+from pytest_browsereval.tools.base import Refusal, Tool, ToolError, tool
 from pytest_browsereval.tools.choices import choose, switch
 from pytest_browsereval.tools.errors import explain
-from pytest_browsereval.tools.following import follow_input
-from pytest_browsereval.tools.points import drag_between, mouse_point
+from pytest_browsereval.tools.following import follow_frames, follow_input
+from pytest_browsereval.tools.keys import HoldMs, Key, Modifiers, name_key, press
+from pytest_browsereval.tools.points import Position, drag_between, format_point, mouse_point, place_in
 from pytest_browsereval.tools.targets import Target, act, ref_of, resolve
 from pytest_browsereval.tools.toolkit import Policy, Toolkit
 from pytest_browsereval.tools.values import (
@@ -36,43 +37,42 @@ Notches = Annotated[int, Field(ge=1, le=100, description="Notches of the wheel, 
 Text = Annotated[str, Field(max_length=100_000, description="The text.")]
 NOTCH_PX = 120
 
-_PLAIN_KEYS = (
-    *("Enter", "Tab", "Escape", "Backspace", "Delete", "Insert", "Home", "End"),
-    *("PageUp", "PageDown", "Space", "Shift", "Alt", "Control", "Meta"),
-    *(f"Arrow{way}" for way in ("Up", "Down", "Left", "Right")),
-    *(f"F{number}" for number in range(1, 13)),
-)
-_KEY_NAMES = {
-    **{name.lower(): name for name in _PLAIN_KEYS},
-    **{name.removeprefix("Arrow").lower(): name for name in _PLAIN_KEYS if name.startswith("Arrow")},
-    "return": "Enter",
-    "esc": "Escape",
-    "del": "Delete",
-    "spacebar": "Space",
-    "page_up": "PageUp",
-    "page_down": "PageDown",
-    "ctrl": "Control",
-    "option": "Alt",
-    **dict.fromkeys(("cmd", "command", "win", "super"), "Meta"),
-}
-"""Names as the browser takes them, by those that models write, in small letters."""
-
 
 @tool
 async def click(
-    window: PlaywrightWindow, target: Target, button: Button = "left", click_count: ClickCount = 1
+    window: PlaywrightWindow,
+    target: Target,
+    *,
+    button: Button = "left",
+    click_count: ClickCount = 1,
+    modifiers: Modifiers | None = None,
+    hold_ms: HoldMs = 0,
+    position: Position | None = None,
 ) -> str:
     """Click an element."""
-    # Playwright waits by itself for the page, and not for its frames.
-    async with follow_input(window) if window.page.frames[1:] else nullcontext():
-        await act(window, target, lambda element: element.click(button=button, click_count=click_count))
-    return describe_click(shorten(target, 80), button, click_count)
+    named, how = shorten(target, 80), dict[str, Any](button=button, click_count=click_count)
+    if modifiers:
+        how["modifiers"] = modifiers
+    if hold_ms:
+        how |= {"delay": hold_ms, "timeout": window.rules.action_s * 1000 + hold_ms * click_count}
+    if position:
+        how["position"] = dict(zip("xy", position, strict=True))
+        # Outside of it, Playwright would say that something else covers it.
+        await act(window, target, lambda element: place_in(element, named, position), has_hit=False)
+    async with follow_frames(window):
+        await act(window, target, lambda element: element.click(**how), at=position)
+    where = f"{named} at {format_point(*position)}" if position else named
+    return describe_click(where, button, click_count, modifiers, hold_ms)
 
 
-def describe_click(where: str, button: str, count: int) -> str:
+def describe_click(
+    where: str, button: str, count: int, modifiers: Sequence[str] | None, hold_ms: float
+) -> str:
     """Return what a click comes to, in a sentence."""
     how = {1: "Clicked", 2: "Double-clicked", 3: "Triple-clicked"}[count]
-    return f"{how} {where}{'' if button == 'left' else f' with the {button} button'}."
+    more = f" with the {button} button" * (button != "left")
+    more += f" with {' and '.join(modifiers)} down" if modifiers else ""
+    return f"{how} {where}{more}{f', held for {hold_ms:g} ms' if hold_ms else ''}."
 
 
 @tool(sets_off="")
@@ -107,41 +107,45 @@ async def type_text(
 @tool(sets_off="keys", holds_value="key")
 async def press_key(
     window: PlaywrightWindow,
-    key: Annotated[
-        str, Field(min_length=1, max_length=60, description="Enter, Escape, ArrowDown, a, Control+A, …")
-    ],
+    key: Annotated[Key, Field(description="Enter, Escape, ArrowDown, a, Control+A, …")] | None = None,
     target: Target | None = None,
+    keys: Annotated[
+        list[Key],
+        Field(min_length=1, max_length=100, description="Instead of key: several, one after the other."),
+    ]
+    | None = None,
+    hold_ms: HoldMs = 0,
 ) -> str:
     """Press a key or a combination of keys, in an element or where the focus is."""
-    name = name_key(key)
-    if target is None:
-        is_lost = len(name) == 1 and await finds_no_focus(window)
-        async with follow_input(window):
-            await window.page.keyboard.press(name)
-        return f"Pressed {name}.{f' {UNFOCUSED}' if is_lost else ''}"
-    await make_ready(window, target, for_text=False)
-    await act(window, target, lambda element: element.press(name))
-    return f"Pressed {name} in {shorten(target, 80)}."
-
-
-def name_key(key: str) -> str:
-    """Return a key, or a combination, as the browser names it: ``Control+A``, ``Enter``."""
-    if len(key) == 1 or not key.strip("+ "):
-        return "Space" if key == " " else key
-    # `Control++` is Control and the plus key: the second plus separates nothing.
-    *modifiers, last = (part.strip() or "+" for part in key.replace("++", "+\0").split("+"))
-    parts = [*modifiers, "+" if last == "\0" else last]
-    return "+".join(_KEY_NAMES.get(part.lower(), part) for part in parts)
+    if (key is None) is (keys is None):
+        raise Refusal("Give either key or keys.")
+    pressed = keys or [str(key)]
+    names = [name_key(one) for one in pressed]
+    is_lost = target is None and any(len(name) == 1 for name in names) and await finds_no_focus(window)
+    if target is not None:
+        await make_ready(window, target, for_text=False)
+    async with follow_input(window):
+        await press(window.page.keyboard, pressed, hold_ms)
+    where = f" in {shorten(target, 80)}" if target else ""
+    held = f", held for {hold_ms:g} ms" if hold_ms else ""
+    return f"Pressed {', '.join(names)}{where}{held}.{f' {UNFOCUSED}' if is_lost else ''}"
 
 
 @tool(sets_off="choice", holds_value="value")
 async def select_option(
     window: PlaywrightWindow,
     target: Target,
-    value: Annotated[str, Field(max_length=1000, description="The option's value or label.")],
+    value: Annotated[str, Field(max_length=1000, description="The option's value or label.")] | None = None,
+    values: Annotated[
+        list[Annotated[str, Field(max_length=1000)]],
+        Field(max_length=200, description="Instead of value: all options that are to be chosen, no others."),
+    ]
+    | None = None,
 ) -> str:
     """Choose an option of a list; where several may be chosen, in addition to those that are."""
-    return await choose(window, target, value)
+    if (value is None) is (values is None):
+        raise Refusal("Give either value or values.")
+    return await choose(window, target, [str(value)] if values is None else values, adds=values is None)
 
 
 @tool
@@ -157,7 +161,9 @@ async def uncheck(window: PlaywrightWindow, target: Target) -> str:
 
 
 @tool
-async def drag(window: PlaywrightWindow, source: Target, target: Target) -> str:
+async def drag(
+    window: PlaywrightWindow, source: Target, target: Target, to_position: Position | None = None
+) -> str:
     """Drag one element onto another one."""
     begin, end = resolve(window, source), resolve(window, target)
     if ref := ref_of(target):
@@ -169,8 +175,10 @@ async def drag(window: PlaywrightWindow, source: Target, target: Target) -> str:
         raise explain(error, {"target": target}) from None
     # The target may have scrolled the source away.
     await begin.hover()
-    note = await drag_between(window, begin, end)
-    return f"Dragged {shorten(source, 80)} to {shorten(target, 80)}{note and f'; {note}'}."
+    async with follow_input(window):
+        note = await drag_between(window, begin, end, target, to_position)
+    where = f" at {format_point(*to_position)}" if to_position else ""
+    return f"Dragged {shorten(source, 80)} to {shorten(target, 80)}{where}{note and f'; {note}'}."
 
 
 @tool(sets_off="", holds_value="direction")

@@ -13,11 +13,12 @@ from pydantic import Field
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.downloads import is_download
 from pytest_browsereval.browsers.playwright.origins import origin_of, shorten
-from pytest_browsereval.browsers.playwright.page_text import read_page_text, read_title
+from pytest_browsereval.browsers.playwright.page_text import PageText, read_page_text, read_title
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Refusal, Tool, tool
 from pytest_browsereval.tools.display import READ_LENGTH, describe_gap
+from pytest_browsereval.tools.targets import Target, ref_of, resolve
 from pytest_browsereval.tools.toolkit import Policy, Toolkit
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -128,26 +129,53 @@ async def wait(
 async def wait_for_text(
     window: PlaywrightWindow,
     text: Annotated[
-        str, Field(min_length=1, max_length=1000, description="Upper and lower case are the same.")
-    ],
-    timeout_s: Annotated[float, Field(ge=0, le=30, description="From 0 to 30.")] = 5.0,
+        str | None, Field(min_length=1, max_length=1000, description="Upper and lower case are the same.")
+    ] = None,
+    timeout_s: Annotated[float, Field(ge=0, le=120, description="From 0 to 120.")] = 5.0,
+    target: Target | None = None,
+    gone: Annotated[bool, Field(description="Wait until it is not there any more.")] = False,  # noqa: FBT002
 ) -> str:
-    """Wait until a text is on the page: one that snapshot or read_text would show."""
-    named, wanted = shorten(text, 80), _flatten(text)
+    """Wait until a text is on the page, or in a target: one that snapshot or read_text would show.
+
+    Without a text it waits for the target itself.
+    """
+    if text is None and target is None:
+        raise Refusal("Give a text, a target, or both.")
+    where = "on the page" if target is None else f"in {shorten(target, 80)}"
+    named, where = (repr(shorten(text, 80)), where) if text else (shorten(str(target), 80), "on the page")
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s
     while True:
         begun = loop.time()
-        limit_s = max(deadline - begun, window.rules.action_s)
-        seen = await read_page_text(window.page, READ_LENGTH, limit_s)
-        if wanted in _flatten(seen.value):
-            return f"{named!r} is on the page."
+        seen = await _read(window, target, max(deadline - begun, window.rules.action_s))
+        is_there = seen is not None and _flatten(text or "") in _flatten(seen.value)
+        if is_there is not gone and (is_there or seen is None or seen.is_whole):
+            return f"{named} is {where}." if is_there else f"{named} is not {where}."
         now = loop.time()
         if now >= deadline:
-            gap = f" {describe_gap(seen)}" if not seen.is_whole else ""
-            raise Refusal(f"{named!r} did not appear within {timeout_s:g} s.{gap}")
+            gap = f" {describe_gap(seen)}" if seen is not None and not seen.is_whole else ""
+            late = f"is still {where} after" if is_there else "did not appear within"
+            what = f"{named} in {shorten(target, 80)}" if text and target and not is_there else named
+            raise Refusal(f"{what} {late} {timeout_s:g} s.{gap}")
         # A page that takes long to be read is read less often.
         await asyncio.sleep(min(max(POLL_S, 2 * (now - begun)), deadline - now))
+
+
+async def _read(window: PlaywrightWindow, target: str | None, limit_s: float) -> PageText | None:
+    """Return the text of the page, or of a target; None if nothing of that is seen."""
+    if target is None:
+        return await read_page_text(window.page, READ_LENGTH, limit_s)
+    element = resolve(window, target)
+    if (ref := ref_of(target)) is not None:
+        window.check_ref(ref)
+    if await element.count() == 0 or not await element.is_visible():
+        return None
+    try:
+        return await read_page_text(element, READ_LENGTH, min(limit_s, window.rules.action_s))
+    except playwright_error():
+        if await element.count():
+            raise
+        return None  # it has gone meanwhile
 
 
 def _flatten(text: str) -> str:

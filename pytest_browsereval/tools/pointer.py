@@ -8,10 +8,21 @@ from typing import Annotated
 from pydantic import Field
 
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.tools.base import Tool, tool
+from pytest_browsereval.tools.base import Refusal, Tool, tool
 from pytest_browsereval.tools.following import follow_input
 from pytest_browsereval.tools.input import Button, ClickCount, Direction, Notches, describe_click, turn_wheel
-from pytest_browsereval.tools.points import Point, drag_pointer, mouse_point
+from pytest_browsereval.tools.keys import HoldMs, Modifiers, holding
+from pytest_browsereval.tools.points import (
+    Duration,
+    Pair,
+    Path,
+    Point,
+    drag_pointer,
+    format_point,
+    mouse_point,
+    mouse_points,
+    move_pointer,
+)
 from pytest_browsereval.tools.toolkit import Policy, Toolkit
 from pytest_browsereval.tools.values import describe_keys, find_focused
 
@@ -21,26 +32,65 @@ Typed = Annotated[str, Field(max_length=2000, description="The text.")]
 Clear = Annotated[bool, Field(description="Delete what is there before.")]
 
 
-def _format_point(x: float, y: float) -> str:
-    return f"({x:g}, {y:g})"
+def _take_way(path: list[Pair] | None, points: list[list[float | None]], names: str) -> list[list[float]]:
+    """Return the points that a call names, by a path or one by one.
+
+    Raises:
+        Refusal: it does both, or neither.
+    """
+    given = [number for point in points for number in point if number is not None]
+    if len(given) != (0 if path else 2 * len(points)):
+        raise Refusal(f"Give either {names}, or path.")
+    return path or [given[place : place + 2] for place in range(0, len(given), 2)]
+
+
+def _describe_way(points: list[list[float]]) -> str:
+    between = len(points) - 2
+    through = f" through {between} point{'s' if between > 1 else ''}" if between > 0 else ""
+    return f"from {format_point(*points[0])} to {format_point(*points[-1])}{through}"
 
 
 @tool
 async def click_at(
-    window: PlaywrightWindow, x: X, y: Y, button: Button = "left", click_count: ClickCount = 1
+    window: PlaywrightWindow,
+    x: X,
+    y: Y,
+    *,
+    button: Button = "left",
+    click_count: ClickCount = 1,
+    modifiers: Modifiers | None = None,
+    hold_ms: HoldMs = 0,
+    then: Annotated[
+        list[Pair], Field(max_length=100, description="[[x, y], …]: further points to click, in this order.")
+    ]
+    | None = None,
 ) -> str:
     """Click at a point of the viewport."""
-    point = await mouse_point(window, x, y)
-    async with follow_input(window):
-        await window.page.mouse.click(*point, button=button, click_count=click_count)
-    return describe_click(f"at {_format_point(x, y)}", button, click_count)
+    given = [[x, y], *(then or ())]
+    points = await mouse_points(window, given)
+    async with follow_input(window), holding(window.page.keyboard, modifiers or ()):
+        for point in points:
+            await window.page.mouse.click(*point, button=button, click_count=click_count, delay=hold_ms)
+    where = ", ".join(format_point(*point) for point in given)
+    return describe_click(f"at {where}", button, click_count, modifiers, hold_ms)
 
 
 @tool(sets_off="")
-async def hover_at(window: PlaywrightWindow, x: X, y: Y) -> str:
-    """Move the pointer to a point of the viewport."""
-    await window.page.mouse.move(*await mouse_point(window, x, y))
-    return f"The pointer is at {_format_point(x, y)}."
+async def hover_at(
+    window: PlaywrightWindow,
+    x: X | None = None,
+    y: Y | None = None,
+    path: Path | None = None,
+    duration_s: Duration = 0,
+) -> str:
+    """Move the pointer to a point of the viewport, or along a path."""
+    given = _take_way(path, [[x, y]], "x and y")
+    points = await mouse_points(window, given)
+    await window.page.mouse.move(*points[0])
+    if path:
+        await move_pointer(window, points, duration_s)
+    where = f", moved {_describe_way(given)}" if path else ""
+    return f"The pointer is at {format_point(*given[-1])}{where}."
 
 
 @tool(holds_value="text")
@@ -53,7 +103,7 @@ async def type_at(
 ) -> str:
     """Click at a point of the viewport and type."""
     await window.page.mouse.click(*await mouse_point(window, x, y))
-    return await _type(window, text, f" at {_format_point(x, y)}", clear=clear)
+    return await _type(window, text, f" at {format_point(x, y)}", clear=clear)
 
 
 @tool(sets_off="keys", holds_value="text")
@@ -74,18 +124,28 @@ async def _type(window: PlaywrightWindow, text: str, where: str, *, clear: bool)
 
 
 @tool
-async def drag_at(window: PlaywrightWindow, start_x: X, start_y: Y, end_x: X, end_y: Y) -> str:
-    """Press the mouse button at one point of the viewport and release it at another one."""
-    # Both before the button goes down: refused half-way, it would stay down.
-    start = await mouse_point(window, start_x, start_y)
-    end = await mouse_point(window, end_x, end_y)
+async def drag_at(
+    window: PlaywrightWindow,
+    *,
+    start_x: X | None = None,
+    start_y: Y | None = None,
+    end_x: X | None = None,
+    end_y: Y | None = None,
+    path: Path | None = None,
+    duration_s: Duration = 0,
+) -> str:
+    """Press the mouse button at one point of the viewport and release it at another one, or along a path."""
+    given = _take_way(path, [[start_x, start_y], [end_x, end_y]], "start_x, start_y, end_x and end_y")
+    # All before the button goes down: refused half-way, it would stay down.
+    start, *rest = await mouse_points(window, given)
 
-    async def find_end() -> Point:
-        return end
+    async def find_way() -> list[Point]:
+        return rest
 
-    await window.page.mouse.move(*start)
-    await drag_pointer(window, start, find_end)
-    return f"Dragged from {_format_point(start_x, start_y)} to {_format_point(end_x, end_y)}."
+    async with follow_input(window):
+        await window.page.mouse.move(*start)
+        await drag_pointer(window, start, find_way, duration_s)
+    return f"Dragged {_describe_way(given)}."
 
 
 @tool(sets_off="", holds_value="direction")

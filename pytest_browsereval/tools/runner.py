@@ -139,10 +139,12 @@ class WindowToolRunner(OutsideToolRunner):
     def limit_s(self, tool: Tool, arguments: dict[str, Any]) -> float:
         """Return how long a call may take; its own waits are shorter, so that they report first."""
         rules = self._window.rules
-        asked = sum(float(arguments.get(name) or 0) for name in ("seconds", "timeout_s"))
+        asked = sum(float(arguments.get(name) or 0) for name in ("seconds", "timeout_s", "duration_s"))
+        times = max(len(arguments.get("keys") or ()), len(arguments.get("then") or ()) + 1)
+        held = float(arguments.get("hold_ms") or 0) / 1000 * times * int(arguments.get("click_count") or 1)
         typed = KEY_S * len(str(arguments.get("text") or ""))
         own = rules.navigation_s if tool.may_take_long else rules.action_s
-        return max(asked, own) + typed + rules.load_s + MARGIN_S
+        return max(asked, own) + held + typed + rules.load_s + MARGIN_S
 
     async def _notes(self, tool: Tool, url_before: str, output: str) -> list[str]:
         window = self._window

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import Field
@@ -108,18 +108,24 @@ def _locate(scope: Page | FrameLocator, part: str, target: str) -> Locator:
 
 
 async def act(
-    window: PlaywrightWindow, target: str, action: Callable[[Locator], Awaitable[T]], *, has_hit: bool = True
+    window: PlaywrightWindow,
+    target: str,
+    action: Callable[[Locator], Awaitable[T]],
+    *,
+    has_hit: bool = True,
+    at: Sequence[float] | None = None,
 ) -> T:
     """Do something to a target.
 
     A ref that has gone never comes back, so that it is refused at once and not when the time is up. It
-    is looked for while the action runs, which costs no time. So is what a target finds that has no name.
+    is looked for while the action runs, which costs no time. So is what a target finds.
 
     Args:
         window: where it is.
         target: what is acted on.
         action: called with its locator.
         has_hit: whether the log describes the element: not where the call only looks, or has described it.
+        at: the place in it that is acted on, in CSS pixels; None: its middle.
 
     Raises:
         ToolError: the ref is not on the page.
@@ -130,8 +136,9 @@ async def act(
         window.check_ref(ref)
     doing = asyncio.ensure_future(action(locator))
     others: list[asyncio.Future[Any]] = []
-    if has_hit and (ref or ">>" in target or not _NAMED.match(target)):
-        others.append(asyncio.ensure_future(note_element(window, locator)))
+    if has_hit:
+        is_named = not ref and ">>" not in target and _NAMED.match(target) is not None
+        others.append(asyncio.ensure_future(note_element(window, locator, at, is_named=is_named)))
     try:
         if ref:
             others.append(counting := asyncio.ensure_future(locator.count()))

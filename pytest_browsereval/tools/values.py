@@ -9,6 +9,8 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pydantic import JsonValue
+
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
@@ -92,7 +94,7 @@ _READY = f"""(one) => {{{_STATE}
   // A field that has the focus already keeps its caret.
   if (isNew && (el.isContentEditable || /^(input|textarea)$/.test(el.localName)))
     getSelection()?.modify('move', 'forward', 'documentboundary');
-  return {{...state(el), hit: browserevalHit(one)}};
+  return {{...state(el), hit: browserevalHitAt(one)}};
 }}"""
 _FOCUSED = """(root) => {
   let one = root.activeElement;
@@ -178,7 +180,9 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
-async def read_back(window: PlaywrightWindow, target: str, script: str, began: float, asked: str = "") -> Any:
+async def read_back(
+    window: PlaywrightWindow, target: str, script: str, began: float, asked: JsonValue = ""
+) -> Any:
     """Return what a script says of a target once its page has had the time to change it.
 
     Args:
@@ -205,7 +209,7 @@ async def read_back(window: PlaywrightWindow, target: str, script: str, began: f
 
 
 async def _look(
-    window: PlaywrightWindow, scope: Page | Locator, script: str, began: float, asked: str
+    window: PlaywrightWindow, scope: Page | Locator, script: str, began: float, asked: JsonValue
 ) -> Any:
     limit_s = window.rules.action_s
     for _ in range(3):
@@ -220,7 +224,9 @@ async def _look(
     return None  # each answer took longer than the document was old: nobody can tell which one it was
 
 
-async def read_value(window: PlaywrightWindow, target: str, began: float, asked: str = "") -> Value | None:
+async def read_value(
+    window: PlaywrightWindow, target: str, began: float, asked: JsonValue = ""
+) -> Value | None:
     """Return what a target holds; see ``read_back``."""
     found = await read_back(window, target, _READ, began, asked)
     return None if found is None else Value(**found)

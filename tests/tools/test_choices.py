@@ -61,6 +61,12 @@ COLORS = (
     "<select id=x multiple><option value=r>Red<option value=g disabled>Green<option value=b>Blue</select>"
 )
 TOWNS = "<select id=x><option>?<option value=il>Springfield<option value=mo>Springfield</select>"
+LISTBOX = """<ul id=x role=listbox aria-multiselectable={}><li role=option>Red<li role=option data-value=g>Green
+<li role=option aria-disabled=true>Blue</ul><script>x.onclick = ({{target, ctrlKey, metaKey}}) => {{
+  const was = target.ariaSelected === 'true';
+  if (!ctrlKey && !metaKey) for (const one of x.children) one.ariaSelected = false;
+  target.ariaSelected = !was;
+}}</script>"""
 TURNED = "<select id=x><option value=1>2<option value=2>1</select>"
 BACK = "<select id=x onchange='requestAnimationFrame(() => value = \"a\")'><option value=a>A<option value=b>B</select>"
 CHOSEN = [
@@ -73,6 +79,17 @@ CHOSEN = [
     (BACK, ["B"], "!#x has 'A' chosen now, not 'B': the page did not keep it.", ["a"]),
     ("<label id=x>L <select><option>A<option>B</select></label>", ["B"], "Chose 'B' in #x.", ["B"]),
     ("<select id=x disabled><option>A<option>B</select>", ["B"], "!#x is disabled.", ["A"]),
+    (COLORS, [["Red"], ["Blue", "r"]], "Chose 'Blue', 'r' in #x. Chosen now: 'Red', 'Blue'.", ["r", "b"]),
+    (COLORS, [["Red", "Blue"], ["b"]], "Chose 'b' in #x. Chosen now: 'Blue'.", ["b"]),
+    (COLORS, ["Red", []], "Chose nothing in #x. Chosen now: nothing.", []),
+    (COLORS, [["Red", "Bleu"]], "!#x has no option 'Bleu'. Did you mean 'Blue'? Options: 'Red', 'Green', 'Blue'.", []),
+    (COLORS, [["Red", "Green"]], "!The option 'Green' of #x is disabled.", []),
+    (TURNED, [["1", "2"]], "!#x takes one option: pass value instead of values.", ["1"]),
+    (LISTBOX.format("true"), ["Red", "g"], "Chose 'g' in #x. Chosen now: 'Red', 'Green'.", ["Red", "g"]),
+    (LISTBOX.format("true"), [["Red", "Green"], ["Green"]], "Chose 'Green' in #x. Chosen now: 'Green'.", ["g"]),
+    (LISTBOX.format("false"), ["Red", "Green"], "Chose 'Green' in #x.", ["g"]),
+    (LISTBOX.format("true"), [["Red", "Blue"]], "!The option 'Blue' of #x is disabled.", []),
+    (LISTBOX.format("true"), ["Gren"], "!#x has no option 'Gren'. Did you mean 'Green'? Options: 'Red', 'Green', 'Blue'.", []),
     ("<p id=x>A", ["A"], "!Element is not a <select> element", []),
 ]  # fmt: skip
 """A page, what is chosen one after the other, what the last call says, and the values that are chosen then."""
@@ -85,11 +102,14 @@ def test_a_list_has_chosen_what_the_call_says(visit: Visits) -> None:
     opened.limit(action_s=2.0)
     for body, values, said, chosen in CHOSEN:
         show_page(opened, body)
-        last = [tell(opened.call("select_option", target="#x", value=value)) for value in values][-1]
+        for value in values:
+            given = {"values" if isinstance(value, list) else "value": value}
+            last = tell(opened.call("select_option", target="#x", **given))
         assert last == said, body
         assert (
             opened.js(
-                "[...document.querySelectorAll('option')].filter((o) => o.selected).map((o) => o.value)"
+                "[...document.querySelectorAll('option, [role=option]')].filter((o) => o.selected ?? o.ariaSelected === "
+                "'true').map((o) => o.value || o.dataset.value || o.innerText)"
             )
             == chosen
         )

@@ -1,4 +1,7 @@
+# ruff: noqa: E501 -- tables of messages
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -172,7 +175,7 @@ def test_press_key_in_an_element_and_with_an_unknown_name(visit: Visits, pages: 
     assert opened.output("press_key", key="Enter", target="input") == (
         f"Pressed Enter in input. The page is now {url}?q=1."
     )
-    assert opened.refusal("press_key", key="Foo") == 'Unknown key: "Foo"'
+    assert opened.refusal("press_key", key="Foo") == "There is no key 'Foo'."
 
 
 def test_select_option_takes_value_or_label(visit: Visits) -> None:
@@ -329,3 +332,70 @@ def test_scroll_says_what_moved(visit: Visits) -> None:
     assert now == end
     said = opened.output("scroll", direction="right", target="#list")
     assert said == "Scrolled right by 360 pixels. Nothing moved: the page is at 0 of 0."
+
+
+def test_a_click_holds_keys_the_button_and_a_place(visit: Visits) -> None:
+    """As Playwright's click takes them; keys by the names that models use, and up again afterwards."""
+    opened = visit(
+        "<canvas id=c></canvas><script>for (const name of ['mousedown', 'mouseup']) c.addEventListener(name, (e) => "
+        "(window[name] = [Math.round(e.offsetX), Math.round(e.offsetY), e.ctrlKey, e.shiftKey, e.timeStamp]))</script>"
+    )
+    said = opened.output("click", target="#c", modifiers=["ctrl", "Shift"], position=[7, 9], hold_ms=300)
+    assert said == "Clicked #c at (7, 9) with Control and Shift down, held for 300 ms."
+    assert opened.js("mousedown.slice(0, 4)") == [7, 9, True, True]
+    assert opened.js("mouseup[4] - mousedown[4]") >= 250
+    said = opened.output("click_at", x=20, y=30, modifiers=["Shift"], then=[[21, 31], [22, 32]])
+    assert said == "Clicked at (20, 30), (21, 31), (22, 32) with Shift down."
+    assert opened.js("[...mousedown.slice(0, 4), mousedown[0] - 14]") == [14, 24, False, True, 0]
+    opened.output("click", target="#c")
+    assert opened.js("mousedown.slice(2, 4)") == [False, False]
+
+
+WRONG: list[tuple[str, dict[str, Any], str]] = [
+    ("click", {"modifiers": ["Shft"]}, "modifiers.0: Input should be 'Alt', 'Control', 'ControlOrMeta', 'Meta' or 'Shift'. Did you mean 'Shift'?"),
+    ("click", {"modifiers": "Shift"}, "modifiers: Input should be a valid list"),
+    ("click", {"modifers": ["Shift"]}, "modifers: Extra inputs are not permitted. Did you mean 'modifiers'?"),
+    ("click", {"hold_ms": 10_001}, "hold_ms: Input should be less than or equal to 10000"),
+    ("click", {"position": [1]}, "position: List should have at least 2 items"),
+    ("click", {"position": [1, 200]}, "(1, 200) is outside of #c, which is 300 x 150 CSS pixels."),
+    ("drag", {"source": "#c", "to_position": [-1, 2]}, "(-1, 2) is outside of #c, which is 300 x 150 CSS pixels."),
+    ("press_key", {}, "Give either key or keys."),
+    ("press_key", {"key": "a", "keys": ["b"]}, "Give either key or keys."),
+    ("press_key", {"keys": []}, "keys: List should have at least 1 item"),
+    ("select_option", {}, "Give either value or values."),
+    ("select_option", {"value": "a", "values": ["b"]}, "Give either value or values."),
+    ("read_text", {"media": "screen"}, "media: Input should be 'print'"),
+    ("wait_for_text", {"text": "x", "timeout_s": 121}, "timeout_s: Input should be less than or equal to 120"),
+    ("wait_for_text", {"text": "x", "gone": "perhaps"}, "gone: Input should be a valid boolean"),
+]  # fmt: skip
+
+
+def test_a_wrong_argument_is_told_with_what_is_right(visit: Visits) -> None:
+    """The type, the range, the nearest name, and which of two to give; nothing is done."""
+    opened = visit("<canvas id=c tabindex=0></canvas>")
+    for tool, given, said in WRONG:
+        assert said in opened.refusal(tool, **{"target": "#c", **given}), (tool, given)
+    assert opened.refusal("wait_for_text") == "Give a text, a target, or both."
+
+
+def test_keys_are_pressed_in_their_order_and_held(visit: Visits, subtests: pytest.Subtests) -> None:
+    """Several in one call, also in a field; a held key repeats as a keyboard's does."""
+    opened = visit(
+        "<input id=i><script>seen = []; for (const name of ['keydown', 'keyup']) addEventListener(name, (e) => "
+        "seen.push([name, e.key, e.repeat, e.timeStamp]))</script>"
+    )
+    assert opened.output("press_key", keys=["a", "space", "Shift+B"], target="#i") == (
+        "Pressed a, Space, Shift+B in #i."
+    )
+    assert opened.js("i.value") == "a B"
+    opened.js("seen = []")
+    assert opened.output("press_key", key="ctrl+ArrowUp", hold_ms=800) == (
+        "Pressed Control+ArrowUp, held for 800 ms."
+    )
+    names = opened.js("seen.map(([name, key, isRepeat]) => [name, key, isRepeat])")
+    assert names[:2] == [["keydown", "Control", False], ["keydown", "ArrowUp", False]]
+    assert names[2] == ["keydown", "ArrowUp", True]
+    assert names[-2:] == [["keyup", "ArrowUp", False], ["keyup", "Control", False]]
+    assert opened.js("seen.at(-2)[3] - seen[1][3]") >= 750
+    said = opened.refusal("press_key", keys=["a", "Entr"])
+    assert said == "There is no key 'Entr'. Did you mean 'Enter'? Pressed before it: a."

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -177,3 +178,27 @@ def test_a_text_that_is_waited_for_may_come_with_the_next_page(visit: Visits, pa
     opened = visit("<script>setTimeout(() => { location = '/next' }, 150)</script>")
     said = opened.output("wait_for_text", text="welcome", timeout_s=PATIENCE_S)
     assert said.startswith("'welcome' is on the page.")
+
+
+def test_a_wait_may_be_for_a_part_and_until_it_is_gone(visit: Visits) -> None:
+    """A spinner with or without words, and a text in one cell; what did not happen is an error."""
+    opened = visit(
+        "<div id=spin role=progressbar style='height:9px'></div><p id=a>Loading</p>"
+        "<p id=b>Loading</p><script>setTimeout(() => { spin.remove(); a.textContent = 'Done' }, 300)</script>"
+    )
+    assert (
+        opened.output("wait_for_text", target="#spin", gone=True, timeout_s=100)
+        == "#spin is not on the page."
+    )
+    assert opened.output("wait_for_text", text="loading", target="#a", gone=True) == "'loading' is not in #a."
+    assert opened.output("wait_for_text", text="done", target="#a") == "'done' is in #a."
+    assert opened.output("wait_for_text", target="#a") == "#a is on the page."
+    brief: dict[str, Any] = {"timeout_s": 0.2}
+    said = opened.refusal("wait_for_text", text="Loading", gone=True, **brief)
+    assert said == "'Loading' is still on the page after 0.2 s."
+    said = opened.refusal("wait_for_text", text="Done", target="#b", **brief)
+    assert said == "'Done' in #b did not appear within 0.2 s."
+    assert opened.refusal("wait_for_text", target="#c", **brief) == "#c did not appear within 0.2 s."
+    assert opened.refusal("wait_for_text", text="x", target="p", **brief).startswith("p matches 2 elements: ")
+    opened.js("document.body.insertAdjacentHTML('beforeend', '<p hidden id=h>x')")
+    assert opened.output("wait_for_text", target="#h", gone=True) == "#h is not on the page."

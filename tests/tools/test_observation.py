@@ -33,7 +33,7 @@ def test_a_huge_page_is_cut_and_says_so(visit: Visits) -> None:
     text = opened.output("snapshot")
     assert MAX_LENGTH / 2 < len(text) < MAX_LENGTH + 400
     assert re.search(r"\n +- \[4,\d+ more list items\]\n", text)
-    cut = re.search(r"\n\[Cut: (\d+) of (\d+) characters are shown\. .* read_text with a target", text)
+    cut = re.search(r"\n\[Cut: (\d+) of (\d+) characters are shown\. .* With a target, snapshot", text)
     assert cut is not None
     assert int(cut[1]) <= MAX_LENGTH < 200_000 < int(cut[2])
     text = opened.output("read_text")
@@ -93,3 +93,78 @@ def test_a_hostile_title_stays_on_its_line(visit: Visits) -> None:
     text = opened.output("snapshot")
     assert text.count("\nURL:") == 0
     assert len(text) < 800
+
+
+def test_a_canvas_has_a_line_and_a_ref(visit: Visits, pages: PageServer) -> None:
+    """Wherever it stands, with its size and its name, so that it can be clicked at a place."""
+    pages.page("/inner", "<canvas width=40 height=30></canvas>")
+    opened = visit(
+        "<main><p id=p>Hello <canvas id=a style='width:20px;height:10px'></canvas></p>"
+        "<canvas aria-label=Chart></canvas></main><x-a id=h></x-a><iframe src='/inner'></iframe>"
+        "<canvas style='visibility:hidden'></canvas>"
+        "<script>h.attachShadow({mode: 'open'}).innerHTML = '<canvas width=50>'; "
+        "a.onclick = (e) => document.title = `${e.offsetX},${e.offsetY}`</script>"
+    )
+    text = re.sub(r"ref=(f?)\w+", r"ref=\1", opened.output("snapshot").partition("\n\n")[2])
+    lines = (
+        "canvas 20x10 [ref=]",
+        'canvas "Chart" 300x150 [ref=]',
+        "canvas 50x150 [ref=]",
+        "canvas 40x30 [ref=f]",
+    )
+    assert all(f"- {line}" in text for line in lines), text
+    assert "    - paragraph [ref=]:\n      - canvas 20x10 [ref=]\n      - text: Hello" in text
+    assert text.count("canvas") == len(lines)
+    (ref,) = re.findall(r"canvas 20x10 \[ref=(e\d+)\]", opened.output("snapshot", target="#p"))
+    opened.output("click", target=ref, position=[3, 4])
+    assert opened.js("document.title") == "3,4"
+    assert opened.output("snapshot", target="#a") == f"- canvas 20x10 [ref={ref}]"
+
+
+def test_a_snapshot_of_a_part_keeps_all_refs(visit: Visits, pages: PageServer) -> None:
+    """A list behind the cut is seen whole; refs of the rest of the page stay."""
+    pages.page("/inner", "<button>Accept</button><p>Terms")
+    rows = "".join(f"<li>item {n}</li>" for n in range(3000))
+    opened = visit(
+        f"<button onclick=\"document.title = 'clicked'\">Buy</button><ul>{rows}</ul>"
+        "<ul id=last><li>one<li>two</ul><iframe id=f src='/inner'></iframe>"
+    )
+    (ref,) = re.findall(r'button "Buy" \[ref=(e\d+)\]', opened.output("snapshot"))
+    part = opened.output("snapshot", target="#last")
+    assert (
+        re.sub(r"ref=e\d+", "ref", part) == "- list [ref]:\n  - listitem [ref]: one\n  - listitem [ref]: two"
+    )
+    assert opened.output("click", target=ref) == f"Clicked {ref}."
+    (inner,) = re.findall(r"ref=(f\d+e\d+)", opened.output("snapshot", target="#f >>> button"))
+    assert opened.output("click", target=inner) == f"Clicked {inner}."
+    assert "more list items]" in opened.output("snapshot", target="ul >> nth=0")
+    assert opened.refusal("snapshot", target="#none").startswith("Nothing matches #none.")
+    assert opened.refusal("snapshot", target="li").startswith("li matches 3002 elements: ")
+    assert opened.output("snapshot", target="title") == "title is empty."
+
+
+@pytest.mark.slow
+def test_thousands_of_landmarks_hide_no_dialog(visit: Visits) -> None:
+    """A form in each of three thousand rows: the parts of the page and its dialog are still shown."""
+    forms = "".join(f"<form aria-label='Row {n}'><button>Keep {n}</button></form>" for n in range(3000))
+    opened = visit(
+        f"<nav>Menu</nav><main>{forms}</main><footer>End</footer><div role=dialog aria-label=Sure>Yes?</div>"
+    )
+    text = opened.output("snapshot")
+    assert len(text) < MAX_LENGTH + 400
+    assert all(
+        f"- {line} [ref=" in text for line in ("navigation", "main", "contentinfo", 'dialog "Sure"')
+    ), text[-500:]
+    assert re.search(r" more forms\]", text)
+
+
+def test_what_would_be_printed_is_read(visit: Visits) -> None:
+    """As the page's styles for paper have it; the screen is back afterwards, also after an error."""
+    opened = visit(
+        "<style>@media print { nav { display: none } .paper { display: block !important } }</style>"
+        "<nav>Menu</nav><p class=paper style='display:none'>Invoice 7</p>"
+    )
+    assert opened.output("read_text", media="print") == "Invoice 7"
+    assert opened.output("read_text") == "Menu"
+    assert opened.refusal("read_text", media="print", target="#none").startswith("Nothing matches #none.")
+    assert opened.js("matchMedia('print').matches") is False

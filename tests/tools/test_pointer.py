@@ -136,3 +136,48 @@ def test_points_hold_when_the_page_is_pinched(
         opened.output("click_at", x=at_x - (radius + 1) * zoom, y=at_y)
         assert opened.js("hit") == ["ne", "ne"]
         assert "outside the viewport" in opened.refusal("click_at", x=801, y=10)
+
+
+def test_the_pointer_follows_a_path(visit: Visits) -> None:
+    """Through all points in their order, with the button down or not, as slowly as it is asked to."""
+    opened = visit(
+        "<script>seen = []; for (const n of ['mousedown', 'mousemove', 'mouseup']) "
+        "addEventListener(n, (e) => seen.push([n, e.clientX, e.clientY, e.buttons, e.timeStamp]))</script>"
+    )
+    path = [[100, 50], [300, 50], [300, 200]]
+    said = opened.output("drag_at", path=path, duration_s=0.6)
+    assert said == "Dragged from (100, 50) to (300, 200) through 1 point."
+    seen = opened.js("seen")
+    points = [event[1:3] for event in seen]
+    assert [points.index(point) for point in path] == sorted(points.index(point) for point in path)
+    assert [event[:4] for event in seen if event[0] != "mousemove"] == [
+        ["mousedown", 100, 50, 1],
+        ["mouseup", 300, 200, 0],
+    ]
+    assert seen[-1][4] - seen[1][4] >= 550
+    opened.js("seen = []")
+    said = opened.output("hover_at", path=[*path, [10, 10]])
+    assert said == "The pointer is at (10, 10), moved from (100, 50) to (10, 10) through 2 points."
+    assert {event[3] for event in opened.js("seen")} == {0}
+    assert [300, 200] in [event[1:3] for event in opened.js("seen")]
+
+
+def test_a_way_is_given_in_one_form(visit: Visits) -> None:
+    """Points or a path, whole and within the viewport: else nothing moves."""
+    opened = visit("<script>seen = 0; onmousedown = () => seen++</script>")
+    path = [[1, 1], [2, 2]]
+    either = "Give either start_x, start_y, end_x and end_y, or path."
+    for given, said in (
+        ({"start_x": 1, "start_y": 1}, either),
+        ({"path": path, "end_x": 1}, either),
+        ({}, either),
+        ({"path": path[:1]}, "path: List should have at least 2 items"),
+        ({"path": [[1, 1], [2]]}, "path.1: List should have at least 2 items"),
+        ({"path": [*path, [9999, 2]]}, "(9999, 2) is outside the viewport, which is 1280 x 720 CSS pixels."),
+        ({"path": path, "duration_s": 31}, "duration_s: Input should be less than or equal to 30"),
+    ):
+        assert said in opened.refusal("drag_at", **given), given
+    for given in ({"x": 1}, {"x": 1, "y": 1, "path": path}, {}):
+        assert opened.refusal("hover_at", **given) == "Give either x and y, or path."
+    assert "outside the viewport" in opened.refusal("click_at", x=1, y=1, then=[[1, 9999]])
+    assert opened.js("seen") == 0

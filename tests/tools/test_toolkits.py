@@ -204,8 +204,10 @@ def test_every_tool_keeps_the_contract(subtests: pytest.Subtests) -> None:
             assert (schema["type"], schema["additionalProperties"]) == ("object", False)
             assert "$ref" not in json.dumps(schema)
             for name, field in schema["properties"].items():
-                kind = field["items"] if field["type"] == "array" else field
-                assert kind["type"] in {"string", "integer", "number", "boolean"}, name
+                item = field
+                while item["type"] == "array":
+                    item = item["items"]
+                assert item["type"] in {"string", "integer", "number", "boolean"}, name
                 assert not {"title", "anyOf"} & set(field)
                 assert field.get("description"), f"{each.name}.{name} has no description"
 
@@ -225,26 +227,26 @@ def test_signatures_are_those_that_rows_are_written_with() -> None:
         "go_forward": [],
         "reload": [],
         "wait": ["seconds"],
-        "wait_for_text": ["text", "timeout_s*"],
-        "snapshot": [],
-        "read_text": ["target*"],
+        "wait_for_text": ["text*", "timeout_s*", "target*", "gone*"],
+        "snapshot": ["target*"],
+        "read_text": ["target*", "media*"],
         "screenshot": [],
-        "click": ["target", "button*", "click_count*"],
+        "click": ["target", "button*", "click_count*", "modifiers*", "hold_ms*", "position*"],
         "hover": ["target"],
         "fill": ["target", "text"],
         "type_text": ["target", "text"],
-        "press_key": ["key", "target*"],
-        "select_option": ["target", "value"],
+        "press_key": ["key*", "target*", "keys*", "hold_ms*"],
+        "select_option": ["target", "value*", "values*"],
         "check": ["target"],
         "uncheck": ["target"],
-        "drag": ["source", "target"],
+        "drag": ["source", "target", "to_position*"],
         "scroll": ["direction", "amount*", "target*"],
         "handle_dialog": ["accept", "text*"],
-        "click_at": ["x", "y", "button*", "click_count*"],
-        "hover_at": ["x", "y"],
+        "click_at": ["x", "y", "button*", "click_count*", "modifiers*", "hold_ms*", "then*"],
+        "hover_at": ["x*", "y*", "path*", "duration_s*"],
         "type_at": ["x", "y", "text", "clear*"],
         "type_keys": ["text", "clear*"],
-        "drag_at": ["start_x", "start_y", "end_x", "end_y"],
+        "drag_at": ["start_x*", "start_y*", "end_x*", "end_y*", "path*", "duration_s*"],
         "scroll_at": ["x", "y", "direction", "amount*"],
         "list_tabs": [],
         "open_tab": ["url*"],

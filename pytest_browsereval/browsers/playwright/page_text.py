@@ -27,7 +27,10 @@ READ_TEXT = f"""globalThis.browserevalText = (...given) => (globalThis.browserev
 {_HERE.with_name("page_text.js").read_text("utf-8")})())(...given);"""
 """Defines how the text of a document is read."""
 PRELUDE = f"""{READ_TEXT}
-globalThis.browserevalHit = {_HERE.with_name("hit.js").read_text("utf-8")};"""
+globalThis.browserevalPlace = {_HERE.with_name("points.js").read_text("utf-8")};
+globalThis.browserevalHit = {_HERE.with_name("hit.js").read_text("utf-8")};
+globalThis.browserevalHitAt = (...given) => (
+  {{...browserevalHit(given[0]), points: browserevalPlace(...given)}});"""
 """Prepares the world of a document; see ``offer_worlds``."""
 _ASK = "(root, limit) => browserevalText(root, limit)"
 _HAS_NO_BODY = "(root) => !root.body && !/html/.test(root.contentType)"
@@ -89,12 +92,48 @@ async def _read_frame(
         return None
 
 
-async def take_snapshot(page: Page, limit_s: float) -> str:
-    """Return a page as a tree of roles, names and texts, with a ref for each element.
+# Playwright gives each canvas a ref, and leaves those out that have neither a name nor anything in them.
+_CANVASES = """(root) => {
+  const up = (one) => one.assignedSlot ?? one.parentElement ?? one.getRootNode().host, found = [];
+  const walk = (...all) => {
+    for (const one of all) {
+      if (one.localName === 'canvas') found.push(one);
+      if (one.shadowRoot) walk(...one.shadowRoot.querySelectorAll('*'));
+    }
+  };
+  walk(root, ...root.querySelectorAll('*'));
+  return found.filter((one) => one._ariaRef && one.checkVisibility({visibilityProperty: true})).map((one) => {
+    const {width, height} = one.getBoundingClientRect(), refs = [];
+    for (let it = one; it; it = up(it)) if (it._ariaRef) refs.push(it._ariaRef.ref);
+    return [`${Math.round(width)}x${Math.round(height)}`, refs];
+  });
+}"""
+
+
+async def list_canvases(page: Page, part: Locator | None, limit_s: float) -> list[tuple[str, list[str]]]:
+    """Return the canvases of a page, or of a part of it, as the latest snapshot names them.
+
+    Returns:
+        For each its size in CSS pixels, and its ref, before those of what it stands in.
+    """
+    scopes = page.frames[:MOST_FRAMES] if part is None else [part]
+    found = await asyncio.gather(
+        *(quietly(ask_apart(scope, _CANVASES, limit_s=limit_s), limit_s) for scope in scopes)
+    )
+    return [(size, refs) for canvases in found for size, refs in canvases or ()]
+
+
+async def take_snapshot(page: Page, part: Locator | None, limit_s: float) -> str:
+    """Return a page, or a part of it, as a tree of roles, names and texts, with a ref for each element.
 
     Raises:
-        playwright.Error: the page does not answer.
+        playwright.Error: the page does not answer, or has no such part.
     """
+    if part is not None:
+        tree = await part.aria_snapshot(mode="ai", timeout=limit_s * 1000)
+        # Playwright knows the refs of its latest snapshot alone.
+        await page.aria_snapshot(mode="ai", timeout=limit_s * 1000)
+        return tree
     taking = asyncio.ensure_future(page.aria_snapshot(mode="ai", timeout=limit_s * 1000))
     try:
         done, _ = await asyncio.wait({taking}, timeout=BODY_S)

@@ -20,7 +20,7 @@ from pytest_browsereval.browsers.playwright.waiting import DialogWatch, Pace, pl
 from pytest_browsereval.model.messages import Hit
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, CDPSession, Dialog, Frame, Page, Response
+    from playwright.async_api import BrowserContext, CDPSession, Dialog, Frame, Locator, Page, Response
 
     from pytest_browsereval.browsers.playwright.chromium import Connection
 
@@ -387,10 +387,10 @@ class PlaywrightWindow(Window):
             await self._tabs.load(tab, limit_s, self.rules.title_s)
             await self._tabs.ask_answer(tab, self._camera.session, self.rules.title_s)
 
-    async def snapshot(self) -> str:
+    async def snapshot(self, part: Locator | None = None) -> str:
         """Return the current tab as a tree of roles, names and texts, with a ref for each element."""
         tab = self._tabs.get()
-        tree = await take_snapshot(tab.page, self.rules.action_s + self.rules.load_s)
+        tree = await take_snapshot(tab.page, part, self.rules.action_s + self.rules.load_s)
         return self._tabs.note_snapshot(tab, tree)
 
     def recall_ref(self, ref: str) -> tuple[str, str]:

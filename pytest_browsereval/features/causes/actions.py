@@ -204,11 +204,20 @@ def _value_of(kind: str, params: Mapping[str, Any], tool: str, holds: str | None
         return "off" if "uncheck" in tool else "on"
     if kind == "dialog":
         return f"{params.get('accept', True)} {params.get('text') or ''}".strip()
-    if kind == "click":  # which button, how often
+    if kind == "click":  # which button, how often, with which keys, how long
         return " ".join(
-            str(params[key]) for key in ("button", "click_count") if params.get(key) not in (None, "left", 1)
+            _say_value(params[key])
+            for key in ("button", "click_count", "modifiers", "hold_ms")
+            if params.get(key) not in (None, [], "left", 1, 0)
         )
-    given = params.get(holds or guess_value(params))
+    given = params.get(holds) if holds else None
+    return _say_value(params.get(guess_value(params)) if given is None else given)
+
+
+def _say_value(given: Any) -> str:
+    """Return a value as it is compared and read; several as a list of them."""
+    if isinstance(given, list) and all(isinstance(one, str) for one in given):
+        return ", ".join(given)
     return "" if given in (None, []) else str(given)
 
 

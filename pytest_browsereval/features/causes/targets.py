@@ -18,7 +18,8 @@ NEAR_PX = 24.0
 SAME, PERHAPS, OTHER = 1.0, 0.5, 0.0
 """How far two targets are the same: a selector and a name may be, nobody can tell."""
 
-_POINTS = ("x", "y", "start_x", "start_y", "end_x", "end_y")
+_POINTS = ("x", "y", "start_x", "start_y", "end_x", "end_y", "startX", "startY", "endX", "endY")
+"""Of ours, and as BrowserOS spells them."""
 _KEYS = ("target", "source", "ref", "element", "selector", "element_description", "index")
 _ROLE = re.compile(r"""role=(\w+)(?:\[name=(?:"(.*)"|'(.*)'|/(.*)/)[^\]]*\])?""", re.DOTALL)
 _NAMED = re.compile(r"""(?:text|label)=(?:"([^"]*)"|'([^']*)'|(.*))""", re.DOTALL)
@@ -116,10 +117,15 @@ def read_target(
         hit: the element that the log says it acted on.
     """
     given = [params.get(key) for key in _POINTS]
+    lists = [params.get(key) for key in ("path", "then")]
+    pairs = [pair for points in lists if isinstance(points, list) for pair in points]
+    given += [number for pair in pairs if isinstance(pair, list) for number in pair]
     point = tuple(float(one) for one in given if isinstance(one, int | float) and not isinstance(one, bool))
     texts = [
         str(params[key]) for key in _KEYS if isinstance(params.get(key), str | int) and params[key] != ""
     ]
+    # Points are where it lay; without a tag, the call itself names the element.
+    hit = hit.model_copy(update={"points": ()}) if hit is not None and hit.tag else None
     if len(point) < 2 and not texts:
         return None
     if len(point) < 2 and {"source", "target"} <= params.keys():  # a drag has two ends, and no hit

@@ -73,8 +73,7 @@ def _is_flat(field: dict[str, Any]) -> bool:
     if "enum" in field or "const" in field:
         return True
     if field.get("type") == "array":
-        items = field.get("items", {})
-        return items.get("type") != "array" and _is_flat(items)
+        return _is_flat(field.get("items", {}))
     return field.get("type") in ("string", "integer", "number", "boolean")
 
 

@@ -1,8 +1,8 @@
 /* Tells what a call touches: the words on it, where it leads, and the address of the document that it is in.
    `root` is what the call names, or the document. In a document it is what lies at the point `at`, or has the
    focus. `isClick` says that the point decides, `isDrop` that something is dropped there, `keys` which keys are
-   pressed, `choice` names an option of a list, `isSearch` asks for the element itself. It runs in a world of its own: nothing here is the page's. */
-(root, {isClick, isDrop, isSearch, keys, choice, at}) => {
+   pressed, `choices` names options of a list, `isSearch` asks for the element itself. It runs in a world of its own: nothing here is the page's. */
+(root, {isClick, isDrop, isSearch, keys, choices, at}) => {
   const SHOW = 300, OWN = 80, SEARCHED = 60;
   const ACTS = `a, area, button, input, select, textarea, summary, label, option, [onclick], [role=button],
     [role=link], [role^=menuitem], [role=option], [role=tab], [role=checkbox], [role=radio], [role=switch],
@@ -93,10 +93,10 @@
     corner: [x + read(hit, 'clientLeft'), y + read(hit, 'clientTop')],
     mayHide: !read(hit, 'shadowRoot') && HOSTS.test(kind(hit)),
   };
-  if (choice !== null) {
+  if (choices !== null) {
     for (const option of hit.options || [])
-      if ([option.value, option.label, option.text].includes(choice)) say(option.label || option.text);
-    say(choice);
+      if ([option.value, option.label, option.text].some((text) => choices.includes(text))) say(option.label || option.text);
+    choices.forEach(say);
     return found;
   }
   if (isDrop) for (const one of path) {

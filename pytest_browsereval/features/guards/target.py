@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from pytest_browsereval.browsers.playwright.world import ApartError, ask_apart, 
 from pytest_browsereval.config.guard import GuardedCall
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.tools.base import ToolError
+from pytest_browsereval.tools.points import place_in
 from pytest_browsereval.tools.targets import ref_of, resolve
 
 if TYPE_CHECKING:
@@ -25,14 +26,13 @@ Point = tuple[float, float]
 
 UNREAD = "what it touches cannot be looked at. Try again."
 """Why a call is refused whose target is unread."""
-TYPED = frozenset({"text", "value", "values", "answer", "reason", "key"})
+TYPED = frozenset({"text", "value", "values", "answer", "reason", "key", "keys"})
 """Arguments that are typed into a page, chosen there or said: their words are data."""
 
 _READ = Path(__file__).with_name("target.js").read_text(encoding="utf-8")
 _INTO_FRAME = re.compile(r">>>|enter-frame|(ref=)?f\d+e\d+")
 """In a target: it may lie in a frame."""
-_POINTS = (("x", "y"), ("start_x", "start_y"))
-_DROPS = (("end_x", "end_y"),)
+_POINTS = (("x", "y"), ("start_x", "start_y"), ("end_x", "end_y"))
 _KEYS = {"\n": "enter", "\r": "enter", "return": "enter", "numpadenter": "enter", "space": " "}
 _WORLD = "browsereval"
 _FRAMES_DEEP = 5
@@ -69,27 +69,39 @@ def _chooses(call: GuardedCall) -> bool:
     return call.sets_off == "choice" and not call.arguments.keys().isdisjoint(("value", "values"))
 
 
+def _list_choices(call: GuardedCall) -> list[str]:
+    values = call.arguments.get("values")
+    values = call.arguments.get("value") if values is None else values
+    return list(map(str, values if isinstance(values, list | tuple) else [values]))
+
+
 def touches_frame(call: GuardedCall) -> bool:
     """Return whether a call may act in a frame of the page, or read in it."""
     texts = [str(call.arguments.get(name) or "") for name in ("target", "source")]
     is_typing = call.sets_off == "keys" and not any(texts)
-    return is_typing or _find_point(call, _POINTS) is not None or any(map(_INTO_FRAME.search, texts))
+    return is_typing or bool(_list_points(call)) or any(map(_INTO_FRAME.search, texts))
 
 
-def _find_point(call: GuardedCall, keys: Iterable[tuple[str, str]]) -> Point | None:
-    for names in keys:
-        x, y = map(call.arguments.get, names)
-        if isinstance(x, int | float) and isinstance(y, int | float):
-            return x, y
-    return None
+def _list_points(call: GuardedCall) -> list[Point]:
+    """Return the points that a call names, in their order: of a drag the last one is where it drops."""
+    pairs = [tuple(map(call.arguments.get, names)) for names in _POINTS]
+    lists = [call.arguments.get(name) for name in ("path", "then")]
+    pairs += [
+        tuple(one)
+        for given in lists
+        if isinstance(given, list)
+        for one in given
+        if isinstance(one, list) and len(one) == 2
+    ]
+    return [(x, y) for x, y in pairs if isinstance(x, int | float) and isinstance(y, int | float)]
 
 
 def _list_keys(call: GuardedCall) -> list[str]:
     """Return the keys that a call presses, each once, in lower case."""
     arguments = call.arguments
     keys = list(str(arguments.get("text") or "")) if call.sets_off in ("click", "keys") else []
-    if key := str(arguments.get("key") or ""):
-        keys.append(key if len(key) == 1 else key.rpartition("+")[2].strip() or "+")
+    for key in (arguments.get("key"), *(arguments.get("keys") or ())):
+        keys += [key if len(key) == 1 else key.rpartition("+")[2].strip() or "+"] if key else []
     if arguments.get("submit") is True:
         keys.append("Enter")
     return list(dict.fromkeys(_KEYS.get(key.lower(), key.lower()) for key in keys))
@@ -118,19 +130,35 @@ async def _look(window: PlaywrightWindow, call: GuardedCall) -> Target:
         "isClick": call.sets_off == "click",
         "isDrop": False,
         "keys": _list_keys(call),
-        "choice": str(call.arguments["value"]) if _chooses(call) else None,
+        "choices": _list_choices(call) if _chooses(call) else None,
     }
-    is_drag = "source" in call.arguments
-    named, at = call.arguments.get("source" if is_drag else "target"), _find_point(call, _POINTS)
-    reads = await _read_at(window, named, at, asked)
-    drop = _find_point(call, _DROPS)
-    if is_drag or drop:
-        named = call.arguments.get("target") if is_drag else None
-        reads += await _read_at(window, named, drop, {**asked, "isDrop": True})
+    given = call.arguments
+    points = _list_points(call)
+    first, others = points[0] if points else None, points[1:]
+    is_drag, is_drop = "source" in given, not given.get("then") and bool(others)
+    place = await _find_place(window, given)
+    if is_drag:
+        reads = await _read_at(window, given["source"], None, asked)
+        reads += await _read_at(window, None if place else given["target"], place, {**asked, "isDrop": True})
+    else:
+        reads = await _read_at(window, None if place else given.get("target"), place or first, asked)
+    for at in others[-1:] if is_drop else others:
+        reads += await _read_at(window, None, at, {**asked, "isDrop": is_drop})
     texts, addresses = (
         tuple(str(one) for read in reads for one in read[key]) for key in ("texts", "addresses")
     )
     return Target(texts, addresses, tuple(str(read["page"]) for read in reads))
+
+
+async def _find_place(window: PlaywrightWindow, given: Mapping[str, Any]) -> Point | None:
+    """Return the point of the viewport that a call names by its place in an element; None if it does not."""
+    position = given.get("to_position" if "source" in given else "position")
+    if not position:
+        return None
+    with suppress(ToolError):  # the tool says what is wrong
+        finding = place_in(resolve(window, given["target"]), "it", position)
+        return await quietly(finding, window.rules.action_s)
+    return None
 
 
 async def _read_at(
@@ -200,8 +228,7 @@ def _recall(call: GuardedCall) -> Target:
     A page can write such lines too, which can only add words and addresses to what is refused.
     """
     if _chooses(call):
-        values = call.arguments.get("values", call.arguments.get("value"))
-        return Target(tuple(map(str, values if isinstance(values, list | tuple) else [values])))
+        return Target(tuple(_list_choices(call)))
     said = tuple(said_by(call.arguments))
     marks = [f"[ref={ref}]" for text in said if (ref := ref_of(text))]
     for message in reversed(call.capture.messages.messages) if marks else ():

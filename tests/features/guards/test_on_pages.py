@@ -463,3 +463,33 @@ def test_what_a_call_and_the_log_say_where_no_page_can_be_read(tmp_path: Path) -
     assert "may order" in str(check("browser_select_option", values=["Order now"], **listed))
     assert "may send" in str(check("browser_type", element="Send to", text="x", submit=True))
     capture.close()
+
+
+def test_each_point_key_and_option_of_a_call_is_looked_at(visit: Visits) -> None:
+    """A call that does several things is refused for one of them."""
+    opened = visit(
+        "<style>button, div { position: fixed; left: 0; width: 100px; height: 50px; margin: 0 }</style>"
+        "<button style='top:0'>Cart</button><button style='top:60px'>Order now</button>"
+        "<div id=box style='top:60px;height:150px;z-index:-1'></div><select multiple style='position:fixed;"
+        "top:300px'><option>Price<option>Order it</select><form style='position:fixed;top:500px'>"
+        "<input id=i><button style='top:600px'>Send</button>"
+    )
+    risky: list[tuple[str, dict[str, Any]]] = [
+        ("click_at", {"x": 20, "y": 20, "then": [[20, 30], [20, 80]]}),
+        ("drag_at", {"path": [[20, 80], [300, 300], [300, 20]]}),
+        ("drag_at", {"path": [[300, 20], [300, 300], [20, 80]]}),
+        ("click", {"target": "#box", "position": [20, 20]}),
+        ("drag", {"source": "text=Cart", "target": "#box", "to_position": [20, 20]}),
+        ("select_option", {"target": "select", "values": ["Price", "Order it"]}),
+        ("press_key", {"target": "#i", "keys": ["a", "Enter"]}),
+    ]
+    for tool, given in risky:
+        assert " may " in str(ask(ConfirmGuard(), opened, tool, **given)), (tool, given)
+    harmless: list[tuple[str, dict[str, Any]]] = [
+        ("click_at", {"x": 20, "y": 20, "then": [[20, 30]]}),
+        ("click", {"target": "#box", "position": [20, 140]}),
+        ("select_option", {"target": "select", "values": ["Price"]}),
+        ("press_key", {"target": "#i", "keys": ["a", "b"]}),
+    ]
+    for tool, given in harmless:
+        assert ask(ConfirmGuard(), opened, tool, **given) is None, (tool, given)
