@@ -65,6 +65,10 @@ _LABELLED = """(root, label) => {
 _INTO_FRAME = re.compile(r'>>>(?=(?:[^"]*"[^"]*")*[^"]*$)')
 
 
+_NOTE_S = 0.1
+"""How long an action that is done waits for the description of its element."""
+
+
 def ref_of(target: str) -> str | None:
     """Return the ref that a target is (``e12``, ``f1e3``, also written ``ref=e12``), or None."""
     match = _REF.fullmatch(target.strip())
@@ -145,7 +149,10 @@ async def act(
             await asyncio.wait((doing, counting), return_when=asyncio.FIRST_COMPLETED)
             if not doing.done() and counting.exception() is None and not counting.result():
                 raise await _describe_lost(window, ref, target)
-        return await doing
+        done = await doing
+        if has_hit and not others[0].done():  # what is quicker than the look at it
+            await asyncio.wait(others[:1], timeout=_NOTE_S)
+        return done
     finally:
         for task in (doing, *others):
             task.cancel()
