@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.support import Visits
@@ -69,7 +71,7 @@ LISTBOX = """<ul id=x role=listbox aria-multiselectable={}><li role=option>Red<l
 }}</script>"""
 TURNED = "<select id=x><option value=1>2<option value=2>1</select>"
 BACK = "<select id=x onchange='requestAnimationFrame(() => value = \"a\")'><option value=a>A<option value=b>B</select>"
-CHOSEN = [
+CHOSEN: list[tuple[str, list[Any], str, list[str]]] = [
     (COLORS, ["Red"], "Chose 'Red' in #x. Chosen now: 'Red'.", ["r"]),
     (COLORS, ["Red", "b"], "Chose 'b' in #x. Chosen now: 'Red', 'Blue'.", ["r", "b"]),
     (COLORS, ["Red", "Green"], "!The option 'Green' of #x is disabled.", ["r"]),

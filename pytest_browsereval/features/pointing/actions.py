@@ -64,6 +64,7 @@ KINDS: Mapping[str, Kind] = {
     "click": Kind("at (x, y)", ("click_at",), _XY),
     "double_click": Kind("at (x, y)", ("click_at",), _XY, fixed={"click_count": 2}),
     "triple_click": Kind("at (x, y), which selects a line", ("click_at",), _XY, fixed={"click_count": 3}),
+    "long_press": Kind("holds the button at (x, y)", ("click_at",), _XY, fixed={"hold_ms": 800}),
     "right_click": Kind("at (x, y)", ("click_at",), _XY, fixed={"button": "right"}),
     "hover": Kind("moves the pointer to (x, y)", ("hover_at",), _XY),
     "type": Kind(
@@ -125,6 +126,9 @@ class Action(BaseModel):
     y: FiniteFloat | None = Field(None, description="Of the point, from the top.")
     end_x: FiniteFloat | None = Field(None, description="Where a drag ends, from the left.")
     end_y: FiniteFloat | None = Field(None, description="Where a drag ends, from the top.")
+    path: list[tuple[FiniteFloat, FiniteFloat]] | None = Field(
+        None, min_length=3, max_length=200, description="All points of a drag, of models that draw."
+    )
     text: str | None = Field(
         None, max_length=100_000, description="What to type; the answer with done, the reason with give_up."
     )
@@ -234,6 +238,10 @@ def tool_calls(action: Action, geometry: Geometry) -> list[ToolCall]:
             x, y = geometry.viewport[0] // 2, geometry.viewport[1] // 2
             where = at or {"x": x, "y": y}
             arguments = {**where, "direction": action.direction, "amount": geometry.notches(action)}
+        case "press" if action.seconds is not None:
+            arguments = {"key": action.key, "hold_ms": action.seconds * 1000}
+        case "drag" if action.path:
+            arguments = {"path": [list(geometry.point(x, y)) for x, y in action.path]}
         case "drag":
             end_x, end_y = geometry.point(action.end_x or 0.0, action.end_y or 0.0)
             arguments = {"start_x": at["x"], "start_y": at["y"], "end_x": end_x, "end_y": end_y}

@@ -10,7 +10,7 @@ from typing import Any
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.pointing.actions import KINDS, Action, BadAction
 from pytest_browsereval.redaction.known import beginning, ending
-from pytest_browsereval.tools.input import name_key
+from pytest_browsereval.tools.keys import name_key
 
 LONGEST_TEXT = 20_000
 """Characters at the end of a reply that are searched for JSON."""
@@ -22,6 +22,7 @@ DEEPEST = 5
 _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "click": ("left_click", "click_at", "left_single", "single_click", "tap"),
     "double_click": ("left_double", "dblclick", "doubleclick", "double_click_at"),
+    "long_press": ("long_click", "long_tap", "press_and_hold"),
     "right_click": ("right_single", "rightclick", "context_click", "right_click_at"),
     "hover": ("hover_at", "mouse_move", "move", "move_to", "mouseover"),
     "type": ("type_at", "type_text", "type_text_at", "type_keys", "input", "input_text", "write"),
@@ -45,6 +46,7 @@ NAMES: Mapping[str, str] = {
 _MEANT: Mapping[str, Mapping[str, Any]] = {
     "wait_5_seconds": {"action": "wait", "seconds": 5},
     **{f"scroll_{way}": {"action": "scroll", "direction": way} for way in ("up", "down", "left", "right")},
+    "hold_key": {"action": "press"},
     "press_enter": {"action": "press", "key": "Enter"},
     "accept_dialog": {"action": "handle_dialog", "accept": True},
     "dismiss_dialog": {"action": "handle_dialog", "accept": False},
@@ -105,6 +107,8 @@ def read_action(given: Mapping[str, Any], *, ending: str | None = None, unit: st
         fields.update(_points(flat, fields, has_end="end_x" in wanted))
     if "amount" in wanted:
         fields.update(_scrolling(flat, fields, unit))
+    if name == "hold_key":
+        fields["seconds"] = _first(flat, _FIELDS["seconds"])
     if "key" in fields:
         fields["key"] = key_name(fields["key"])
     if meant["action"] == "done" and ending is not None:
@@ -199,7 +203,7 @@ def _first(flat: Mapping[str, Any], names: Iterable[str]) -> Any:
 
 def _points(flat: Mapping[str, Any], fields: Mapping[str, Any], *, has_end: bool) -> dict[str, Any]:
     """Return x and y, and for a drag where it ends, if they are given as pairs."""
-    point, end = _first(flat, _POINTS), None
+    point, end, way = _first(flat, _POINTS), None, dict[str, Any]()
     if has_end:
         start, end = _first(flat, _STARTS), _first(flat, _ENDS)
         if start is not None:
@@ -208,10 +212,11 @@ def _points(flat: Mapping[str, Any], fields: Mapping[str, Any], *, has_end: bool
         path = flat.get("path")
         if isinstance(path, list) and len(path) > 1:
             point, end = path[0], path[-1]
+            way = {"path": [_pair(one) for one in path]} if len(path) > 2 else {}
     if point is None and isinstance(fields.get("x"), list | str):
         point = fields["x"] if fields.get("y") is None else None
     found = {} if point is None else dict(zip(("x", "y"), _pair(point), strict=True))
-    return found if end is None else found | dict(zip(("end_x", "end_y"), _pair(end), strict=True))
+    return found if end is None else found | way | dict(zip(("end_x", "end_y"), _pair(end), strict=True))
 
 
 def _pair(value: Any) -> list[Any]:

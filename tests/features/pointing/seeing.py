@@ -138,7 +138,8 @@ def paper_tools(log: list[tuple[str, dict[str, Any]]]) -> tuple[Tool, ...]:
     def on_paper(tool: Tool) -> Tool:
         async def body(window: PaperWindow, **arguments: Any) -> str:
             del window
-            log.append((tool.name, arguments))
+            defaults = {name: field.default for name, field in tool.arguments.model_fields.items()}
+            log.append((tool.name, {key: it for key, it in arguments.items() if it != defaults[key]}))
             return f"did {tool.name}"
 
         return replace(tool, body=body)

@@ -88,6 +88,7 @@ def test_every_action_has_its_tool() -> None:
         "double_click": points,
         "triple_click": points,
         "right_click": points,
+        "long_press": points,
         "hover": points,
         "type": {"text": "Ada"},
         "press": {"key": "Enter"},
@@ -187,7 +188,7 @@ def test_a_click_is_a_click_however_it_is_spelled(subtests: pytest.Subtests) -> 
         {"action": "left_click_drag", "start_coordinate": [100, 200], "coordinate": [300, 400]},
         {"action": "drag_and_drop", "x": 100, "y": 200, "destination_x": 300, "destination_y": 400},
         {"action": "drag", "start": {"x": 100, "y": 200}, "end": [300, 400]},
-        {"action": "drag", "path": [{"x": 100, "y": 200}, {"x": 9, "y": 9}, {"x": 300, "y": 400}]},
+        {"action": "drag", "path": [{"x": 100, "y": 200}, {"x": 300, "y": 400}]},
     ],
 )
 def test_a_drag_is_a_drag_however_it_is_spelled(given: dict[str, Any]) -> None:
@@ -200,6 +201,15 @@ def test_other_names_are_known(subtests: pytest.Subtests) -> None:
     cases: list[tuple[dict[str, Any], tuple[str, Any]]] = [
         ({"action": "key", "text": "ctrl+a"}, ("press_key", {"key": "Control+a"})),
         ({"action": "hotkey", "keys": ["CTRL", "shift", "T"]}, ("press_key", {"key": "Control+Shift+T"})),
+        (
+            {"action": "hold_key", "text": "up", "duration": 2},
+            ("press_key", {"key": "ArrowUp", "hold_ms": 2000}),
+        ),
+        (
+            {"action": "drag", "path": [{"x": 100, "y": 200}, [500, 500], {"x": 300, "y": 400}]},
+            ("drag_at", {"path": [[128, 144], [640, 360], [384, 288]]}),
+        ),
+        ({"action": "long_press", "x": 500, "y": 500}, ("click_at", {"x": 640, "y": 360, "hold_ms": 800})),
         ({"action": "press_enter"}, ("press_key", {"key": "Enter"})),
         ({"action": "wait_5_seconds"}, ("wait", {"seconds": 5.0})),
         ({"action": "wait", "time": 3}, ("wait", {"seconds": 3.0})),
