@@ -111,7 +111,7 @@ def command_of(variant: Variant, folder: Path) -> list[str]:
         "agent": {"type": "function", "function": "agent:solve"},
         "dataset": "rows.jsonl",
         "graders": [{"type": "miniwob", "min_reward": 1}],
-        "browser": {"locale": "en-US", "timezone": "UTC"},
+        "browser": {"context": {"locale": "en-US", "timezone_id": "UTC"}},
         "lanes": variant.lanes,
         "limits": {"timeout_ms": 300_000},
     }

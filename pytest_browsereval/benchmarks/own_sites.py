@@ -67,7 +67,7 @@ class OwnSitesConfig(BenchmarkConfig):
         """Return that so many rows need a login; nothing where none does."""
         message = (
             f"{self.title}: {format_count(count, 'row needs', 'rows need')} a login. Give the browser a "
-            "`storage_state` with the cookies of the sites."
+            "`storage_state` in its `context` with the cookies of the sites."
         )
         return [message] if count else []
 

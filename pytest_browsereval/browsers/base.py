@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -57,6 +57,10 @@ class WindowRequest:
     """True: a program of another process attaches to the window's browser, by :attr:`Window.cdp_url`."""
     traffic: WindowTraffic = PLAIN_TRAFFIC
     """How its network traffic is recorded, and what answers its requests."""
+    context: Mapping[str, Any] = field(default_factory=dict)
+    """What the row chooses of its window, such as a device."""
+    site_urls: Mapping[str, str] = field(default_factory=dict)
+    """Base URLs of the sites that the row uses, by name."""
     opened: Callable[[Window], Awaitable[object]] | None = None
     """Called with the window before it goes to its start page, to record what happens there."""
 
@@ -139,6 +143,8 @@ class Window(ABC):
 
     window_id: int
     """Unique in this process."""
+    conditions: tuple[str, ...] = ()
+    """What the task was done under, as the record has it: ``device=iPhone 15``."""
     alter_result: Callable[[str, str], str] | None = None
     """Makes what the agent reads of the output of a tool; it gets the tool's name and the output."""
 
@@ -158,7 +164,7 @@ class Window(ABC):
 
         A further one takes a field of ``TaskMetadata``, and a line in ``runs/keys.py`` to be shown.
         """
-        return {"final_url": self.url or None}
+        return {"final_url": self.url or None, "conditions": self.conditions}
 
     @property
     @abstractmethod
@@ -306,6 +312,22 @@ class BrowserConfig(Component):
         """
         del base_dir
         return self
+
+    def site_names(self) -> tuple[str, ...]:
+        """Return the names of sites that the block names."""
+        return ()
+
+    def check_context(self, context: Mapping[str, Any]) -> None:
+        """Check what a row chooses of its window.
+
+        Raises:
+            ValueError: it may not, or it is wrong.
+        """
+        if context:
+            raise ValueError(
+                f"the row has a context, and windows of the browser {self.type!r} are as they are. Take it "
+                "out, or write `browser: playwright`."
+            )
 
     @abstractmethod
     def build(self) -> Browser:

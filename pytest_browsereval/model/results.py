@@ -97,6 +97,8 @@ class TaskMetadata(BaseModel):
     final_url: str | None = None
     download_count: int | None = Field(default=None, ge=0)
     """How many downloads have begun; None where the browser does not tell."""
+    conditions: tuple[str, ...] = ()
+    """What the window was like: ``device=iPhone 15``, ``clock=2026-03-01T09:00:00+01:00``."""
     revision: int = Field(default=1, ge=1)
     """Of several lines of an attempt, the one with the highest revision counts."""
     run_id: str | None = None

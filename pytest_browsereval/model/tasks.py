@@ -29,7 +29,7 @@ class RowMetadata(BaseModel):
     """The original row, if an importer has kept it."""
 
 
-SITUATION = ("query", "start_url", "setup_script", "sites", "files")
+SITUATION = ("query", "start_url", "setup_script", "sites", "files", "context")
 """Keys of a row that an agent works by: where one of them has changed, its attempt is one at another task."""
 JUDGED_BY = ("graders", "answer", "rubric", "checks", "milestones", "evals", "revision")
 """Keys of a row that its attempts are judged by."""
@@ -81,6 +81,9 @@ class Task(BaseModel):
     """The first page; ``{name}`` stands for the base URL of a site. None is an empty page."""
     setup_script: str | None = None
     """JavaScript that runs in the start page before the agent begins."""
+    context: dict[str, JsonValue] = Field(default_factory=dict)
+    """What the window is like, in Playwright's words: ``{"device": "iPhone 15"}``; also ``locale``,
+    ``timezone_id``, ``color_scheme``, ``viewport``, ``geolocation``."""
     metadata: RowMetadata = RowMetadata()
     """The origin of the task."""
     answer: JsonValue = None

@@ -127,6 +127,8 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
                     task.setup_script,
                     wants_cdp=trial.agent.needs().cdp,
                     traffic=WindowTraffic(har, course.traffic.answers),
+                    context=task.context,
+                    site_urls=course.urls,
                     opened=call_all(begins) if begins else None,
                 )
                 course.capture = capture = open_capture(

@@ -70,6 +70,13 @@ def prepare_browser(config: EvalConfig) -> BrowserConfig:
     Raises:
         ConfigError: one is missing.
     """
+    for name in config.browser.site_names():
+        if name not in config.sites:
+            raise config.wrong(
+                ("browser", "context", "http_credentials"),
+                f"the origin names {name!r}, which is not a site of the config.{nearest(name, config.sites)} "
+                f"Sites: {', '.join(config.sites) or 'none'}.",
+            )
     with naming(config.browser, "prepare"):
         return config.browser.prepare(config.base_dir)
 

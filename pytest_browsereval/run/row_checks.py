@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from pydantic import JsonValue, ValidationError
@@ -25,6 +26,8 @@ from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.sites import unknown_sites
 from pytest_browsereval.tools.toolkits import PAGELESS
 from pytest_browsereval.validation_errors import list_problems, wrong_booleans
+
+_PASSWORD = re.compile(r"://[^/?#\s@:\"]*:[^/?#\s@\"]+@")
 
 
 def read_graders(
@@ -132,6 +135,13 @@ def check_row(
     way = "Prepare the state by the `reset` of the site or by the start_url"
     needs = Needs(page=task.setup_script is not None)
     check_fit(Asker("the row", "has a setup_script", way), needs, offers)
+    if _PASSWORD.search(task.model_dump_json(include={"start_url", "solution"})):
+        raise ValueError(
+            "an address has a user and a password, which each record of it would show. Take them out, and "
+            "write `browser: {context: {http_credentials: {username: NAME, password: ${VARIABLE}, origin: "
+            "...}}}`."
+        )
+    config.browser.check_context(task.context)
     _check_reset(task, config)
 
 

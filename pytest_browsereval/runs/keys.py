@@ -32,5 +32,6 @@ KEYS = (
     Key("regraded_at", "time", lambda record: record.regraded_at, "Regraded"),
     Key("limit", "word", lambda record: record.limit or None, "Limit"),
     Key("download_count", "int32", lambda record: record.download_count, "Downloads"),
+    Key("conditions", "text", lambda record: ", ".join(record.conditions) or None, "Window"),
 )
 """In the order of the columns: further ones come last."""

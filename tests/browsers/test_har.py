@@ -162,8 +162,8 @@ def test_a_browser_that_runs_already_is_recorded(
         await own.close()
 
     run(course())
-    survey = run(CdpBrowserConfig(url=chromium.url, context="shared", **PATIENT).survey())
-    assert "context: own" in str(survey.no_har)
+    survey = run(CdpBrowserConfig(url=chromium.url, sessions="shared", **PATIENT).survey())
+    assert "sessions: isolated" in str(survey.no_har)
     assert "POST cart" in requests_in(tmp_path)
 
 

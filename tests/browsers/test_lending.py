@@ -150,11 +150,13 @@ def test_a_lent_window_is_as_the_config_says(
     stored = [{"origin": pages.url, "localStorage": [{"name": "who", "value": "Ann"}]}]
     state.write_text(json.dumps({"cookies": [], "origins": stored}))
     options: dict[str, Any] = {
-        "viewport": {"width": 500, "height": 400},
-        "device_scale_factor": 2,
-        "locale": "de-DE",
-        "timezone": "Asia/Tokyo",
-        "storage_state": state,
+        "context": {
+            "viewport": {"width": 500, "height": 400},
+            "device_scale_factor": 2,
+            "locale": "de-DE",
+            "timezone_id": "Asia/Tokyo",
+            "storage_state": str(state),
+        },
         "allowed_origins": ("https://shop.example",),
     }
     script = """[innerWidth, innerHeight, devicePixelRatio, navigator.language,

@@ -220,9 +220,9 @@ def test_a_shared_browser_is_heard_but_not_traced(
         assert own.survey.no_trace is None
         await bought(own, shop, tmp_path)
         await own.close()
-        shared = CdpBrowserConfig(url=chromium.url, context="shared", **PATIENT).build()
+        shared = CdpBrowserConfig(url=chromium.url, sessions="shared", **PATIENT).build()
         await shared.start()
-        assert "context: own" in str(shared.survey.no_trace)
+        assert "sessions: isolated" in str(shared.survey.no_trace)
         recording = Recording(tmp_path, trace="off", console=True, redact=str)
         window = await shared.open_window(WindowRequest("row", None, opened=recording.begin))
         other = await window.context.new_page()
@@ -241,13 +241,13 @@ def test_a_shared_browser_is_heard_but_not_traced(
 @pytest.mark.slow
 def test_what_a_browser_cannot_record_is_refused(chromium: Listening, tmp_path: Path) -> None:
     """Before anything is spent, with file, line and what to write."""
-    shared = {"type": "cdp", "url": chromium.url, "context": "shared"}
+    shared = {"type": "cdp", "url": chromium.url, "sessions": "shared"}
     mcp = {"type": "mcp", "url": "http://127.0.0.1:9"}
     (tmp_path / "rows.jsonl").write_text(json.dumps(row("one")))
     registry = builtin_registry()
     for browser, key, value, remedy in (
-        (shared, "har", True, "context: own"),
-        (shared, "trace", "retain-on-failure", "context: own"),
+        (shared, "har", True, "sessions: isolated"),
+        (shared, "trace", "retain-on-failure", "sessions: isolated"),
         (mcp, "trace", "on", "Leave trace out"),
         (mcp, "console", True, "Leave console out"),
         (mcp, "dom", True, "Leave dom out"),

@@ -54,7 +54,7 @@ FULL: dict[str, Any] = {
     "graders": ["answer", {"type": "answer", "name": "second"}],
     "pass_when": {"primary": "second"},
     "tools": {"pointer": False, "navigate": True},
-    "browser": {"headless": False, "viewport": {"width": 800, "height": 600}},
+    "browser": {"headless": False, "context": {"viewport": {"width": 800, "height": 600}}},
     "sites": {
         "shop": {"static": "./site"},
         "api": {"command": ["python3", "app.py"], "reset": "POST /reset"},
@@ -92,7 +92,7 @@ def test_all_formats_say_the_same(load: Load, suffix: str, tmp_path: Path) -> No
     assert config.dataset[2].select.limit == 3
     assert [g.label for g in config.graders] == ["answer", "second"]
     assert config.model_dump(mode="json")["pass_when"] == {"primary": "second"}
-    assert config.model_dump(mode="json")["browser"]["viewport"] == {"width": 800, "height": 600}
+    assert config.model_dump(mode="json")["browser"]["context"]["viewport"] == {"width": 800, "height": 600}
     assert config.sites["api"].command == ("python3", "app.py")
     assert (config.num_workers, config.retries, config.gate.must_pass) == (4, 0, ("login",))
     assert config.is_gated

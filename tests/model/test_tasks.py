@@ -12,6 +12,7 @@ OTHER_VALUES = {
     "setup_script": "localStorage.clear()",
     "sites": ["shop"],
     "files": ["cv.pdf"],
+    "context": {"locale": "de-DE"},
     "graders": ["answer"],
     "answer": "2",
     "rubric": {"items": []},

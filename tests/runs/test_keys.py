@@ -16,6 +16,7 @@ VALUES: dict[str, Any] = {
     "regraded_at": "2025-01-02T00:00:00.000Z",
     "limit": "max_steps 9",
     "download_count": 2,
+    "conditions": ("device=Pixel 7", "locale=de-DE"),
 }
 
 
@@ -23,6 +24,7 @@ def test_a_key_is_in_tables_properties_and_the_page() -> None:
     """Under its name, with the value of the record; one that says nothing is no property."""
     assert [key.name for key in KEYS] == list(VALUES) == list(COLUMNS["attempts"])[-len(KEYS) :]
     folder = Path("/run/tasks/a/default/1/attempt-1")
-    assert VALUES.items() <= dict(properties(attempt(**VALUES), folder)).items()
+    shown = {**VALUES, "conditions": "device=Pixel 7, locale=de-DE"}
+    assert shown.items() <= dict(properties(attempt(**VALUES), folder)).items()
     assert VALUES.keys().isdisjoint(dict(properties(attempt(), folder)))
     assert [name for _, name in Table().as_json()["keys"]] == list(VALUES)

@@ -22,8 +22,8 @@ def test_a_click_at_a_point_hits_what_is_there(
 ) -> None:
     """Points are CSS pixels at any device scale: each circle in a corner is hit within its radius only."""
     url = pages.page("/circles", f"<script>hit = []; miss = 0; onclick = () => miss++</script>{CIRCLES}")
-    options: dict[str, Any] = {"device_scale_factor": scale, "viewport": {"width": 800, "height": 600}}
-    with configured(browser, **options), visiting(run, browser, tmp_path, url) as opened:
+    shape = {"device_scale_factor": scale, "viewport": {"width": 800, "height": 600}}
+    with configured(browser, context=shape), visiting(run, browser, tmp_path, url) as opened:
         for x, y, radius in CORNERS.values():
             opened.output("click_at", x=x, y=y)
             opened.output("click_at", x=x - radius + 1, y=y)
@@ -118,8 +118,8 @@ def test_points_hold_when_the_page_is_pinched(
 ) -> None:
     """A pinched page shows a part of itself, enlarged: a point is one of what is shown, as in a picture."""
     url = pages.page("/circles", f"<script>hit = []</script><body style='height:3000px'>{CIRCLES}")
-    options: dict[str, Any] = {"device_scale_factor": scale, "viewport": {"width": 800, "height": 600}}
-    with configured(browser, **options), visiting(run, browser, tmp_path, url) as opened:
+    shape = {"device_scale_factor": scale, "viewport": {"width": 800, "height": 600}}
+    with configured(browser, context=shape), visiting(run, browser, tmp_path, url) as opened:
         session = run(opened.window.context.new_cdp_session(opened.window.page))
         pinch = {"x": 780, "y": 24, "scaleFactor": 2}
         run(session.send("Input.synthesizePinchGesture", pinch))

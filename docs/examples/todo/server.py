@@ -70,6 +70,8 @@ class Handler(BaseHTTPRequestHandler):
         """Send one document."""
         body = text.encode()
         self.send_response(status)
+        if status == 401:
+            self.send_header("WWW-Authenticate", 'Basic realm="staging"')
         self.send_header("Content-Type", media_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -12,6 +13,7 @@ from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.binary import candidates, launch_first, reason
 from pytest_browsereval.browsers.driver import start_driver, stop_driver
 from pytest_browsereval.browsers.playwright.chromium import ChromiumBrowser, Connection, filter_traffic
+from pytest_browsereval.browsers.playwright.context_options import Reader
 from pytest_browsereval.browsers.playwright.contexts import PageOptions
 from pytest_browsereval.browsers.playwright.place import Place, WindowRules
 from pytest_browsereval.browsers.playwright.waiting import is_closed_error
@@ -82,10 +84,14 @@ class PlaywrightBrowser(ChromiumBrowser):
     async def _serving(self, request: WindowRequest) -> Connection:
         if not request.wants_cdp:
             return await self._living()
-        options = self._options(request)
-        options.pop("storage_state", None)  # a launch does not take it
         async with filter_traffic(self._rules(request).allowed) as origins:
-            own = await _launch(self.config, context={**options, **(origins.options if origins else {})})
+
+            def options(devices: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+                given = self._options(request, devices)
+                given.pop("storage_state", None)  # a launch does not take it
+                return {**given, **(origins.options if origins else {})}
+
+            own = await _launch(self.config, context=options)
         own.is_lent = own.is_retired = True
         own.origins = origins
         self._lent = [*(old for old in self._lent if not old.has_ended), own]
@@ -98,8 +104,8 @@ class PlaywrightBrowser(ChromiumBrowser):
             return await super()._window(connection, request, rules)
         try:
             context = connection.browser.contexts[0]
-            if self.config.storage_state is not None:
-                await context.set_storage_state(self.config.storage_state)
+            if (state := self.config.context.get("storage_state")) is not None:
+                await context.set_storage_state(state)
             place = Place(context, cdp_url=await _devtools_url(connection), origins=connection.origins)
         except BaseException:
             await connection.end()
@@ -109,12 +115,12 @@ class PlaywrightBrowser(ChromiumBrowser):
         return await connection.window_in(place, rules)
 
 
-async def _launch(config: PlaywrightBrowserConfig, *, context: dict[str, Any] | None = None) -> Connection:
+async def _launch(config: PlaywrightBrowserConfig, *, context: Reader | None = None) -> Connection:
     """Start a driver and a browser; another one if it ends right after its start.
 
     Args:
         config: which one, and how.
-        context: options of the context that the browser begins with, for one that is to be lent.
+        context: makes the options of the context that the browser begins with, for one that is to be lent.
 
     Raises:
         StopRun: source *browser*; the message tells what to type next.
@@ -134,7 +140,7 @@ async def _launch(config: PlaywrightBrowserConfig, *, context: dict[str, Any] | 
     )
 
 
-async def _launch_once(config: PlaywrightBrowserConfig, context: dict[str, Any] | None) -> Connection:
+async def _launch_once(config: PlaywrightBrowserConfig, context: Reader | None) -> Connection:
     headed = not config.headless
     choice = candidates(config.binary, headed=headed)
     driver = await start_driver()
@@ -148,7 +154,7 @@ async def _launch_once(config: PlaywrightBrowserConfig, context: dict[str, Any] 
                 *(LENT_ARGS if context is not None else ()),
                 *(FILTERED_ARGS if config.allowed_origins else ()),
             ],
-            context=context,
+            context=context and context(driver.devices),
             handle_sigint=False,  # Ctrl-C is pytest's to handle
             handle_sigterm=False,
             handle_sighup=False,

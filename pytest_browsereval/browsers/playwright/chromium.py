@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from pytest_browsereval.browsers.base import Browser, WindowRequest
 from pytest_browsereval.browsers.driver import END_S, stop_driver
 from pytest_browsereval.browsers.origin_filter import OriginFilter
 from pytest_browsereval.browsers.playwright.clipboard import SharedClipboard
+from pytest_browsereval.browsers.playwright.context_options import describe_options
 from pytest_browsereval.browsers.playwright.contexts import PageOptions
 from pytest_browsereval.browsers.playwright.origins import AllowedOrigins, shorten
 from pytest_browsereval.browsers.playwright.place import Place, WindowRules
@@ -189,9 +190,9 @@ class ChromiumBrowser(Browser):
             ConfigError: the browser cannot be meant.
         """
 
-    def _options(self, request: WindowRequest) -> dict[str, Any]:
+    def _options(self, request: WindowRequest, devices: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Return the keyword arguments for the window's context."""
-        options = self.config.context_options()
+        options = self.config.context_options(request, devices)
         if request.traffic.har is not None:
             # Attached: with no content at all, what was sent would not be recorded either.
             recording = {"path": request.traffic.har, "content": "attach", "mode": "full"}
@@ -213,7 +214,7 @@ class ChromiumBrowser(Browser):
         self, connection: Connection, request: WindowRequest, rules: WindowRules
     ) -> PlaywrightWindow:
         """Open a window with an empty tab."""
-        return await connection.new_window(self._options(request), rules)
+        return await connection.new_window(self._options(request, connection.driver.devices), rules)
 
     @property
     def _connection(self) -> Connection | None:
@@ -259,6 +260,7 @@ class ChromiumBrowser(Browser):
             Fault: source *window_creation* or *navigation*; nothing is left open.
         """
         window = await self._new_window(request)
+        window.conditions = tuple(describe_options(self.config.context, request.context))
         try:
             if request.traffic.answers is not None:
                 await request.traffic.answers.attach(window.context)

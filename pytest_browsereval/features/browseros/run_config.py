@@ -200,21 +200,26 @@ def _set_viewport(draft: Draft, sizes: list[ScreenSize]) -> None:
     browser = draft.tree.get("browser") or {}
     if not sizes:
         return
-    if _kind(browser) in _ATTACHED or (isinstance(browser, dict) and "viewport" in browser):
+    if _kind(browser) in _ATTACHED or draft.get(("browser", "context", "viewport")) is not None:
         names = ", ".join(draft.format_keys(size.path) for size in sizes)
-        reason = "the browser runs already" if _kind(browser) in _ATTACHED else "browser.viewport is set"
+        reason = (
+            "the browser runs already" if _kind(browser) in _ATTACHED else "browser.context.viewport is set"
+        )
         draft.notes.append(f"{names} {_is(sizes)} not used: {reason}.")
         return
     first, *others = sizes
     for other in others:  # a run has one browser, so windows of one size
         if other.value != first.value:
             draft.report(
-                other.path, f"differs from {draft.format_keys(first.path)}. Write one `browser.viewport`."
+                other.path,
+                f"differs from {draft.format_keys(first.path)}. Write one `browser.context.viewport`.",
             )
     if not isinstance(browser, dict):
         browser = {"type": browser}
-    draft.tree["browser"] = {**browser, "viewport": first.value}
-    draft.note_move(first.path, ("browser", "viewport"))
+    context = browser.get("context") or {}
+    if isinstance(context, dict):  # otherwise validation reports it
+        draft.tree["browser"] = {**browser, "context": {**context, "viewport": first.value}}
+        draft.note_move(first.path, ("browser", "context", "viewport"))
 
 
 # -- keys without effect

@@ -11,7 +11,7 @@ from pytest_browsereval.browsers.base import Survey, WindowRequest
 from pytest_browsereval.browsers.driver import END_S, start_driver, stop_driver
 from pytest_browsereval.browsers.origin_filter import OriginFilter
 from pytest_browsereval.browsers.playwright.chromium import ChromiumBrowser, Connection
-from pytest_browsereval.browsers.playwright.contexts import PageOptions
+from pytest_browsereval.browsers.playwright.contexts import DEFAULT_VIEWPORT, PageOptions
 from pytest_browsereval.browsers.playwright.origins import AllowedOrigins
 from pytest_browsereval.browsers.playwright.place import Place, WindowRules
 from pytest_browsereval.browsers.playwright.starting import plainly
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 NO_CDP = (
     "the agent's own program works in the context that the browser began with, and attempts have others. "
-    "Write `browser: {type: cdp, url: ..., context: shared}` for one attempt at a time in that context, or "
+    "Write `browser: {type: cdp, url: ..., sessions: shared}` for one attempt at a time in that context, or "
     "`browser: {type: playwright}` for a browser of each attempt's own."
 )
 _OWN = (
-    "or give attempts contexts of their own: `browser: {type: cdp, url: ..., context: own}` or "
+    "or give attempts contexts of their own: `browser: {type: cdp, url: ..., sessions: isolated}` or "
     "`browser: {type: playwright}`."
 )
 NO_HAR = (
@@ -45,8 +45,6 @@ NO_FILTER = (
     "does not reach this machine's loopback, where the filter of browser.allowed_origins listens. Leave "
     "allowed_origins out, or start pytest where the browser runs."
 )
-_OWN_ONLY = ("device_scale_factor", "locale", "timezone", "storage_state", "allowed_origins")
-"""What only a context of an attempt's own can be given."""
 
 
 class CdpBrowserConfig(PageOptions):
@@ -55,9 +53,9 @@ class CdpBrowserConfig(PageOptions):
     type: Literal["cdp"] = "cdp"
     url: str
     """Where it listens: ``http://127.0.0.1:9222``, or the ``ws://`` address that it tells."""
-    context: Literal["own", "shared"] | None = None
-    """``own``: a fresh context for each attempt. ``shared``: the browser's default one, with its cookies and
-    logins, for one attempt at a time. By default own ones where the browser allows them."""
+    sessions: Literal["isolated", "shared"] | None = None
+    """``isolated``: a fresh context for each attempt. ``shared``: the browser's default one, with its cookies
+    and logins, for one attempt at a time. By default isolated ones where the browser allows them."""
     connect_timeout_ms: float = Field(default=10_000, gt=0)
     """How long the browser may take to answer."""
 
@@ -79,8 +77,8 @@ class CdpBrowserConfig(PageOptions):
 
     @model_validator(mode="after")
     def _shared_takes_no_options(self) -> Self:
-        if self.context == "shared" and (why := self.unshareable()):
-            raise ValueError(f"context is 'shared', and {why}")
+        if self.sessions == "shared" and (why := self.unshareable()):
+            raise ValueError(f"sessions is 'shared', and {why}")
         return self
 
     @property
@@ -89,12 +87,23 @@ class CdpBrowserConfig(PageOptions):
         return DevToolsUrl(self.url)
 
     def secrets(self) -> tuple[str, ...]:
-        """Return the parts of the address that let anybody in."""
-        return self.endpoint.secrets()
+        """Return the parts of the address that let anybody in, and what its windows know."""
+        return (*self.endpoint.secrets(), *super().secrets())
 
-    def unshareable(self) -> str | None:
+    def check_context(self, context: Mapping[str, Any]) -> None:
+        """Check what a row chooses of its window.
+
+        Raises:
+            ValueError: it may not, or it is wrong.
+        """
+        super().check_context(context)
+        if self.sessions == "shared" and (why := self.unshareable(context)):
+            raise ValueError(why)
+
+    def unshareable(self, of_row: Mapping[str, Any] | None = None) -> str | None:
         """Return what cannot be had in the browser's default context and what to do; None if all can."""
-        given = [name for name in _OWN_ONLY if getattr(self, name) != type(self).model_fields[name].default]
+        given = [f"context.{name}" for name in {**self.context, **(of_row or {})} if name != "viewport"]
+        given += ["allowed_origins"] if self.allowed_origins else []
         if not given:
             return None
         return f"{', '.join(given)} cannot be set in a context that was there before. Leave them out."
@@ -161,11 +170,11 @@ class CdpBrowser(ChromiumBrowser):
 
     async def _build_connection(self, driver: Playwright) -> Connection:
         config = self.config
-        browser = await self._attach(driver, is_guest=config.context == "shared")
+        browser = await self._attach(driver, is_guest=config.sessions == "shared")
         self._why_shared = why = await _why_shared(browser, config)
-        if why is not None and config.context != "shared":
-            if config.context == "own":
-                raise self._fault(f"gives no contexts of their own ({why}), and context is 'own'", "")
+        if why is not None and config.sessions != "shared":
+            if config.sessions == "isolated":
+                raise self._fault(f"gives no contexts of their own ({why}), and sessions is 'isolated'", "")
             if wrong := config.unshareable():
                 raise self._fault(f"gives no contexts of their own ({why}): {wrong}", "")
             await browser.close()
@@ -199,12 +208,14 @@ class CdpBrowser(ChromiumBrowser):
         self, connection: Connection, request: WindowRequest, rules: WindowRules
     ) -> PlaywrightWindow:
         if self._why_shared is not None:
-            size = self.config.viewport
+            if why := self.config.unshareable(request.context):
+                raise Fault(ErrorSource.WINDOW_CREATION, f"The row's {why}")
+            size = {**self.config.context, **request.context}.get("viewport", DEFAULT_VIEWPORT)
             place = Place(
                 connection.browser.contexts[0],
                 cdp_url=self.config.url if request.wants_cdp else None,
                 is_guest=True,
-                viewport=(size.width, size.height),
+                viewport=(size["width"], size["height"]),
             )
             return await connection.window_in(place, rules)
         if request.wants_cdp:
@@ -230,8 +241,8 @@ async def _reaches_loopback(browser: Chromium) -> bool:
 
 async def _why_shared(browser: Chromium, config: CdpBrowserConfig) -> str | None:
     """Return why attempts share a context, or None if each can have its own."""
-    if config.context == "shared":
-        return "browser.context is shared"
+    if config.sessions == "shared":
+        return "browser.sessions is shared"
     try:
         # Tried, not looked up: no version or name says whether a browser allows it.
         context = await browser.new_context()

@@ -294,7 +294,7 @@ def test_attempts_that_share_a_context_paste_nothing_of_each_other(
         return seen
 
     async def use() -> list[str]:
-        attached = CdpBrowserConfig(url=chromium.url, context="shared").build()
+        attached = CdpBrowserConfig(url=chromium.url, sessions="shared").build()
         await attached.start()
         seen = [await attempt(attached, text) for text in ("first", "second")]
         await attached.close()

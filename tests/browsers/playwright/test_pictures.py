@@ -10,7 +10,6 @@ from PIL import Image
 from playwright.async_api import CDPSession, Error
 
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
-from pytest_browsereval.browsers.playwright.contexts import Viewport
 from pytest_browsereval.browsers.playwright.pictures import PAUSES_S, REFUSAL
 from pytest_browsereval.errors import ErrorSource, Fault
 from tests.browsers.hanging import LOOP, hang
@@ -128,10 +127,12 @@ def test_pictures_of_a_scaled_screen_are_in_css_pixels(
     """At scale 2 a picture shows the whole viewport, and its points are points for the pointer."""
     corner = "position:fixed;right:0;bottom:0;width:9px;height:9px;background:red"
     url = pages.page("/scaled", f"<div style='{corner}'></div>")
-    config = PlaywrightBrowserConfig(device_scale_factor=2, viewport=Viewport(width=400, height=300))
+    config = PlaywrightBrowserConfig(
+        context={"device_scale_factor": 2, "viewport": {"width": 400, "height": 300}}
+    )
 
     async def picture() -> Image.Image:
-        window = await browser._connections[-1].new_window(config.context_options(), config.rules(url))
+        window = await browser._connections[-1].new_window(config.context, config.rules(url))
         try:
             await window.goto(url)
             assert await window.page.evaluate("devicePixelRatio") == 2

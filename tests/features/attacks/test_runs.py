@@ -213,7 +213,7 @@ def test_what_is_typed_and_answered_can_be_the_goal(evals: Evals) -> None:
         (
             {
                 "attacks": [tool_attack(goal={"checks": [{"typed": "hunter2"}]})],
-                "browser": {"type": "cdp", "url": "http://127.0.0.1:9", "context": "shared"},
+                "browser": {"type": "cdp", "url": "http://127.0.0.1:9", "sessions": "shared"},
             },
             "*attacks.0: *: the browser's own context is shared*",
         ),

@@ -194,7 +194,7 @@ def test_without_an_endpoint_the_message_has_the_line_to_write(
 
 
 def viewport(config: EvalConfig) -> tuple[int, int]:
-    size = config.public_dump()["browser"]["viewport"]
+    size = config.public_dump()["browser"]["context"]["viewport"]
     return size["width"], size["height"]
 
 
@@ -202,9 +202,9 @@ def test_the_screen_s_size_is_the_browser_s(load: Load) -> None:
     """It is used unless the browser's block has a size, and noted if it has no effect."""
     agent = {**GEMINI, **ENDPOINT}
     assert viewport(load(run(agent))) == (1440, 900)
-    own = load(run(agent, browser={"viewport": {"width": 1000, "height": 700}}))
+    own = load(run(agent, browser={"context": {"viewport": {"width": 1000, "height": 700}}}))
     assert viewport(own) == (1000, 700)
-    assert own.notes == ("agent.screenSize is not used: browser.viewport is set.",)
+    assert own.notes == ("agent.screenSize is not used: browser.context.viewport is set.",)
     attached = load(run(agent, browseros={"server_url": "http://127.0.0.1:9110"}))
     assert attached.notes[1] == "agent.screenSize is not used: the browser runs already."
 

@@ -49,7 +49,11 @@ def play(evals: Evals, seeds: Sequence[Seed], rows: Sequence[dict[str, Any]], **
     evals.write_rows(*rows)
     evals.write_config(
         name="seeds.eval.yaml",
-        browser={"type": "playwright", "action_timeout_ms": 4000, "locale": "en-US", "timezone": "UTC"},
+        browser={
+            "type": "playwright",
+            "action_timeout_ms": 4000,
+            "context": {"locale": "en-US", "timezone_id": "UTC"},
+        },
         limits={"timeout_ms": 25_000, "max_steps": 12},
         capture={"screenshots": "off"},  # no rule looks at one
         lanes=4,

@@ -58,9 +58,12 @@ def test_a_wrong_config_is_refused(subtests: pytest.Subtests) -> None:
         ({"url": "http://[::1"}, "is not the address of a browser"),
         ({"url": "http://h:1", "headless": False}, "headless: only a browser that this run launches"),
         ({"url": "http://h:1", "binary": "x", "args": []}, "binary, args: only a browser that this run"),
-        ({"url": "http://h:1", "context": "shared", "locale": "de"}, "locale cannot be set in a context"),
-        ({"url": "http://h:1", "context": "none"}, "'own' or 'shared'"),
-        ({"url": "http://h:1", "timezone": "Nowhere"}, "is not a time zone"),
+        (
+            {"url": "http://h:1", "sessions": "shared", "context": {"locale": "de"}},
+            "context.locale cannot be set in a context",
+        ),
+        ({"url": "http://h:1", "sessions": "none"}, "'isolated' or 'shared'"),
+        ({"url": "http://h:1", "context": {"timezone_id": "Nowhere"}}, "is not a time zone"),
     ]
     for options, message in cases:
         with subtests.test(options=options, message=message), pytest.raises(ValidationError, match=message):
@@ -122,15 +125,18 @@ def test_a_browser_says_whether_it_gives_contexts(chromium: Listening) -> None:
     """With contexts of their own attempts run at once, without them one by one, which is noted."""
     survey = asyncio.run(CdpBrowserConfig(url=chromium.socket_url, **PATIENT).survey())
     assert (survey.max_windows, survey.notes) == (None, ())
-    assert "context: shared" in (survey.no_cdp or "")
+    assert "sessions: shared" in (survey.no_cdp or "")
     with relayed(chromium.port, refuses=NO_CONTEXTS) as relay:
         survey = asyncio.run(CdpBrowserConfig(url=relay.url, **PATIENT).survey())
         assert (survey.max_windows, survey.no_cdp) == (1, None)
         assert f"the browser at {relay.url} gives attempts no context of their own" in survey.notes[0]
         assert "wasn't found" in survey.notes[0]
         for options, why in (
-            ({"context": "own"}, "and context is 'own'"),
-            ({"locale": "de-DE", "allowed_origins": ["a.test"]}, "locale, allowed_origins cannot be set"),
+            ({"sessions": "isolated"}, "and sessions is 'isolated'"),
+            (
+                {"context": {"locale": "de-DE"}, "allowed_origins": ["a.test"]},
+                "context.locale, allowed_origins cannot be set",
+            ),
         ):
             with pytest.raises(ConfigError, match=why):
                 asyncio.run(CdpBrowserConfig(url=relay.url, **PATIENT, **options).survey())
@@ -153,11 +159,13 @@ def test_attempts_have_contexts_of_their_own(run: Run, chromium: Listening, page
         assert first.viewport == (500, 400)
         assert await first.screenshot()
         await first.close()
-        with pytest.raises(Fault, match="context: shared") as caught:
+        with pytest.raises(Fault, match="sessions: shared") as caught:
             await browser.open_window(WindowRequest("c", url, wants_cdp=True))
         assert caught.value.source is ErrorSource.WINDOW_CREATION
 
-    with attached(run, chromium.url, viewport={"width": 500, "height": 400}, locale="de-DE") as browser:
+    with attached(
+        run, chromium.url, context={"viewport": {"width": 500, "height": 400}, "locale": "de-DE"}
+    ) as browser:
         run(work(browser))
     assert not browser.is_alive
     chromium.assert_left_alone()
@@ -207,7 +215,7 @@ def test_in_a_shared_context_only_our_pages_are_ours(
         await window.close()
 
     others: list[str] = []
-    with attached(run, chromium.url, context="shared") as browser:
+    with attached(run, chromium.url, sessions="shared") as browser:
         run(work(browser))
         run(again(browser))
     (other,) = others
@@ -233,7 +241,7 @@ def test_a_shared_window_closes_whatever_its_page_does(
         await until(lambda: chromium.pages() == ["about:blank"])
         assert (window.dead, browser.is_alive) == (None, True)
 
-    with attached(run, chromium.url, context="shared") as browser:
+    with attached(run, chromium.url, sessions="shared") as browser:
         run(work(browser))
 
 
@@ -257,7 +265,7 @@ def test_a_program_works_in_the_shared_context(run: Run, chromium: Listening, pa
         assert window.url == second
         await window.close()
 
-    with attached(run, chromium.url, context="shared") as browser:
+    with attached(run, chromium.url, sessions="shared") as browser:
         run(work(browser))
     chromium.assert_left_alone()
 

@@ -86,7 +86,7 @@ def range_of(
     run: Run, browser: PlaywrightBrowser, pages: PageServer, folder: Path, scale: float
 ) -> Iterator[Visit]:
     """Open the page in a window of a device scale, with pictures of every step."""
-    options: dict[str, Any] = {"device_scale_factor": scale}
+    options: dict[str, Any] = {"context": {"device_scale_factor": scale}}
     url = serve(pages)
     with configured(browser, **options), visiting(run, browser, folder, url, screenshots="after") as opened:
         yield opened

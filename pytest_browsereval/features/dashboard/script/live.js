@@ -108,8 +108,8 @@ let filters = "";
 
 function drawRun() {
   Object.assign(DATA.totals, states.run.totals);
-  const { facts, viewport, resumes, repeats, quarantine } = states.run;
-  Object.assign(DATA.run, { facts, viewport, resumes, selected: states.queue.trials || null, goesOn: states.end.exit_code === null });
+  const { facts, resumes, repeats, quarantine } = states.run;
+  Object.assign(DATA.run, { facts, resumes, selected: states.queue.trials || null, goesOn: states.end.exit_code === null });
   Object.assign(DATA, { repeats, quarantine });
   REPEATS = readRepeats();
   drawSummary();

@@ -227,9 +227,7 @@ def about_run(manifest: Mapping[str, Any], name: str, selected: int | None) -> d
         "Commit": manifest.get("git_commit"),
     }
     lines = {title: one_line(value) for title, value in facts.items() if isinstance(value, str) and value}
-    browser = config.get("browser")
-    viewport = browser.get("viewport") if isinstance(browser, Mapping) else None
-    return {"facts": lines, "selected": selected, "viewport": _size(viewport)}
+    return {"facts": lines, "selected": selected}
 
 
 def _agents(config: Mapping[str, Any]) -> str:
@@ -240,10 +238,3 @@ def _agents(config: Mapping[str, Any]) -> str:
 def _files(datasets: Any) -> str:
     blocks: Iterable[Any] = datasets if isinstance(datasets, list) else ()
     return ", ".join(str(block["file"]) for block in blocks if isinstance(block, dict) and "file" in block)
-
-
-def _size(viewport: Any) -> list[int] | None:
-    """Return the size of the window: the page draws the points of actions on pictures by it."""
-    sides = [viewport.get(side) for side in ("width", "height")] if isinstance(viewport, Mapping) else []
-    size = [side for side in sides if isinstance(side, int) and side > 0]
-    return size if len(size) == len(sides) > 0 else None

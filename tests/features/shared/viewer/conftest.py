@@ -134,7 +134,7 @@ def store(tmp_path: Path) -> RunStore:
         _hostile(),
         graded("spoiled", grade("state", PASSED)),
     )
-    store.write_manifest({"name": "shop", "config": {"browser": {"viewport": {"width": 640, "height": 360}}}})
+    store.write_manifest({"name": "shop", "config": {}})
     spoil_line(store.root, "spoiled")
     (folder_of(store, "buy").parent / "attempt-2").mkdir()
     _course(folder_of(store, "buy"))

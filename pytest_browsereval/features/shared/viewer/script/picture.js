@@ -19,7 +19,7 @@ function pictureOf(row, name, alt, points) {
   const frame = inside
     ? element("span", { className: "shot" }, image)
     : element("a", { className: "shot", href: address, target: "_blank", rel: "noopener", title: "Open the picture" }, image);
-  image.onload = () => mark(frame, image, row.run.viewport, points);
+  image.onload = () => mark(frame, image, points);
   image.onerror = () => {
     image.remove();
     frame.replaceWith(element("p", { className: "none shot-gone", textContent: `The picture ${name} cannot be shown.` }));
@@ -28,10 +28,9 @@ function pictureOf(row, name, alt, points) {
   return frame;
 }
 
-/** @param {any} frame @param {HTMLImageElement} image @param {[number, number] | null} viewport @param {[number, number][]} points */
-function mark(frame, image, viewport, points) {
-  // Points are those of the window; a picture may be larger or smaller than it.
-  const [width, height] = viewport || [image.naturalWidth, image.naturalHeight];
+/** @param {any} frame @param {HTMLImageElement} image @param {[number, number][]} points */
+function mark(frame, image, points) {
+  const { naturalWidth: width, naturalHeight: height } = image;
   const [first, last] = [points[0], points[points.length - 1]];
   if (!points.length) return;
   const over = drawing("svg", { viewBox: `0 0 ${width} ${height}`, class: "pointer", "aria-hidden": "true", preserveAspectRatio: "none" });

@@ -1,7 +1,7 @@
 // The rows of runs: what they are. Of a page that has two runs, each has its own.
 
 /**
- * @typedef {{home: string, details: string, alone?: boolean, viewport: [number, number] | null, side?: string} & Record<string, any>} AboutRun
+ * @typedef {{home: string, details: string, alone?: boolean, side?: string} & Record<string, any>} AboutRun
  * @typedef {{place: number, key: string, chunk: number, verdict: Verdict, id: string, query: string, reason: string,
  *   dataset: string, site: string, tags: string[], variant: string, trial: number, attempt: number, tries: number,
  *   source: string, end: string, cause: string, derived: string, channel: string, outcome: string, steps: number | null, ms: number | null, cost: number | null, started: string,

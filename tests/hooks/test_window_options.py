@@ -1,0 +1,221 @@
+"""Windows are as the config and the row say, by Playwright's names, and passwords go to one server only."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import pytest
+
+from tests.hooks.small_evals import Evals, row
+from tests.support import serving
+
+PASSWORD = "rose-bud/77"
+LOGIN = {"username": "ada", "password": "${STAGING}"}
+SHOWN = """<title>Window</title><meta name=viewport content="width=device-width"><ul id=out></ul><script>
+const show = (name, value) => { out.innerHTML += `<li>${name}=${value}</li>` };
+show('language', navigator.language);
+show('zone', Intl.DateTimeFormat().resolvedOptions().timeZone);
+show('ratio', devicePixelRatio); show('touch', navigator.maxTouchPoints); show('width', innerWidth);
+show('dark', matchMedia('(prefers-color-scheme: dark)').matches);
+</script>"""
+
+
+@contextmanager
+def desk(other: str = "") -> Iterator[tuple[str, list[tuple[str, str | None]]]]:
+    """Serve a page that asks for a password below ``/staging``; yield its address and what it was sent."""
+    asked: list[tuple[str, str | None]] = []
+    wanted = "Basic " + base64.b64encode(f"ada:{PASSWORD}".encode()).decode()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            given = self.headers["Authorization"]
+            asked.append((self.path, given))
+            is_open = given == wanted or not self.path.startswith("/staging")
+            self.send_response(200 if is_open else 401)
+            if not is_open:
+                self.send_header("WWW-Authenticate", 'Basic realm="staging"')
+            body = (
+                SHOWN + f"<p>You sent {given}</p>" + (f"<img src='{other}/staging/x.png'>" if other else "")
+            )
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(body.encode() if is_open else b"who?")
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 its base's name
+            pass
+
+    with serving(Handler) as url:
+        yield url, asked
+
+
+def see(name: str, url: str, *expected: str, **more: Any) -> dict[str, Any]:
+    """Return a row that passes if the page shows what is expected."""
+    checks = [{"text": text} for text in expected]
+    solution = [{"tool": "read_text"}, {"tool": "done", "answer": "seen"}]
+    wanted = {"graders": ["page_state"], "checks": checks, "solution": solution, "start_url": url, **more}
+    return row(name, **wanted)
+
+
+@pytest.mark.parametrize("workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)])
+def test_rows_have_windows_of_their_own(evals: Evals, workers: list[str]) -> None:
+    """One dataset has a telephone, a foreign desk and a plain window, side by side, each in its record."""
+    with desk() as (url, _):
+        rows = [
+            see("plain", url, "zone=UTC", "touch=0", "width=900", "dark=false"),
+            see(
+                "phone", url, "touch=1", "ratio=2.625", "width=412", "zone=UTC", context={"device": "Pixel 7"}
+            ),
+            see(
+                "kyoto",
+                url,
+                *("language=ja-JP", "zone=Asia/Tokyo", "width=500", "dark=true"),
+                context={
+                    "locale": "ja-JP",
+                    "timezone_id": "Asia/Tokyo",
+                    "color_scheme": "dark",
+                    "viewport": {"width": 500, "height": 400},
+                },
+            ),
+        ]
+        context = {"viewport": {"width": 900, "height": 600}, "timezone_id": "UTC"}
+        evals.write(rows, browser={"context": context}, lanes=3)
+        run = evals.run("shop.eval.yaml", *workers)
+        run.assert_outcomes(passed=3)
+    conditions = {one.query_id: one.conditions for one in run.attempts}
+    assert conditions["plain"] == ("timezone_id=UTC", "viewport=900x600")
+    assert conditions["phone"] == ("device=Pixel 7", "timezone_id=UTC")
+    assert "viewport=500x400" in conditions["kyoto"]
+
+
+def test_another_window_is_another_task(evals: Evals) -> None:
+    """A run is not resumed with a row that wants another device, unless that row is made again."""
+    with desk() as (url, _):
+        browser = {"type": "playwright"}
+        evals.write([see("a", url, "touch=0"), see("b", url, "touch=0")], browser=browser)
+        assert evals.run("shop.eval.yaml").ret == 0
+        evals.write_rows(see("a", url, "touch=0"), see("b", url, "touch=1", context={"device": "Pixel 7"}))
+        refused = evals.run("shop.eval.yaml", "--eval-resume")
+        refused.stderr.fnmatch_lines(["*rows were edited: b"])
+        run = evals.run("shop.eval.yaml", "--eval-resume", "--eval-resume-anyway")
+        run.assert_outcomes(passed=2)
+    assert [(one.query_id, one.conditions) for one in run.attempts] == [
+        ("a", ()),
+        ("b", ()),
+        ("b", ("device=Pixel 7",)),
+    ]
+
+
+def test_a_password_goes_to_its_origin_and_into_no_file(
+    evals: Evals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that asks for one on the same page gets none, and neither password nor header is written."""
+    monkeypatch.setenv("STAGING", PASSWORD)
+    with desk() as (stranger, asked_by_stranger), desk(stranger) as (url, asked):
+        rows = [see("in", f"{url}/staging/", "touch=0"), see("out", f"{stranger}/staging/", "touch=0")]
+        browser = {"context": {"http_credentials": {**LOGIN, "origin": url}}}
+        run = evals.play(rows, browser=browser, capture={"har": True, "dom": True, "trace": "on"})
+        run.assert_outcomes(passed=1, errors=1)
+    assert [given for path, given in asked if path == "/staging/"][-1] is not None
+    assert {given for _, given in asked_by_stranger} == {None}
+    assert len(asked_by_stranger) >= 2
+    header = base64.b64encode(f"ada:{PASSWORD}".encode())
+    files = [file for file in evals.path.rglob("*") if file.is_file() and file.name != "shop.eval.yaml"]
+    leaky = [f for f in files if any(one in f.read_bytes() for one in (PASSWORD.encode(), header))]
+    assert leaky == []
+    assert PASSWORD not in "\n".join(run.outlines)
+
+
+def test_keys_in_headers_need_allowed_origins(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With them a page elsewhere gets nothing, and a row that starts elsewhere is not begun."""
+    monkeypatch.setenv("SHOP_TOKEN", "t-123456789")
+    headers = {"extra_http_headers": {"Authorization": "Bearer ${SHOP_TOKEN}"}}
+    with desk() as (stranger, asked_by_stranger), desk(stranger) as (url, asked):
+        rows = [see("in", url, "touch=0"), see("out", stranger, "touch=0")]
+        evals.write(rows, browser={"context": headers})
+        evals.run("shop.eval.yaml").stderr.fnmatch_lines(
+            ["*context.extra_http_headers.Authorization would go to each server*Write allowed_origins*"]
+        )
+        evals.write_config(browser={"context": headers, "allowed_origins": [url]})
+        run = evals.run("shop.eval.yaml")
+        run.assert_outcomes(passed=1, errors=1)
+    assert asked[0][1] == "Bearer t-123456789"
+    assert asked_by_stranger == []
+    assert "the row starts somewhere else" in run.attempt("out").reason
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"viewport": {"width": 9, "height": 9}}, "*:*: browser.viewport: belongs into `context`*"),
+    ({"timezone": "UTC"}, "*browser.timezone: belongs into `context`*{timezone_id: ...}*"),
+    ({"context": {"locales": "de"}}, "*:*: browser.context.locales: is not an option*'locale'?*"),
+    ({"context": {"httpCredentials": {}}}, "*Did you mean 'http_credentials'?*"),
+    ({"context": {"offline": "perhaps"}}, "*browser.context.offline: expected true or false, not 'perhaps'*"),
+    ({"context": {"color_scheme": "drak"}}, "*color_scheme: 'drak' is not allowed*'dark'*"),
+    ({"context": {"viewport": {"width": 9, "heigth": 9}}}, "*viewport.heigth: unknown key*'height'*"),
+    ({"context": {"viewport": {"width": 0, "height": 9}}}, "*viewport.width: must be from 1 to*"),
+    ({"context": {"device": "iPhone 99"}}, "*context.device: 'iPhone 99' is not a device*Did you mean*"),
+    ({"context": {"timezone_id": "Europe/Berln"}}, "*Did you mean 'Europe/Berlin'?*"),
+    ({"context": {"record_har_path": "x"}}, "*record_har_path: cannot be set: write `capture: {har: true}`*"),
+    ({"context": {"geolocation": {"latitude": 1, "longitude": 2}}}, "*permissions: [[]geolocation]*"),
+    ({"context": {"http_credentials": LOGIN}}, "*http_credentials: needs an `origin`*"),
+    ({"context": {"http_credentials": {**LOGIN, "origin": "http://*.example"}}}, "*needs an `origin`*"),
+    ({"context": {"http_credentials": {**LOGIN, "origin": "{shpo}"}}}, "*'shpo', which is not a site*"),
+    (
+        {"context": {"proxy": {"server": "http://p:1"}}, "allowed_origins": ["a.example"]},
+        "*context.proxy has no effect with allowed_origins*HTTP_PROXY*",
+    ),
+    ({"type": "blank", "context": {"locale": "de"}}, "*browser.context: unknown key*"),
+]
+
+
+def test_a_wrong_option_is_told_with_its_line(
+    evals: Evals, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+) -> None:
+    """Before a browser starts, with what to write instead, and without the password."""
+    monkeypatch.setenv("STAGING", PASSWORD)
+    for options, message in WRONG:
+        with subtests.test(message=message):
+            run = evals.play([row("a")], browser=options)
+            assert run.ret == 4
+            run.stderr.fnmatch_lines([message])
+            assert PASSWORD not in "\n".join((*run.outlines, *run.errlines))
+
+
+def test_a_row_chooses_only_what_harms_nobody(evals: Evals, subtests: pytest.Subtests) -> None:
+    """Else the run does not begin; file and line are told."""
+    cases: list[tuple[str, dict[str, Any], str]] = [
+        ("playwright", {"permissions": ["camera"]}, "*rows.jsonl:1: *permissions cannot be chosen by a row*"),
+        ("playwright", {"devise": "x"}, "*context.devise cannot be chosen*Did you mean 'device'?*"),
+        ("playwright", {"locale": 3}, "*rows.jsonl:1: *context.locale: expected a text, not 3*"),
+        ("playwright", {"geolocation": {"latitude": 1, "longitude": 2}}, "*permissions: [[]geolocation]*"),
+        ("blank", {"locale": "de"}, "*windows of the browser 'blank' are as they are*"),
+    ]
+    for browser, context, message in cases:
+        with subtests.test(context=context):
+            run = evals.play([row("a", context=context)], browser=browser)
+            assert run.ret == 4
+            run.stderr.fnmatch_lines([message])
+
+
+def test_a_password_in_an_address_is_refused(evals: Evals, subtests: pytest.Subtests) -> None:
+    """Of the start page and of what a solution opens; the message says what to write and not the password."""
+    for more in (
+        {"start_url": "http://ada:rose@127.0.0.1:9/"},
+        {"solution": [{"tool": "navigate", "url": "http://:rosebud@127.0.0.1:9/"}]},
+    ):
+        with subtests.test(more=more):
+            run = evals.play([row("a", **more)], browser="playwright")
+            assert run.ret == 4
+            run.stderr.fnmatch_lines(["*rows.jsonl:1: *write `browser: {context: {http_credentials: *"])
+            assert "rose" not in "\n".join((*run.outlines, *run.errlines))
+
+
+def test_the_schema_of_a_config_has_playwrights_options(evals: Evals) -> None:
+    """Editors complete them."""
+    text = json.dumps(json.loads("\n".join(evals.run_command("schema").outlines)))
+    assert '"http_credentials"' in text
+    assert '"record_har_path"' not in text
