@@ -59,6 +59,8 @@ class WindowRequest:
     """How its network traffic is recorded, and what answers its requests."""
     context: Mapping[str, Any] = field(default_factory=dict)
     """What the row chooses of its window, such as a device."""
+    clock: str | None = None
+    """The time when its pages open, in ISO 8601."""
     site_urls: Mapping[str, str] = field(default_factory=dict)
     """Base URLs of the sites that the row uses, by name."""
     opened: Callable[[Window], Awaitable[object]] | None = None
@@ -317,16 +319,20 @@ class BrowserConfig(Component):
         """Return the names of sites that the block names."""
         return ()
 
-    def check_context(self, context: Mapping[str, Any]) -> None:
+    def check_window(self, context: Mapping[str, Any], clock: str | None) -> None:
         """Check what a row chooses of its window.
+
+        Args:
+            context: options of it.
+            clock: the time when its pages open; None if that is not chosen.
 
         Raises:
             ValueError: it may not, or it is wrong.
         """
-        if context:
+        if context or clock:
             raise ValueError(
-                f"the row has a context, and windows of the browser {self.type!r} are as they are. Take it "
-                "out, or write `browser: playwright`."
+                f"the row has a {'context' if context else 'clock'}, and windows of the browser "
+                f"{self.type!r} are as they are. Take it out, or write `browser: playwright`."
             )
 
     @abstractmethod

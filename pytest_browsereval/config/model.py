@@ -24,6 +24,7 @@ from pytest_browsereval.errors import ConfigError, nearest
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.verdicts import PassWhen, Primary
 from pytest_browsereval.llm.judge import JudgeConfig
+from pytest_browsereval.model.clock import Clock
 from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.registry import Component, MemberOf
 from pytest_browsereval.sites import SiteConfig
@@ -156,6 +157,8 @@ class EvalConfig(Block):
     """Defences that are asked before each tool call and before an answer: ``[origins, {type: confirm}]``."""
     browser: Annotated[BrowserConfig, MemberOf("browser")]
     """The browser; Playwright's Chromium by default."""
+    clock: Clock | None = None
+    """The time when pages open, of rows without a ``clock`` of their own: ``2026-03-01T09:00``."""
     sites: dict[SiteName, SiteConfig] = Field(default_factory=dict)
     """Local web apps under test; rows write ``{name}`` for the base URL of one."""
     variables: tuple[VariableName, ...] = ()
@@ -348,8 +351,9 @@ class EvalConfig(Block):
         dump = self.model_dump(mode="json")
         if self.capture.checks == "end":  # else a run would differ from those of versions without the key
             del dump["capture"]["checks"]
-        if not self.guards:
-            del dump["guards"]
+        for key in ("guards", "clock"):
+            if not dump[key]:
+                del dump[key]
         if not self.is_gated:  # a gate of defaults decides, and none does not
             del dump["gate"]
         for key, folder in (("output_dir", self.output_dir), ("cassettes", self.cassettes)):

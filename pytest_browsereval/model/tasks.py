@@ -8,6 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
+from pytest_browsereval.model.clock import Clock
+
 TASK_FILE = "task.json"
 """In the folder of an attempt: the row, and by what it is judged."""
 
@@ -29,7 +31,7 @@ class RowMetadata(BaseModel):
     """The original row, if an importer has kept it."""
 
 
-SITUATION = ("query", "start_url", "setup_script", "sites", "files", "context")
+SITUATION = ("query", "start_url", "setup_script", "sites", "files", "context", "clock")
 """Keys of a row that an agent works by: where one of them has changed, its attempt is one at another task."""
 JUDGED_BY = ("graders", "answer", "rubric", "checks", "milestones", "evals", "revision")
 """Keys of a row that its attempts are judged by."""
@@ -84,6 +86,8 @@ class Task(BaseModel):
     context: dict[str, JsonValue] = Field(default_factory=dict)
     """What the window is like, in Playwright's words: ``{"device": "iPhone 15"}``; also ``locale``,
     ``timezone_id``, ``color_scheme``, ``viewport``, ``geolocation``."""
+    clock: Clock | None = None
+    """The time when the page opens, such as ``2026-03-01T09:00``; it runs on from there."""
     metadata: RowMetadata = RowMetadata()
     """The origin of the task."""
     answer: JsonValue = None

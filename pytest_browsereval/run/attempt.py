@@ -128,6 +128,7 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
                     wants_cdp=trial.agent.needs().cdp,
                     traffic=WindowTraffic(har, course.traffic.answers),
                     context=task.context,
+                    clock=task.clock or config.clock,
                     site_urls=course.urls,
                     opened=call_all(begins) if begins else None,
                 )

@@ -141,7 +141,7 @@ def check_row(
             "write `browser: {context: {http_credentials: {username: NAME, password: ${VARIABLE}, origin: "
             "...}}}`."
         )
-    config.browser.check_context(task.context)
+    config.browser.check_window(task.context, task.clock or config.clock)
     _check_reset(task, config)
 
 

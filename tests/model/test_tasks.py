@@ -13,6 +13,7 @@ OTHER_VALUES = {
     "sites": ["shop"],
     "files": ["cv.pdf"],
     "context": {"locale": "de-DE"},
+    "clock": "2026-03-01T09:00",
     "graders": ["answer"],
     "answer": "2",
     "rubric": {"items": []},

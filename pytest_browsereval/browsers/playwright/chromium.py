@@ -22,6 +22,7 @@ from pytest_browsereval.browsers.playwright.starting import go_to_start
 from pytest_browsereval.browsers.playwright.waiting import is_closed_error, playwright_error, quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.model.clock import resolve_clock
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser as Chromium
@@ -262,6 +263,11 @@ class ChromiumBrowser(Browser):
         window = await self._new_window(request)
         window.conditions = tuple(describe_options(self.config.context, request.context))
         try:
+            if request.clock is not None:
+                zone = {**self.config.context, **request.context}.get("timezone_id")
+                # Not a fixed time: pages wait by their timers, which run on.
+                await window.context.clock.install(time=(now := resolve_clock(request.clock, zone)))
+                window.conditions += (f"clock={now.isoformat()}",)
             if request.traffic.answers is not None:
                 await request.traffic.answers.attach(window.context)
             if request.opened is not None:

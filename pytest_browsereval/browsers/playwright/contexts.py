@@ -94,12 +94,13 @@ class PageOptions(BrowserConfig):
         origins = (one["origin"] for one in list_credentials(self.context))
         return tuple(origin[1:-1] for origin in origins if origin.startswith("{"))
 
-    def check_context(self, context: Mapping[str, Any]) -> None:
-        """Check what a row chooses of its window.
+    def check_window(self, context: Mapping[str, Any], clock: str | None) -> None:
+        """Check what a row chooses of its window; each has a clock.
 
         Raises:
             ValueError: it may not, or it is wrong.
         """
+        del clock
         for name in context:
             if name not in ROW_KEYS:
                 raise ValueError(

@@ -56,6 +56,7 @@ class WindowManager:
         opened: Callable[[Window], Awaitable[object]] | None = None,
         traffic: WindowTraffic = PLAIN_TRAFFIC,
         context: Mapping[str, Any] | None = None,
+        clock: str | None = None,
         site_urls: Mapping[str, str] | None = None,
     ) -> Window:
         """Open a window at its start page.
@@ -68,6 +69,7 @@ class WindowManager:
             opened: called with the window before it goes to its start page.
             traffic: how its network traffic is recorded, and what answers its requests.
             context: what the row chooses of its window.
+            clock: the time when its pages open.
             site_urls: base URLs of the sites that the row uses.
 
         Raises:
@@ -80,9 +82,8 @@ class WindowManager:
                 f"A window is already open for {query_id!r}. Close it by close_window({query_id!r}) first, "
                 "or give each attempt a key of its own."
             )
-        request = WindowRequest(
-            query_id, start_url, setup_script, wants_cdp, traffic, context or {}, site_urls or {}, opened
-        )
+        row = context or {}, clock, site_urls or {}
+        request = WindowRequest(query_id, start_url, setup_script, wants_cdp, traffic, *row, opened)
         self._opening.add(query_id)
         try:
             window = await self._open(request)

@@ -90,20 +90,20 @@ class CdpBrowserConfig(PageOptions):
         """Return the parts of the address that let anybody in, and what its windows know."""
         return (*self.endpoint.secrets(), *super().secrets())
 
-    def check_context(self, context: Mapping[str, Any]) -> None:
+    def check_window(self, context: Mapping[str, Any], clock: str | None) -> None:
         """Check what a row chooses of its window.
 
         Raises:
             ValueError: it may not, or it is wrong.
         """
-        super().check_context(context)
-        if self.sessions == "shared" and (why := self.unshareable(context)):
+        super().check_window(context, clock)
+        if self.sessions == "shared" and (why := self.unshareable(context, clock)):
             raise ValueError(why)
 
-    def unshareable(self, of_row: Mapping[str, Any] | None = None) -> str | None:
+    def unshareable(self, of_row: Mapping[str, Any] | None = None, clock: str | None = None) -> str | None:
         """Return what cannot be had in the browser's default context and what to do; None if all can."""
         given = [f"context.{name}" for name in {**self.context, **(of_row or {})} if name != "viewport"]
-        given += ["allowed_origins"] if self.allowed_origins else []
+        given += [*(["allowed_origins"] if self.allowed_origins else []), *(["clock"] if clock else [])]
         if not given:
             return None
         return f"{', '.join(given)} cannot be set in a context that was there before. Leave them out."
@@ -208,7 +208,7 @@ class CdpBrowser(ChromiumBrowser):
         self, connection: Connection, request: WindowRequest, rules: WindowRules
     ) -> PlaywrightWindow:
         if self._why_shared is not None:
-            if why := self.config.unshareable(request.context):
+            if why := self.config.unshareable(request.context, request.clock):
                 raise Fault(ErrorSource.WINDOW_CREATION, f"The row's {why}")
             size = {**self.config.context, **request.context}.get("viewport", DEFAULT_VIEWPORT)
             place = Place(

@@ -210,7 +210,8 @@ async def _record(heading: Heading, config: EvalConfig | None, *, headless: bool
     try:
         await browser.start()
         async with sites.lease(names_in(heading.start_url)) as urls:
-            window = await browser.open_window(WindowRequest("record", fill(heading.start_url, urls)))
+            url, clock = fill(heading.start_url, urls), config.clock if config else None
+            window = await browser.open_window(WindowRequest("record", url, clock=clock, site_urls=urls))
             try:
                 known = config.variable_values().values() if config else ()
                 return Recorded(await record(window, is_shown=not headless, known=known), dict(urls))

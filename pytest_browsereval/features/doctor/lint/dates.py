@@ -49,9 +49,9 @@ def dates_in(text: str) -> list[tuple[str, date]]:
 def expired_date(row: Row, given: Given) -> Iterator[Finding]:
     """Find a date in the goal or in what is expected that lies before today."""
     places = [("query", row.task.query), *row.expectations()]
-    past = [
-        (key, written, day) for key, text in places for written, day in dates_in(text) if day < given.today
-    ]
+    clock = row.task.clock or given.config.clock
+    today = datetime.fromisoformat(clock).date() if clock else given.today
+    past = [(key, written, day) for key, text in places for written, day in dates_in(text) if day < today]
     if past:
         key, written, day = past[0]
         message = repr(written) if key == "query" else row.quote(written)
@@ -59,13 +59,15 @@ def expired_date(row: Row, given: Given) -> Iterator[Finding]:
             "expired-date",
             Level.NOTE if row.is_local(given.config) else Level.WARNING,
             f"{key}: {message} has passed"
-            + ("." if row.task.protected else f" ({(given.today - day).days} days)."),
-            "Move the date, or leave the row out if it asks for something to come.",
+            + ("." if row.task.protected else f" ({(today - day).days} days)."),
+            "Move the date, or write `clock` into the row, the time that its page is to see.",
         )
 
 
 def relative_date(row: Row, given: Given) -> Iterator[Finding]:
-    """Find words that mean another day in each run: browsers have no frozen clock."""
+    """Find words that mean another day in each run, unless the row has a clock."""
+    if row.task.clock or given.config.clock:
+        return
     if found := _RELATIVE.search(row.task.query):
         is_fixed = any(True for _ in row.expectations())
         yield row.report(
@@ -73,7 +75,7 @@ def relative_date(row: Row, given: Given) -> Iterator[Finding]:
             Level.WARNING if is_fixed and not row.is_local(given.config) else Level.NOTE,
             f"the goal says {found[0]!r}, which is another day at each run"
             + (", and what is expected stays the same." if is_fixed else "."),
-            "Write the date, or have the site under test show a date of its own.",
+            "Write the date, or `clock` into the row, the time that its page is to see.",
         )
 
 

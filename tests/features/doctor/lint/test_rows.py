@@ -138,6 +138,17 @@ def test_sound_rows_have_no_findings(linted: Lint) -> None:
     )
 
 
+def test_a_clock_says_what_has_passed(linted: Lint) -> None:
+    """The day of a row is that of its page; the advice names the key."""
+    dated = row(query="Book a room for January 10, 2026, tomorrow.", **LIVE)
+    first, second = linted(dated)
+    assert "`clock` into the row" in first.advice
+    assert "`clock` into the row" in second.advice
+    assert linted({**dated, "clock": "2026-01-09T09:00"}) == ()
+    assert linted(dated, clock="2026-01-09T09:00") == ()
+    assert [one.rule for one in linted({**dated, "clock": "2026-01-11T09:00"})] == ["expired-date"]
+
+
 def test_sites_of_the_config_have_a_date_of_their_own(linted: Lint) -> None:
     """What would be stale on a live site is a note on one that never changes."""
     check = {"path": "day", "equals": "2026-02-01"}
