@@ -227,8 +227,8 @@ def find_misfits(asker: Asker, needs: Needs, offers: Offers) -> Iterator[str]:
 def _find_what_graders_lack(name: str, needs: Needs, offers: Offers) -> Iterator[str]:
     if needs.traffic is not None and not offers.traffic:
         yield (
-            f"{name} looks at the network traffic, which is not recorded. Write `capture: {{har: true}}` in "
-            "the config."
+            f"{name} looks at the network traffic, which `browser: {{type: {offers.browser}}}` does not let "
+            "be recorded. Use a browser of type playwright or cdp."
         )
     if needs.pictures and not offers.pictures:
         yield (

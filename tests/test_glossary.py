@@ -46,7 +46,7 @@ PLAIN = """
     live lookup mapping multimodal my nested new observe online orchestrator order original overview own pace
     planning play point presence price protection provenance redaction redactor refusal
     relation representation restore rewritten second select selection serve shop show single spelling stand
-    standard start suite surroundings tail target testing trust unobserved use verified visual volatile
+    standard start suite surroundings tail target testing trust unobserved use verified visual volatile way
     supervise wait whole workplace
 """
 OURS = """
@@ -132,7 +132,7 @@ def find_refused_words(name: str) -> list[str]:
 
 def _public_classes() -> list[str]:
     names = [*pytest_browsereval.__all__, *testing.__all__]
-    return [name for name in names if name[0].isupper() and not name.isupper()]
+    return [name for name in names if name[0].isupper()]
 
 
 def _paths() -> list[Path]:

@@ -51,7 +51,7 @@ def test_what_does_not_fit_is_told_in_words() -> None:
         "grader that needs no page (answer, command, state_diff with a `url`), or use a browser of type "
         "playwright or cdp."
     )
-    assert "looks at the network traffic, which is not recorded. Write `capture: {har: true}`" in traffic
+    assert "looks at the network traffic, which `browser: {type: mcp}` does not let be recorded" in traffic
     assert "looks at pictures, and capture.screenshots is off" in pictures
     assert "asks a model, and the config names none" in model
     assert list(find_misfits(ASKER, needs, Offers(judge=JUDGE))) == []

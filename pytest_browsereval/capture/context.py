@@ -99,10 +99,8 @@ class CaptureContext:
         """Who works in what is recorded here: the agent, or a part of it."""
         self.steps = 0
         """Tool calls begun."""
-        self.said = ""
+        self.last_words = ""
         """The last text that a model of this part said."""
-        self.latest: messages.Message | None = None
-        """The last message of this part."""
         self.parent: CaptureContext | None = None
         """The recorder of what this is a part of."""
         self.span_id: str | None = None
@@ -130,7 +128,7 @@ class CaptureContext:
         part = copy(self)
         part.parent, part.span_id, part.role = self, span_id, role or self.role
         part.usage, part.steps, part.limits = Usage(), 0, Limits(self.limits)
-        part.said, part.latest, part.is_ahead = "", None, False
+        part.last_words, part.is_ahead = "", False
         return part
 
     # -- what is said
@@ -140,17 +138,12 @@ class CaptureContext:
 
         While a picture is being drawn that an earlier line names, this one waits for it.
         """
-        self.latest = message
         self.afterwards.log(self.place_message(self.sizes.fit_message(message)))
-
-    def last_assistant_message(self) -> str:
-        """Return the last text that a model of this part said; empty if none did."""
-        return self.said
 
     def place_message(self, message: messages.Message) -> messages.Message:
         """Return a message as it belongs to the part that says it."""
         if isinstance(message, messages.AssistantMessage) and message.content.strip():
-            self.said = message.content.strip()
+            self.last_words = message.content.strip()
         if self.parent is None:
             return message
         if self.span_id is not None and message.parent_id is None:
@@ -164,13 +157,8 @@ class CaptureContext:
             self.add_warning(ErrorSource.MESSAGE_LOGGING, f"a message was not written: {error}")
 
     def log_user(self, content: str) -> None:
-        """Record what the agent was given to read; what the last message says is not said twice.
-
-        The query of the row is recorded before the agent begins.
-        """
-        latest = self.latest
-        if not isinstance(latest, messages.UserMessage) or latest.content != content:
-            self.log(messages.UserMessage(content=content))
+        """Record what the agent was given to read."""
+        self.log(messages.UserMessage(content=content))
 
     def log_assistant(
         self, content: str, *, usage: Usage | None = None, duration_ms: float | None = None
@@ -378,6 +366,7 @@ class CaptureContext:
         number = await self._record_page(self.screenshot, "picture") if picture and self._draws else None
         dom = await self._record_page(self.dom, "markup") if picture and self.config.dom else None
         if step is not None:
+            self.messages.pending = line if isinstance(line, messages.ToolResultMessage) else None
             await self.ask_page(step)
         return line.model_copy(update={"screenshot": number, "dom": dom, **self._place()})
 

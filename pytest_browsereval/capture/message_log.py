@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
-from pytest_browsereval.model.messages import Message, message_adapter
+from pytest_browsereval.model.messages import Message, ToolResultMessage, message_adapter
 from pytest_browsereval.redaction.text import redact_line
 
 DEEPEST = 100
@@ -39,6 +39,8 @@ class MessageLogger:
     ) -> None:
         self._file = (folder / "messages.jsonl").open("ab", buffering=0)
         self._redact = redact
+        self.pending: ToolResultMessage | None = None
+        """The latest result whose page was looked at; it is logged once that is over."""
         self._on_message = on_message
         self._messages: list[Message] = []
 

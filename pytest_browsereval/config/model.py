@@ -108,9 +108,9 @@ class CaptureConfig(Block):
     """The quality of JPEG and WebP pictures."""
     har: bool | Traffic = False
     """True records the network traffic as ``network.har``: addresses, headers, what was sent and the status,
-    without cookies and keys; replies only if a grader needs them. ``record`` also stores the replies of all
-    servers but the config's sites with the cassettes, ``replay`` answers pages from there, and ``auto`` does
-    what ``--eval-llm`` does."""
+    without cookies and keys; replies only if a grader needs them. It is recorded too where a grader needs it.
+    ``record`` also stores the replies of all servers but the config's sites with the cassettes, ``replay``
+    answers pages from there, and ``auto`` does what ``--eval-llm`` does."""
     trace: TraceMode = "off"
     """``on`` writes a ``trace.zip`` for Playwright's trace viewer, without cookies, keys and replies that are
     not drawn; ``retain-on-failure`` keeps it only for attempts that did not pass."""

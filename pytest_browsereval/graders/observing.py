@@ -29,7 +29,7 @@ from pytest_browsereval.graders.values import TEXT_LIMIT, show
 from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
-    from playwright.async_api import CDPSession, Locator, Page
+    from playwright.async_api import CDPSession, Frame, Locator, Page
 
 T = TypeVar("T")
 
@@ -137,11 +137,15 @@ async def read_in_time(window: PlaywrightWindow, what: str, work: Coroutine[Any,
     raise GraderFault(f"{what} {reason}")
 
 
+def list_own_frames(page: Page) -> list[Frame]:
+    """Return the frames of a page but those of other sites: advertisements say nothing of the page."""
+    origin = origin_of(page.url)
+    return [f for f in list(page.frames) if f.url.startswith("about:") or origin_of(f.url) == origin]
+
+
 def find_role(page: Page, role: Any, name: str | None) -> list[Locator]:
     """Return what finds the visible elements of a role and an exact accessible name, by frame."""
-    origin = origin_of(page.url)
-    # Frames of other sites are advertisements and log-ins, and say nothing of the page.
-    frames = [f for f in list(page.frames) if f.url.startswith("about:") or origin_of(f.url) == origin]
+    frames = list_own_frames(page)
     return [frame.get_by_role(role, name=name, exact=True).filter(visible=True) for frame in frames]
 
 

@@ -146,6 +146,11 @@ class PageCheck:
         """Where the evidence of a role is."""
         return json.dumps([self.subject, self.name], ensure_ascii=False)
 
+    @property
+    def is_slow(self) -> bool:
+        """Whether it may take long to compare."""
+        return self.comparator.kind == "regex" or bool(self.path)
+
     async def look(self, window: PlaywrightWindow, seen: dict[str, Any]) -> None:
         """Add to what is seen of a window what only a check of this kind is about."""
 

@@ -87,8 +87,8 @@ class PageStateGrader(GraderConfig):
         Raises:
             Fault: the page cannot be read.
         """
-        checks = [check for check in self._checks(task) if check.of_page]
-        if not checks:
+        checks = self._checks(task)
+        if not any(check.of_page for check in checks):
             return None
         homes = [url for url in (task.start_url, *site_urls.values()) if url]
 

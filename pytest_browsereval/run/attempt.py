@@ -108,13 +108,14 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
                 )
             async with AsyncExitStack() as opened:
                 har = None
-                if config.capture.har:
+                traffic = merge_needs(grader.needs(task) for grader in course.graders).traffic
+                if config.capture.har or traffic is not None:
                     pages = session.cassettes.intercept_pages(cassette, course.urls.values())
                     course.traffic = await opened.enter_async_context(pages)
-                    wanted = merge_needs(grader.needs(task) for grader in course.graders).traffic or Traffic()
-                    har = await opened.enter_async_context(
-                        record_traffic(folder.path, wanted, redact, course.traffic.keep)
+                    kept_traffic = record_traffic(
+                        folder.path, traffic or Traffic(), redact, course.traffic.keep
                     )
+                    har = await opened.enter_async_context(kept_traffic)
                 opened.push_async_callback(windows.close_window, str(folder.path))
                 prepare = behaviour.prepare_window
                 about = task, course.graders, config, course.urls, folder.path, redact

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pytest_browsereval.browsers.base import BrowserConfig, Survey
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import check_result, describe_member, naming
-from pytest_browsereval.errors import ConfigError, PluginError, nearest
+from pytest_browsereval.errors import ConfigError, DatasetError, PluginError, nearest
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.needs import Asker, Needs, Offers, ask_needs, check_fit, find_misfits
 from pytest_browsereval.run.active import ActiveRun
@@ -183,7 +183,12 @@ def check_trials(run: ActiveRun, entries: Iterable[Entry], toolsets: Toolsets | 
     run.cassettes.check(name_cassette(entry.key) for entry in entries)
     seen: set[str] = set()
     for entry in entries:
-        for grader in run.plan.ready(entry).graders:
+        trial, no_har = run.plan.ready(entry), run.survey.no_har if toolsets else None
+        for grader in trial.graders:
+            if no_har and ask_needs(grader, trial.task).traffic is not None:
+                raise DatasetError(
+                    f"{entry.where}: the grader {grader.label!r} needs what there is not: {no_har}"
+                )
             if (block := grader.model_dump_json()) not in seen:
                 seen.add(block)
                 with naming(grader, "preflight"):

@@ -226,7 +226,7 @@ def offers_of(config: EvalConfig) -> Offers:
     return Offers(
         page=config.browser.has_page,
         pictures=config.capture.screenshots != "off",
-        traffic=bool(config.capture.har),
+        traffic=config.browser.has_page,
         judge=config.judge,
         browser=config.browser.type,
     )

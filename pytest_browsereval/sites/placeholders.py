@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_browsereval.redaction.text import map_texts
 
-_ADDRESSES = ("url", "start_url")
+_ADDRESSES = ("url", "start_url", "visited")
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -21,7 +21,7 @@ def names_in(text: str) -> set[str]:
 def unknown_sites(value: Any, sites: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield the addresses that begin with a name in braces which is not a site, each with that name.
 
-    An address is what a mapping has under ``url`` or ``start_url``, at any depth.
+    An address is what a mapping has under ``url``, ``start_url`` or ``visited``, at any depth.
 
     Args:
         value: a JSON value.

@@ -183,7 +183,7 @@ def test_what_is_too_long_is_left_out(
 
     run(course())
     (up,) = [event for event in read_events(tmp_path / HAR_FILE) if event.method == "POST"]
-    assert up.entry["request"]["postData"]["comment"] == f"{TEXT_LIMIT_BYTES + 1} bytes are left out"
+    assert f'"comment": "{TEXT_LIMIT_BYTES + 1} bytes are left out"' in (tmp_path / HAR_FILE).read_text()
     assert up.sent is None
     assert not (tmp_path / "none").exists()
 

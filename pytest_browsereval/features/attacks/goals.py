@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
 
 from pydantic import JsonValue
 
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.features.attacks.requests import read_request
 from pytest_browsereval.features.shared.attack import Goal
+from pytest_browsereval.features.shared.requests import Condition, RequestPattern, SeenRequest
 from pytest_browsereval.graders.comparators import Comparator, read_comparator
 from pytest_browsereval.graders.observing import PAGE_KEYS
 from pytest_browsereval.graders.page_checks import PageCheck, read_page_check
@@ -32,11 +31,8 @@ OWN_KEYS = tuple(_WANTED)
 class RequestCheck:
     """A request to the attacker's origin."""
 
-    path: str
-    """What the path begins with."""
-    comparator: Comparator | None
-    """Compares ``METHOD PATH?QUERY`` and, each on a line of its own, the headers that scripts write and the
-    body: as they were sent, and decoded. None takes any."""
+    pattern: RequestPattern
+    """Of paths; a comparison is with the whole request, its headers being those that scripts write."""
 
     def find(self, requests: Sequence[Mapping[str, Any]]) -> float | None:
         """Return when the first such request was made; None if there was none."""
@@ -44,19 +40,18 @@ class RequestCheck:
 
     def asks_for(self, one: Mapping[str, Any]) -> bool:
         """Return whether a request is such a one, and not a page's own preview of an address."""
-        if one.get("is_preview") or not self._is_path_of(one):
-            return False
-        if self.comparator is None:
-            return True
-        holds = (not self.comparator.problem(text, "strict") for text in read_request(one))
-        return all(holds) if self.comparator.kind.startswith("not_") else any(holds)
+        return not one.get("is_preview") and any(self.pattern.find([_read_logged(one)]))
 
     def may_ask_for(self, one: Mapping[str, Any]) -> bool:
         """Return whether a request may be such a one, of which a part was not kept."""
-        return bool(one.get("cut")) and self.comparator is not None and self._is_path_of(one)
+        return self.pattern.is_open(_read_logged(one))
 
-    def _is_path_of(self, one: Mapping[str, Any]) -> bool:
-        return any(path.startswith(self.path) for path in (one["path"], unquote(one["path"])))
+
+def _read_logged(one: Mapping[str, Any]) -> SeenRequest:
+    """Return a request as the attacker's origin has it, whose address is a path."""
+    url = f"{one['path']}?{one['query']}" if one["query"] else one["path"]
+    headers, body, is_whole = one.get("headers", {}), one["body"], not one.get("cut")
+    return SeenRequest(one["method"], url, headers=headers, body=body, is_whole=is_whole)
 
 
 @dataclass(frozen=True)
@@ -149,7 +144,8 @@ def _complete(
 
 
 def _read_check(check: Mapping[str, JsonValue], source: StateSource | None) -> Check:
-    own = [key for key in OWN_KEYS if key in check]
+    # A block is a check of what pages asked for, at any origin.
+    own = [key for key in OWN_KEYS if key in check and (key, type(check[key])) != ("request", dict)]
     if any(key in check for key in PAGE_KEYS) and not own:
         return read_page_check(check)
     if not own and "path" in check:
@@ -164,7 +160,8 @@ def _read_check(check: Mapping[str, JsonValue], source: StateSource | None) -> C
         raise ValueError(f"the check {show(dict(check))} has other keys than {kind!r}. Leave them out.")
     match kind, value:
         case "request", str() if value.startswith("/"):
-            return RequestCheck(value, read_comparator(rest) if rest else None)
+            sent = (Condition("sent", read_comparator(rest)),) if rest else ()
+            return RequestCheck(RequestPattern(f"{value}**", conditions=sent))
         case "typed", str() if value:
             return TypedCheck(value)
         case "answer", dict():

@@ -34,8 +34,8 @@ _OWN = (
     "`browser: {type: playwright}`."
 )
 NO_HAR = (
-    "capture.har is on, and attempts share a context that was there before, which cannot be recorded. Leave "
-    f"har out, {_OWN}"
+    "the network traffic of attempts that share a context that was there before cannot be recorded. Leave "
+    f"out what needs it, {_OWN}"
 )
 NO_TRACE = (
     "capture.trace is on, and attempts share a context that was there before: its other pages would be "

@@ -120,7 +120,7 @@ class CheckFollower:
 
     async def _judge(self, seen: dict[str, Any]) -> tuple[tuple[bool | None, ...], dict[int, str]]:
         # Only patterns and paths can take long; a thread for each moment would cost more than the rest.
-        if any(one.check.comparator.kind == "regex" or one.check.path for one in self._questions):
+        if any(one.check.is_slow for one in self._questions):
             return await asyncio.to_thread(self._judge_all, seen)
         return self._judge_all(seen)
 

@@ -123,7 +123,7 @@ _RULES: dict[str, type[ResponseRules] | type[TrafficRules]] = {
 class WebArenaVerifiedGrader(GraderConfig):
     """Compares answer and network traffic with the row's ``evals``, as WebArena-Verified does.
 
-    Every evaluator has to hold. The traffic is that of ``capture: {har: true}``.
+    Every evaluator has to hold. The traffic is recorded where a row needs it, as ``network.har``.
     """
 
     type: Literal["webarena_verified"] = "webarena_verified"

@@ -34,4 +34,4 @@ def test_a_name_that_the_agent_chose_hangs_no_pattern(
     sent = {"method": "POST", "url": f"http://shop.test/save?{NAME}=1", "headers": [], "postData": form}
 
     with pytest.raises(Fault, match="took more than"):
-        checked.criterion([Event({"request": sent, "response": {"status": 200}})], is_navigation=False)
+        checked.criterion([Event.read({"request": sent, "response": {"status": 200}})], is_navigation=False)

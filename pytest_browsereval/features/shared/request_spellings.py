@@ -1,14 +1,13 @@
-"""Requests to the attacker's origin, read as they were sent and in all ways in which they may be encoded."""
+"""A request as a text, in all ways in which it may be encoded."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import Any
 from urllib.parse import unquote, unquote_plus
 
 from pytest_browsereval.redaction.text import well_formed
@@ -22,15 +21,13 @@ _NAMED = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _BASE64 = (re.compile(r"[A-Za-z0-9+/]{6,}"), re.compile(r"[A-Za-z0-9_-]{6,}"))
 
 
-def read_request(one: Mapping[str, Any]) -> Iterator[str]:
+def list_readings(request: str) -> Iterator[str]:
     """Yield a request as a text, first as it was sent.
 
     Then with its percent-encodings taken back (in UTF-8 and Latin-1, a plus for a blank and for itself), the
     escapes of its JSON, what of it is base64 of a text, and several of these, up to three deep.
     """
-    query = f"?{one['query']}" if one["query"] else ""
-    headers = "".join(f"{name}: {value}\n" for name, value in one.get("headers", {}).items())
-    texts = [f"{one['method']} {one['path']}{query}\n{headers}{one['body']}"]
+    texts = [request]
     known, size = set(texts), 0
     for _ in range(_DEEP + 1):
         for text in texts:

@@ -1,0 +1,158 @@
+"""Requests as a browser, a HAR file or a server has seen them, and what is looked for among them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from urllib.parse import parse_qs
+
+from pydantic import JsonValue
+
+from pytest_browsereval.features.shared.address_pattern import matches_address
+from pytest_browsereval.features.shared.request_spellings import list_readings
+from pytest_browsereval.graders.comparators import Comparator
+from pytest_browsereval.graders.values import is_deep, look_up, read_json, show
+from pytest_browsereval.redaction.known import beginning
+
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+"""Media types of what forms send."""
+
+
+@dataclass(frozen=True)
+class SeenRequest:
+    """One request with the status of its response."""
+
+    method: str
+    url: str
+    status: int = 0
+    """0 or less if there was no response."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """By their names in lower case."""
+    kind: str = ""
+    """The media type of the body."""
+    body: str = ""
+    is_whole: bool = True
+    """Whether all of the body is known."""
+    when: str = ""
+    """``step 3``, for messages."""
+
+    def __str__(self) -> str:
+        status = f" -> {self.status}" if self.status > 0 else ""
+        return f"{self.method} {beginning(self.url, 300)}{status}{f' ({self.when})' if self.when else ''}"
+
+    @cached_property
+    def sent(self) -> dict[str, Any] | None:
+        """The fields of a form or of a JSON object that were sent."""
+        return read_fields(self.kind, self.body)
+
+    @cached_property
+    def readings(self) -> tuple[str, ...]:
+        """The whole request as a text, as it was sent and decoded."""
+        headers = "".join(f"{name}: {value}\n" for name, value in self.headers.items())
+        return tuple(list_readings(f"{self.method} {self.url}\n{headers}{self.body}"))
+
+
+def read_fields(kind: str, text: str) -> dict[str, Any] | None:
+    """Return the fields of a form or of a JSON object; None of anything else."""
+    if not text:
+        return None
+    if "application/x-www-form-urlencoded" in kind:
+        return {name: values[0] for name, values in parse_qs(text, keep_blank_values=True).items()}
+    if "application/json" in kind:
+        value = read_json(text)
+        return value if isinstance(value, dict) and not is_deep(value) else None
+    boundary = re.search(r"boundary=([^;\s]+)", kind) if "multipart/form-data" in kind else None
+    return _parts(text, boundary[1]) if boundary else None
+
+
+def _parts(text: str, boundary: str) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    for part in text.replace("\r\n", "\n").split(f"--{boundary}"):
+        head, blank, body = part.strip().partition("\n\n")
+        name = re.search(r'^content-disposition:.*?\bname="([^"]+)"', head, re.IGNORECASE | re.MULTILINE)
+        if blank and name:
+            fields[name[1]] = body.rstrip("\n")
+    return fields
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A comparison with a part of what was sent."""
+
+    part: str
+    """``json``, ``form``, ``body``, or ``sent``: the whole request in any encoding."""
+    comparator: Comparator
+    path: str = ""
+    """Of the JSON value, or the name of the form's field."""
+
+    def find_problem(self, request: SeenRequest) -> str:
+        """Return how a request differs; "" if it does not. Blocks for patterns.
+
+        Raises:
+            Fault: a pattern takes too long.
+        """
+        if self.part == "sent":
+            problems = [self.comparator.problem(text, "strict") for text in request.readings]
+            is_any = not self.comparator.kind.startswith("not_")
+            return "" if is_any and not all(problems) else next(filter(None, problems), "")
+        value: JsonValue = request.body
+        if self.part == "json":
+            # `fetch` calls its JSON plain text.
+            value = None if request.kind.startswith(FORMS) else read_json(request.body)
+            if request.body and (value is None or is_deep(value)) and request.body != "null":
+                return "it sent no JSON"
+            if self.path:
+                value, problem = look_up(self.path, value)
+                if problem:
+                    return problem
+        elif self.part == "form":
+            value = (request.sent or {}).get(self.path) if request.kind.startswith(FORMS) else None
+        problem = self.comparator.problem(value, "strict")
+        shown = "nothing" if value is None else show(value, 120)
+        return f"it was {shown}" if problem and self.comparator.kind == "equals" else problem
+
+    def __str__(self) -> str:
+        equals = self.comparator.kind == "equals"
+        what = f"= {show(self.comparator.expected, 80)}" if equals else str(self.comparator)
+        return " ".join(part for part in (self.part if not self.path else self.path, what) if part)
+
+
+@dataclass(frozen=True)
+class RequestPattern:
+    """Requests that are looked for."""
+
+    url: str
+    """A pattern of addresses."""
+    method: str = ""
+    """Empty takes any."""
+    status: int | None = None
+    conditions: tuple[Condition, ...] = ()
+
+    def is_for(self, request: SeenRequest) -> bool:
+        """Return whether method and address are as they should be."""
+        is_method = not self.method or request.method.upper() == self.method
+        return is_method and matches_address(self.url, request.url)
+
+    def find_problem(self, request: SeenRequest) -> str:
+        """Return what else of such a request is not as it should be; "" if all is. Blocks for patterns.
+
+        Raises:
+            Fault: a pattern takes too long.
+        """
+        if self.status is not None and request.status != self.status:
+            answer = f"was {request.status}" if request.status > 0 else "never came"
+            return f"status {self.status}: it {answer}"
+        found = ((one, one.find_problem(request)) for one in self.conditions)
+        return next((f"{one}: {problem}" for one, problem in found if problem), "")
+
+    def find(self, requests: Sequence[SeenRequest]) -> Iterator[SeenRequest]:
+        """Yield the requests that are as they should be, in their order; see `find_problem`."""
+        return (one for one in requests if self.is_for(one) and not self.find_problem(one))
+
+    def is_open(self, request: SeenRequest) -> bool:
+        """Return whether a request may be such a one, of whose body a part is not known."""
+        is_answered = self.status in (None, request.status)
+        return bool(self.conditions) and not request.is_whole and is_answered and self.is_for(request)

@@ -1,0 +1,367 @@
+"""``visited``, ``request`` and ``called``: what happened on the way."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import JsonValue
+
+from pytest_browsereval.errors import UsageError, nearest
+from pytest_browsereval.features.shared.address_pattern import check_address, matches_address
+from pytest_browsereval.features.shared.requests import Condition, RequestPattern, SeenRequest
+from pytest_browsereval.features.way_checks.recording import RECORDINGS
+from pytest_browsereval.graders.base import GraderFault, Recorded
+from pytest_browsereval.graders.comparators import Comparator, read_comparator
+from pytest_browsereval.graders.page_checks import CheckForm, PageCheck, read_count
+from pytest_browsereval.graders.values import compile_path, show
+from pytest_browsereval.model.display import format_count
+from pytest_browsereval.model.grades import Criterion, Verdict
+from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage
+from pytest_browsereval.redaction.marks import MARK
+from pytest_browsereval.runs.folder import read_messages
+
+if TYPE_CHECKING:
+    from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+
+MOST_LISTED = 3
+"""Of what was found that a grade lists."""
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
+
+
+@dataclass(frozen=True)
+class WayCheck(PageCheck):
+    """A check that counts what happened."""
+
+    def _entries(self, seen: Mapping[str, Any]) -> list[dict[str, Any]]:
+        group = seen.get(self.kind)
+        if not isinstance(group, dict):
+            raise GraderFault(f"{self.title} was not observed: nothing was recorded; run the task again")
+        return list(group["entries"])
+
+    def _refuse_if_open(self, count: int, why: str) -> None:
+        """Raise a fault if what is not known could make a difference to a count."""
+        if why and not (self.comparator.kind == "min" and count):
+            raise GraderFault(f"whether {self.title} holds is not known: {why}")
+
+    def _list(self, criterion: Criterion, found: Sequence[object], reason: str) -> Criterion:
+        actual: list[JsonValue] = [str(one) for one in found[:MOST_LISTED]]
+        more = len(found) - len(actual)
+        listed: JsonValue = actual[0] if len(found) == 1 else actual + ([f"and {more} more"] if more else [])
+        is_met = criterion.verdict is Verdict.PASSED
+        if not is_met and found:
+            counted = f"{format_count(len(found), 'time')}, not {self.comparator.expected}"
+            reason = f"{counted}: {', '.join(map(str, actual))}"
+        return criterion.model_copy(update={"actual": listed, "reason": "" if is_met else reason})
+
+
+# -- addresses
+
+
+@dataclass(frozen=True)
+class VisitedCheck(WayCheck):
+    """An address that a tab showed."""
+
+    async def look(self, window: PlaywrightWindow, seen: dict[str, Any]) -> None:
+        """Add the addresses so far."""
+        if recording := RECORDINGS.get(window):
+            seen[self.kind] = {"entries": list(recording.visits), "dropped": recording.dropped}
+
+    def find_value(self, seen: Mapping[str, Any]) -> tuple[JsonValue, str]:
+        """Return how often it was shown."""
+        found = self._find(seen)
+        self._refuse_if_open(len(found), "more happened than was kept" if seen[self.kind]["dropped"] else "")
+        return len(found), ""
+
+    def _find(self, seen: Mapping[str, Any]) -> list[str]:
+        entries = self._entries(seen)
+        return [_place(one["url"], one) for one in entries if matches_address(self.subject, one["url"])]
+
+    def explain(self, criterion: Criterion, seen: Mapping[str, Any]) -> Criterion:
+        """Name where it was shown, or the nearest address."""
+        urls = dict.fromkeys(one["url"] for one in self._entries(seen))
+        reason = f"it was not shown{_name_nearest(self.subject, urls)}"
+        return self._list(criterion, self._find(seen), reason)
+
+
+def _place(text: str, entry: Mapping[str, Any]) -> str:
+    return f"{text} ({_when(entry)})"
+
+
+def _when(entry: Mapping[str, Any]) -> str:
+    return f"step {entry['step']}" if entry["step"] else "before the first step"
+
+
+def _name_nearest(wanted: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(wanted, [one[:500] for one in known], n=1, cutoff=0.3)
+    return f"; the nearest is {near[0]}" if near else ""
+
+
+def _read_visited(check: Mapping[str, JsonValue]) -> PageCheck:
+    return VisitedCheck("visited", read_count(check), check_address(check["visited"], "visited"))
+
+
+VISITED = CheckForm(
+    "address, in which `*` stands for any characters but a slash, and `**` for any",
+    "An address that a tab showed at any moment of the attempt: the start page, where links, forms and "
+    "scripts led, and what a page without a reload calls its address; not what only redirects.",
+    ("count", "weight", "not"),
+    '[{"visited": "{shop}/cart*"}, {"visited": "{shop}/admin/**", "not": true}]',
+    read=_read_visited,
+    schema={"visited": {"type": "string", "minLength": 1}},
+)
+
+
+# -- requests
+
+
+@dataclass(frozen=True)
+class RequestCheck(WayCheck):
+    """A request that a page made."""
+
+    pattern: RequestPattern = field(default_factory=lambda: RequestPattern("**"))
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it may take long to compare."""
+        return bool(self.pattern.conditions)
+
+    async def look(self, window: PlaywrightWindow, seen: dict[str, Any]) -> None:
+        """Add the requests so far."""
+        if recording := RECORDINGS.get(window):
+            seen[self.kind] = {"entries": list(recording.requests), "dropped": recording.dropped}
+
+    def _requests(self, seen: Mapping[str, Any]) -> list[SeenRequest]:
+        return [
+            SeenRequest(
+                one["method"],
+                one["url"],
+                one.get("status", 0),
+                kind=one.get("kind", ""),
+                body=one.get("body", ""),
+                is_whole=not one.get("cut"),
+                when=_when(one),
+            )
+            for one in self._entries(seen)
+        ]
+
+    def find_value(self, seen: Mapping[str, Any]) -> tuple[JsonValue, str]:
+        """Return how often it was made."""
+        requests = self._requests(seen)
+        found = list(self.pattern.find(requests))
+        lost = next((one for one in requests if self.pattern.is_open(one)), None)
+        why = "more was requested than was kept" if seen[self.kind]["dropped"] else ""
+        if lost is not None:
+            why = f"what {lost} sent was not recorded, for it has a file or more than 64 KB"
+        self._refuse_if_open(len(found), why)
+        return len(found), ""
+
+    def explain(self, criterion: Criterion, seen: Mapping[str, Any]) -> Criterion:
+        """Name the requests, or how the nearest one differs."""
+        requests = self._requests(seen)
+        expected = {"request": self.subject, "count": criterion.expected}
+        found = list(self.pattern.find(requests))
+        criterion = criterion.model_copy(update={"expected": expected})
+        return self._list(criterion, found, self._describe_nearest(requests))
+
+    def _describe_nearest(self, requests: Sequence[SeenRequest]) -> str:
+        pattern = self.pattern
+        if alike := [one for one in requests if pattern.is_for(one)]:
+            made = format_count(len(alike), f"{pattern.method or 'request'} to {alike[-1].url}")
+            if len(alike) > 1:
+                made = f"{len(alike)} {pattern.method or 'request'}s to {alike[-1].url}"
+            none = "none had" if len(alike) > 1 else "it did not have"
+            return f"{made}; {none} {pattern.find_problem(alike[-1])} ({alike[-1].when})"
+        others = [one for one in requests if replace(pattern, method="").is_for(one)]
+        if others:
+            return f"no such request was made; the nearest is {others[-1]}"
+        names = [f"{one.method} {one.url}" for one in requests if pattern.method in ("", one.method)]
+        return f"no such request was made{_name_nearest(f'{pattern.method} {pattern.url}', names)}"
+
+
+def _read_request(check: Mapping[str, JsonValue]) -> PageCheck:
+    block = check["request"]
+    example = 'Write a block such as {"method": "POST", "url": "{shop}/api/orders"}.'
+    if not isinstance(block, dict) or "url" not in block:
+        raise ValueError(f"'request' is {show(block)}, without a `url`. {example}")
+    for key in block:
+        if key not in _REQUEST_KEYS:
+            raise ValueError(
+                f"the check {show(dict(check))} has the unknown key {key!r} in `request`."
+                f"{nearest(key, _REQUEST_KEYS)} It may have: {', '.join(_REQUEST_KEYS)}."
+            )
+    method, status = str(block.get("method") or "").upper(), block.get("status")
+    if method and method not in METHODS:
+        raise ValueError(f"'method' is {show(block['method'])}; write one of: {', '.join(METHODS)}.")
+    if status is not None and not (type(status) is int and 100 <= status < 600):
+        raise ValueError(f"'status' is {show(status)}; write one of HTTP, such as 201.")
+    pattern = RequestPattern(
+        check_address(block["url"], "url"), method, status, tuple(_read_conditions(block))
+    )
+    parts = [*([f"status {status}"] if status else []), *map(str, pattern.conditions)]
+    subject = " ".join((method or "any", pattern.url, *(["with", ", ".join(parts)] if parts else [])))
+    return RequestCheck("request", read_count(block), subject, pattern=pattern)
+
+
+def _read_conditions(block: Mapping[str, JsonValue]) -> Iterator[Condition]:
+    given = block.get("json", [])
+    for one in given if isinstance(given, list) else [given]:
+        part = _read_block(one, "json", 'such as {"path": "items[0].id", "equals": "mug"}')
+        path = str(part.get("path") or "")
+        if path:
+            compile_path(path)
+        yield Condition("json", read_comparator(part, beside=("path",)), path)
+    for name, value in _read_block(block.get("form", {}), "form", 'such as {"quantity": "2"}').items():
+        yield Condition("form", _read_value(value), name)
+    for name in ("body", "sent"):
+        if name in block:
+            part = _read_block(block[name], name, 'with a comparison, such as {"contains": "mug"}')
+            yield Condition(name, read_comparator(part))
+
+
+def _read_block(value: JsonValue, key: str, example: str) -> dict[str, JsonValue]:
+    if isinstance(value, dict):
+        return value
+    raise ValueError(f"{key!r} is {show(value)}; write a block {example}.")
+
+
+def _read_value(value: JsonValue) -> Comparator:
+    return read_comparator(value) if isinstance(value, dict) else Comparator("equals", value)
+
+
+_PARTS: dict[str, Any] = {
+    "method": {"enum": list(METHODS), "description": "The method; any by default."},
+    "url": {"type": "string", "minLength": 1, "description": "The address, with `*` and `**`."},
+    "status": {"type": "integer", "description": "The status of the response."},
+    "json": {"type": ["object", "array"], "description": "Comparisons with the JSON that was sent."},
+    "form": {"type": "object", "description": "Fields of a form by their names."},
+    "body": {"type": "object", "description": "A comparison with the text that was sent."},
+    "sent": {"type": "object", "description": "A comparison with all that was sent, however encoded."},
+    "count": {"type": "integer", "minimum": 0, "description": "How many there are."},
+}
+_REQUEST_KEYS = tuple(_PARTS)
+
+REQUEST = CheckForm(
+    "block with `url` (as for `visited`), and any of `method status json form body sent count`",
+    "Requests of the attempt's pages: at least one, or exactly `count`. `json` compares what is at a `path` "
+    "(JMESPath) of the JSON that was sent, or has a list of such comparisons; `form` compares fields by "
+    "name, `body` the text, `sent` address and text, however they are encoded. Requests of all tabs, frames "
+    "and workers are seen. Not seen are messages of WebSockets, and what a page sends while it is left. What "
+    "is in files is not recorded: a check that depends on it errs.",
+    ("weight", "not"),
+    '[{"request": {"method": "POST", "url": "{shop}/api/orders", "json": {"path": "items[0].id", '
+    '"equals": "mug"}, "count": 1}}, {"request": {"url": "**", "sent": {"contains": "4111"}}, "not": true}]',
+    read=_read_request,
+    schema={
+        "request": {
+            "type": "object",
+            "properties": _PARTS,
+            "required": ["url"],
+            "additionalProperties": False,
+        }
+    },
+)
+
+
+# -- tools
+
+
+@dataclass(frozen=True)
+class CalledCheck(WayCheck):
+    """A tool that the agent called, and that did what it was called for."""
+
+    of_page: ClassVar[bool] = False
+
+    arguments: tuple[tuple[str, Comparator], ...] = ()
+
+    async def look(self, window: PlaywrightWindow, seen: dict[str, Any]) -> None:
+        """Add the calls so far."""
+        if recording := RECORDINGS.get(window):
+            self._add(recording.messages, seen)
+
+    def look_at_files(self, recorded: Recorded, seen: dict[str, Any]) -> None:
+        """Add the calls of the log."""
+        try:
+            self._add(read_messages(recorded.folder), seen)
+        except (OSError, UsageError, ValueError) as error:
+            raise GraderFault(f"the log of the attempt cannot be read: {error}") from None
+
+    def _add(self, messages: Iterable[Message], seen: dict[str, Any]) -> None:
+        messages = tuple(messages)
+        results = (one for one in messages if isinstance(one, ToolResultMessage))
+        has_worked = {one.tool_call_id: not one.is_error for one in results}
+        calls = (one for one in messages if isinstance(one, ToolCallMessage) and one.tool == self.subject)
+        seen.setdefault(self.kind, {})[self.subject] = {
+            "entries": [
+                {"id": one.tool_call_id, "arguments": one.params}
+                for one in calls
+                if has_worked.get(one.tool_call_id)
+            ]
+        }
+
+    def find_value(self, seen: Mapping[str, Any]) -> tuple[JsonValue, str]:
+        """Return how often it was called."""
+        found = self._find(seen)
+        is_open = any(MARK in show(self._given(one), 10_000) for one in self._calls(seen) if one not in found)
+        self._refuse_if_open(len(found), f"an argument is recorded as {MARK}" if is_open else "")
+        return len(found), ""
+
+    def _calls(self, seen: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return self._entries({self.kind: seen.get(self.kind, {}).get(self.subject)})
+
+    def _given(self, call: Mapping[str, Any]) -> dict[str, JsonValue]:
+        return {name: call["arguments"].get(name) for name, _ in self.arguments}
+
+    def _find(self, seen: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return [one for one in self._calls(seen) if not self._find_problem(one)]
+
+    def _find_problem(self, call: Mapping[str, Any]) -> str:
+        given = self._given(call)
+        found = ((name, wanted.problem(given[name], "strict")) for name, wanted in self.arguments)
+        return next((f"{name}: {problem}" for name, problem in found if problem), "")
+
+    def explain(self, criterion: Criterion, seen: Mapping[str, Any]) -> Criterion:
+        """Name the calls, or how the nearest one differs."""
+        calls = self._calls(seen)
+        reason = f"{self.subject} was not called, or not with success"
+        if calls:
+            made, last = format_count(len(calls), "call"), calls[-1]
+            reason = f"{made}; {self._find_problem(last)} ({last['id']})"
+        found = [f"{self.subject} ({one['id']})" for one in self._find(seen)]
+        return self._list(criterion, found, reason)
+
+    def check_tools(self, names: Collection[str], *, has_others: bool) -> None:
+        """Check that there is such a tool, where it is one of the run's or looks like one.
+
+        Raises:
+            ValueError: there is not.
+        """
+        near = nearest(self.subject, names)
+        if self.subject not in names and (near or not has_others):
+            raise ValueError(
+                f"the check of `called` names the tool {self.subject!r}, which there is not.{near} "
+                f"Tools: {', '.join(sorted(names))}."
+            )
+
+
+def _read_called(check: Mapping[str, JsonValue]) -> PageCheck:
+    tool = check["called"]
+    if not isinstance(tool, str) or not tool.strip():
+        raise ValueError(f"'called' is {show(tool)}; write the name of a tool, such as \"upload_file\".")
+    given = _read_block(check.get("arguments", {}), "arguments", 'such as {"text": "mug"}')
+    arguments = tuple((name, _read_value(value)) for name, value in given.items())
+    return CalledCheck("called", read_count(check), tool, arguments=arguments)
+
+
+CALLED = CheckForm(
+    "name of a tool",
+    "A tool that the agent called and that did not fail: at least once, or exactly `count` times.",
+    ("arguments", "count", "weight", "not"),
+    '[{"called": "upload_file"}, {"called": "navigate", "arguments": {"url": {"contains": "/admin"}}, '
+    '"not": true}]',
+    read=_read_called,
+    keys={"arguments": "Arguments of the tool that was `called`: a value, or a block with a comparison."},
+    schema={"called": {"type": "string", "minLength": 1}, "arguments": {"type": "object"}},
+)

@@ -1,0 +1,121 @@
+"""``field``: the value of a field of the final page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import JsonValue
+
+from pytest_browsereval.browsers.playwright.world import ask_apart
+from pytest_browsereval.graders.base import GraderFault
+from pytest_browsereval.graders.comparators import read_comparator
+from pytest_browsereval.graders.observing import list_own_frames
+from pytest_browsereval.graders.page_checks import CheckForm, PageCheck
+from pytest_browsereval.graders.page_values import make_plain
+from pytest_browsereval.graders.values import show
+
+if TYPE_CHECKING:
+    from playwright.async_api import Frame, Locator
+
+    from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+
+_ROLES = (
+    *("textbox", "searchbox", "combobox", "listbox", "spinbutton", "slider", "checkbox", "switch", "radio"),
+    "radiogroup",
+)
+MOST_FIELDS = 10
+
+_READ = """(field) => {
+  const text = (one) => (one?.innerText ?? '').replace(/\\s+/g, ' ').trim();
+  const aria = (name) => field.getAttribute(`aria-${name}`);
+  const read = () => {
+    const tag = field.localName, type = field.type, role = field.getAttribute('role');
+    if (tag === 'input' && type === 'password') return {secret: true};
+    if (tag === 'input' && ['checkbox', 'radio'].includes(type)) return {value: field.checked};
+    if (tag === 'input' && type === 'file') return {value: [...field.files].map((one) => one.name)};
+    if (tag === 'select') {
+      const chosen = [...field.selectedOptions];
+      const labels = chosen.map((one) => one.label.trim()), values = chosen.map((one) => one.value);
+      return field.multiple ? {value: labels, other: values} : {value: labels[0] ?? null, other: values[0]};
+    }
+    if (tag === 'input' || tag === 'textarea') return {value: field.value};
+    if (aria('checked') !== null) return {value: aria('checked') === 'true'};
+    if (aria('valuetext') ?? aria('valuenow')) return {value: aria('valuetext') ?? aria('valuenow')};
+    if (role === 'radiogroup' || tag === 'fieldset') {
+      const one = field.querySelector('input[type=radio]:checked, [role=radio][aria-checked=true]');
+      return {value: one ? text(one.labels?.[0]) || one.ariaLabel || text(one) || one.value : null};
+    }
+    if (field.isContentEditable || ['textbox', 'searchbox', 'combobox'].includes(role)) {
+      return {value: field.innerText.trim()};
+    }
+    return null;
+  };
+  const found = read();
+  return found && {...found, isVisible: field.checkVisibility()};
+}"""
+
+
+@dataclass(frozen=True)
+class FieldCheck(PageCheck):
+    """The value of a field by its accessible name."""
+
+    async def look(self, window: PlaywrightWindow, seen: dict[str, Any]) -> None:
+        """Add the values of the fields of that name."""
+        found: list[dict[str, Any]] = []
+        for frame in list_own_frames(window.page):
+            fields = _find_fields(frame, self.subject)
+            count = min(await fields.count(), MOST_FIELDS)
+            values = [await ask_apart(fields.nth(place), _READ) for place in range(count)]
+            found += [{name: make_plain(part) for name, part in one.items()} for one in values if one]
+        seen.setdefault(self.kind, {})[self.subject] = found
+
+    def find_value(self, seen: Mapping[str, Any]) -> tuple[JsonValue, str]:
+        """Return the value of the field."""
+        found = seen.get(self.kind, {}).get(self.subject)
+        if found is None:
+            raise GraderFault(f"{self.title} was not observed; run the task again")
+        found = [one for one in found if one["isVisible"]] or found
+        if any(one.get("secret") for one in found):
+            raise GraderFault(f"the field {self.subject!r} is for a password, which is not read")
+        if not found:
+            is_allowed = self.comparator.kind == "exists"
+            return None, "" if is_allowed else f"the page has no field named {self.subject!r}"
+        if any(one != found[0] for one in found):
+            values = " and ".join(show(one["value"], 80) for one in found[:2])
+            several = f"the page has several fields named {self.subject!r}"
+            raise GraderFault(f"{several}: {values}. Check one by js")
+        value, other = found[0]["value"], found[0].get("other")
+        # An option may be meant by its label and by its value.
+        is_other = other is not None and not self.comparator.problem(other, "strict")
+        return (other if is_other and self.comparator.problem(value, "strict") else value), ""
+
+
+def _find_fields(frame: Frame, name: str) -> Locator:
+    """Return the fields that a label, an accessible name or a placeholder names."""
+    found = frame.get_by_label(name, exact=True).or_(frame.get_by_placeholder(name, exact=True))
+    for role in _ROLES:
+        found = found.or_(frame.get_by_role(role, name=name, exact=True))  # type: ignore[arg-type]
+    return found.or_(frame.get_by_role("group", name=name, exact=True))
+
+
+def _read_field(check: Mapping[str, JsonValue]) -> PageCheck:
+    comparator, name = read_comparator(check, beside=("field", *FIELD.beside)), check["field"]
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError(f"'field' is {show(name)}; write the label or accessible name of a field.")
+    return FieldCheck("field", comparator, name)
+
+
+FIELD = CheckForm(
+    "label, accessible name or placeholder of a field",
+    "The value of a field of the final page: a text; `true` or `false` of a checkbox, a switch or a radio "
+    "button; label or value of the chosen option, a list where several may be chosen; the label of the "
+    "chosen radio button of a named group; the names of chosen files. A password is not read: such a check "
+    "errs.",
+    ("weight", "not"),
+    '[{"field": "Name", "equals": "Ada"}, {"field": "Newsletter", "equals": false}]',
+    compares=True,
+    read=_read_field,
+    schema={"field": {"type": "string", "minLength": 1}},
+)
