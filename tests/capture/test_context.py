@@ -13,7 +13,7 @@ from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, Terminat
 from pytest_browsereval.model.messages import ErrorMessage, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.runs.folder import find_pictures
-from tests.support import StillWindow, Visits
+from tests.support import StillWindow
 
 Contexts = Callable[..., CaptureContext]
 
@@ -171,21 +171,6 @@ def test_the_windows_warnings_are_taken_over(context: Contexts, window: StillWin
     )
 
 
-def test_tokens_and_money_are_limited(context: Contexts) -> None:
-    """The call that reaches a limit is counted and ends the attempt; unknown prices never reach one."""
-    capture = context(max_tokens=100, max_cost_usd=1.0)
-    capture.spend(Usage(input_tokens=50, output_tokens=10, requests=1, cost_usd=0.4))
-    with pytest.raises(LimitReached, match=r"limits\.max_tokens is 100; 120 were used") as caught:
-        capture.spend(Usage(input_tokens=60, requests=1, cost_usd=0.4))
-    assert caught.value.reason is TerminationReason.BUDGET
-    assert (capture.usage.requests, capture.usage.input_tokens) == (2, 110)
-    capture = context(max_cost_usd=0.5)
-    capture.spend(Usage(input_tokens=10**9, requests=1))
-    capture = context(max_cost_usd=0.5)
-    with pytest.raises(LimitReached, match=r"limits\.max_cost_usd is 0\.5; 0\.5000 was spent"):
-        capture.spend(Usage(requests=1, cost_usd=0.5))
-
-
 @pytest.mark.parametrize("error", [asyncio.CancelledError(), LimitReached(TerminationReason.TIMEOUT, "late")])
 def test_a_call_that_is_cut_off_is_told(context: Contexts, error: BaseException) -> None:
     """It may be paid, and nobody will be told how much; one that failed was refused, and costs nothing."""
@@ -220,46 +205,3 @@ def test_a_part_is_counted_twice_and_nested(context: Contexts) -> None:
         "lead": 300,
     }
     assert [each.usage.input_tokens for each in (first, capture)] == [1, 321]
-
-
-def test_a_part_ends_at_the_attempts_limits(context: Contexts) -> None:
-    """Tokens of all parts together are limited, and what reached the limit is counted everywhere."""
-    capture = context(max_tokens=100)
-    first, second = capture.nest("a", role="hand"), capture.nest("b", role="hand")
-    first.spend(Usage(input_tokens=60, requests=1))
-    with pytest.raises(LimitReached, match=r"limits\.max_tokens is 100; 110 were used"):
-        second.spend(Usage(input_tokens=50, requests=1))
-    assert (second.usage.input_tokens, capture.usage.input_tokens) == (50, 110)
-
-
-def test_findings_of_a_part_name_it(context: Contexts) -> None:
-    """Errors and warnings are the attempt's; closing a part leaves the log open."""
-    capture = context(redact=lambda text: text.replace("hunter2", "***"))
-    part = capture.nest("part-1")
-    part.add_error(ErrorSource.AGENT, "hunter2 broke")
-    part.add_warning(ErrorSource.AGENT, "hunter2 creaks")
-    capture.nest(None).add_warning(ErrorSource.AGENT, "plain")
-    part.close()
-    assert [e.message for e in capture.errors] == ["part-1: *** broke"]
-    assert [w.message for w in capture.warnings] == ["part-1: *** creaks", "plain"]
-    (logged,) = capture.messages.messages
-    assert isinstance(logged, ErrorMessage)
-    assert logged.parent_id == "part-1"
-
-
-def test_a_real_attempt_is_recorded_step_by_step(visit: Visits, tmp_path: Path) -> None:
-    """Call, result, address and picture of each step stand in the log and on disk."""
-    opened = visit("<button onclick='location.hash = 1'>go</button>", screenshots="after", picture="png")
-    opened.output("click", target="button")
-    opened.output("snapshot")
-    opened.output("done", answer="ok")
-    results = opened.logged(ToolResultMessage)
-    assert [(result.screenshot, result.is_error) for result in results] == [
-        (1, False),
-        (None, False),
-        (None, False),
-    ]
-    assert all(result.url == f"{opened.window.url}" for result in results)
-    assert opened.window.url.endswith("#1")
-    assert (tmp_path / "screenshots" / "001.png").read_bytes().startswith(b"\x89PNG")
-    assert opened.capture.steps == 2

@@ -9,25 +9,9 @@ import pytest
 
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.errors import TerminationReason
-from pytest_browsereval.model.grades import GraderResult, Verdict
-from pytest_browsereval.model.results import ExecutorRecord, TaskMetadata
+from pytest_browsereval.model.results import ExecutorRecord
 from pytest_browsereval.model.tasks import TASK_FILE, RowMetadata, Task
-from pytest_browsereval.model.trials import TrialKey
-from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run_files import write_whole
-
-METADATA = TaskMetadata(
-    query_id="buy-mug",
-    dataset="shop",
-    query="Buy the mug. My key is hunter2.",
-    started_at="2026-01-01T00:00:00.000Z",
-    completed_at="2026-01-01T00:00:01.000Z",
-    total_duration_ms=1000,
-    total_steps=1,
-    termination_reason=TerminationReason.COMPLETED,
-    final_answer="done",
-    verdict=Verdict.PASSED,
-)
 
 
 def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
@@ -49,33 +33,6 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="is not a file"):
         write_whole(tmp_path / "pipe", "x")
     assert sorted(found.name for found in tmp_path.iterdir()) == ["metadata.json", "pipe", "taken.json"]
-
-
-def test_an_attempt_is_saved_and_read_back(tmp_path: Path) -> None:
-    """Grades, evidence and the record are read back as they were, without secrets."""
-    store, redact = RunStore(tmp_path / "run"), lambda text: text.replace("hunter2", "***")
-    folder = store.begin_attempt(TrialKey("buy-mug"), "n").path
-    saver = TrajectorySaver(folder, redact=redact)
-    grade = GraderResult(grader="answer", verdict=Verdict.PASSED, score=1.0, reasoning="said ünïque hunter2")
-    saver.save_grades({"answer": grade})
-    saver.save_evidence({"page_state": {"url": "http://shop.test/hunter2"}})
-    store.save_record(METADATA, redact)
-    (lines,) = (store.root / "attempts").iterdir()
-    assert json.loads(lines.read_text()) == json.loads((folder / "metadata.json").read_text())
-    texts = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
-    assert set(texts) == {"grades.json", "evidence.json", "metadata.json"}
-    assert not any("hunter2" in text for text in texts.values())
-    assert (
-        GraderResult.model_validate(json.loads(texts["grades.json"])["answer"]).reasoning == "said ünïque ***"
-    )
-    assert json.loads(texts["evidence.json"]) == {"page_state": {"url": "http://shop.test/***"}}
-    assert TaskMetadata.model_validate_json(texts["metadata.json"]).query == "Buy the mug. My key is ***."
-
-
-def test_no_evidence_is_no_file(tmp_path: Path) -> None:
-    """Graders that observed nothing leave nothing."""
-    TrajectorySaver(tmp_path).save_evidence({})
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_executor_is_saved_and_found_by_its_names(tmp_path: Path) -> None:

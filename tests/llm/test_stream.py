@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.llm.completion import check_body, read_body
-from pytest_browsereval.llm.retries import TryFailed
 from pytest_browsereval.llm.stream import is_stream, read_stream
 
 
@@ -119,37 +118,3 @@ def test_events_are_read_as_servers_write_them(subtests: pytest.Subtests) -> Non
         with subtests.test(text=text):
             assert is_stream(text)
             assert read_body(check_body(read_stream(text))).text == "one two"
-
-
-def test_a_stream_that_breaks_off_is_not_a_reply(subtests: pytest.Subtests) -> None:
-    """Half an answer is never taken for a whole one, and an error in a stream is one."""
-    cases: list[tuple[list[Any], str, int | None]] = [
-        (WHOLE[:2], "no finish_reason", None),
-        ([], "no finish_reason", None),
-        ([*WHOLE[:2], {"error": {"code": 502, "message": "died"}, **chunk({}, "error")}], "died", 502),
-        ([*WHOLE[:2], {"object": "error", "message": "too long", "code": 400}], "too long", 400),
-        (
-            [*WHOLE[:2], {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}],
-            "busy",
-            None,
-        ),
-        ([{"detail": "no such model"}], "no such model", None),
-    ]
-    for chunks, told, status in cases:
-        with subtests.test(chunks=chunks, told=told, status=status):
-            with pytest.raises(TryFailed, match=told) as caught:
-                check_body(read_stream(events(chunks)))
-            assert caught.value.status == status
-
-
-def test_zeros_at_the_end_overwrite_nothing() -> None:
-    """Counts that come in pieces are kept, wherever a server writes them."""
-    first = {"prompt_tokens": 100, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 30}}
-    zeros = {"prompt_tokens": 0, "completion_tokens": 0, "prompt_tokens_details": {"cached_tokens": 0}}
-    last = {
-        "choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "usage": {"completion_tokens": 9}}]
-    }
-    usage = read_body(
-        check_body(read_stream(events([chunk({}, usage=first), last, chunk({}, usage=zeros)])))
-    ).usage
-    assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == (100, 9, 30)

@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.store import AttemptFolder, RunStore, new_run_id
-from tests.recorded import attempt, spoil_line
+from tests.recorded import attempt
 
 pytestmark = pytest.mark.quick
 
@@ -157,20 +156,3 @@ def test_a_reader_sees_whole_files_though_the_writer_is_killed(tmp_path: Path) -
         os.kill(writer.pid, signal.SIGKILL)
     assert numbers == sorted(numbers)
     assert len(json.loads((tmp_path / "summary.json").read_bytes())["text"]) == 200_000
-
-
-def test_what_a_trial_has_come_to(store: RunStore) -> None:
-    """Its last finished attempt tells, the tenth after the ninth; one in flight or damaged tells nothing."""
-    key = TrialKey("a", "x", 2)
-    assert store.verdict(key) is None
-    for number in range(1, 11):
-        verdict = Verdict.PASSED if number == 10 else Verdict.ERRORED
-        finish(store.begin_attempt(key, "node"), verdict=verdict, error_source="site", variant="x", trial=2)
-    assert store.verdict(key) is Verdict.PASSED
-    store.begin_attempt(key, "node")
-    spoil_line(store.root, "a")
-    assert RunStore(store.root).verdict(key) is None
-    (store.root / "attempts").rename(store.root / "gone")
-    finish(store.begin_attempt(key, "node"), variant="x", trial=2)
-    assert store.verdict(key) is Verdict.PASSED
-    assert store.verdict(TrialKey("a", "x", 1)) is None

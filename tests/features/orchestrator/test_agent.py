@@ -162,20 +162,6 @@ def test_the_attempts_own_steps_count_too(make_desk: MakeDesk) -> None:
     assert pair.results == []
 
 
-@pytest.mark.parametrize("role", [LEAD, HAND])
-def test_the_attempts_tokens_and_money_hold_for_both_roles(make_desk: MakeDesk, role: str) -> None:
-    """Whoever passes the limit ends the attempt."""
-    cheap, dear = (0, 10), (1_000, 10)
-    lead = [delegates("a").costing(*(dear if role == LEAD else cheap))]
-    hand = [done("y").costing(*dear)]
-    for limits in ({"max_tokens": 1_000}, {"max_cost_usd": 0.01}):
-        pair = Pair(make_desk(limits=limits))
-        with pytest.raises(LimitReached) as caught:
-            pair.solve(lead, hand)
-        assert caught.value.reason is TerminationReason.BUDGET
-        assert len(pair.delegations) == (role == HAND)
-
-
 def test_a_provider_that_refuses_the_key_stops_the_run(pair: Pair) -> None:
     """An executor's provider is no doing of the executor's."""
     with pytest.raises(StopRun) as caught:

@@ -149,25 +149,6 @@ def test_which_attempts_are_graded_again(shop: Eval, kind: str) -> None:
         assert on_disk(folder) == before
 
 
-def test_only_the_last_attempt_of_a_trial(shop: Eval) -> None:
-    """Earlier attempts, which errored, are left alone; names are those of the run, and never two alike."""
-    first = shop.add(verdict=ERRORED, error_source="site", grader_results={})
-    second = shop.add(started_at="2025-01-01T00:01:00.000Z")
-    third = shop.add("b", node_id="shop.eval.yaml::b[x-2]", variant="x", trial=2, started_at="2025-02")
-    shop.add("b", node_id="elsewhere.py::test_it[b]", started_at="2025-03")
-    shop.add("b", node_id="shop.eval.yaml::b[\n", variant="y", started_at="2025-04")
-    regrading = shop.regrading()
-    entries = regrading.plan.stored
-    assert [entry.name for entry in entries] == ["a", "b[x-2]", "b", "b[y-1]"]
-    assert [entry.folder for entry in entries[:2]] == [second, third]
-    assert regrading.plan.find("b[x-2]").variant == "x"
-    assert [entry.ref.path.name for entry in entries[:2]] == ["rows.jsonl", "metadata.json"]
-    assert [entry.name for entry in shop.regrading(limit=1).plan.entries()] == ["a"]
-    before = on_disk(first)
-    again(regrading)
-    assert on_disk(first) == before
-
-
 def test_what_an_interruption_leaves(shop: Eval) -> None:
     """Nothing is written before all graders have judged; whatever is cut off later, no grade is lost."""
     folder = shop.add(verdict=FAILED)

@@ -20,8 +20,6 @@ from pytest_browsereval.features.replay.calls import (
 )
 from pytest_browsereval.features.replay.cassettes import ModelCalls
 from pytest_browsereval.features.replay.hooks import ReplayHooks
-from pytest_browsereval.features.replay.masking import AnswerMask, make_mask
-from tests.graders.support import make_task
 
 Json = dict[str, Any]
 
@@ -79,18 +77,6 @@ def recorded(*requests: tuple[str, Json], error: Exception | None = None) -> lis
 
     asyncio.run(ask())
     return recorder.calls
-
-
-def test_what_was_recorded_is_replayed_and_nothing_is_sent() -> None:
-    """Each role has an order of its own."""
-    requests = [("agent", asked("a")), ("judge", asked("b")), ("agent", asked("c"))]
-    calls = recorded(*requests)
-    assert [(one.role, one.number) for one in calls] == [("agent", 1), ("judge", 1), ("agent", 2)]
-    replayer = replaying(calls)
-    for role, request in [requests[1], requests[0], requests[2]]:
-        reply = asyncio.run(replayer.exchange(role, request, nobody))
-        assert text_of(reply) == f"to {request['messages'][0]['content']}"
-    assert replayer.warning() is None
 
 
 @pytest.mark.parametrize(
@@ -209,55 +195,6 @@ def test_an_end_by_time_stops_neither_judges_nor_who_was_not_there() -> None:
         asyncio.run(replayer.exchange("orchestrator", asked("a"), nobody))
     with pytest.raises(Fault, match=r"call 2 of the judge was not recorded .* only 1 were recorded"):
         asyncio.run(replayer.exchange("judge", asked("k"), nobody))
-
-
-def test_secrets_are_hidden_in_both_and_restored_in_the_reply() -> None:
-    """What is compared is what was kept."""
-
-    def hidden(value: Any) -> Any:
-        return {"text": str(value["text"]).replace("hunter2", "[secret:1]")}
-
-    def restored(value: Any) -> Any:
-        return {"text": str(value["text"]).replace("[secret:1]", "swordfish")}
-
-    async def send(request: Json) -> tuple[Json, int]:
-        return {"text": f"type {request['text']}"}, 2
-
-    recorder = CallRecorder(hidden)
-    assert asyncio.run(recorder.exchange("agent", {"text": "hunter2"}, send)) == ({"text": "type hunter2"}, 2)
-    assert "hunter2" not in str(recorder.calls)
-    again = CallReplayer(
-        recorder.calls, where="a", ended=TerminationReason.COMPLETED, hide=hidden, restore=restored
-    )
-    reply = asyncio.run(again.exchange("agent", {"text": "[secret:1]"}, nobody))
-    assert reply == ({"text": "type swordfish"}, 0)
-
-
-def mask_of(answer: str) -> AnswerMask:
-    task = make_task(answer=answer, protected=True)
-    mask = make_mask(task, task)
-    assert mask is not None
-    return mask
-
-
-def test_what_is_withheld_of_a_role_is_in_no_cassette_and_comes_back() -> None:
-    """The reference answer of a protected row: in what the judge is asked, what it says and what it meets."""
-    recorder = CallRecorder(same)
-    recorder.judge_mask = mask_of("42")
-    asyncio.run(recorder.exchange("agent", asked("42"), Model()))
-    asyncio.run(recorder.exchange("judge", asked("is it 42?"), Model()))
-    with pytest.raises(Fault):
-        asyncio.run(recorder.exchange("judge", asked("42!"), Model(Fault(ErrorSource.PROVIDER, "not 42"))))
-    agent, *judge = recorder.calls
-    assert "42" in str(agent)
-    assert "42" not in str([(call.request, call.reply, call.fault) for call in judge])
-    again = replaying(recorder.calls)
-    again.judge_mask = mask_of("42")
-    assert text_of(asyncio.run(again.exchange("judge", asked("is it 42?"), nobody))) == "to is it 42?"
-    other = replaying(recorder.calls)
-    other.judge_mask = mask_of("421")
-    with pytest.raises(Fault, match="withheld at character 1: expected"):
-        asyncio.run(other.exchange("judge", asked("is it 421?"), nobody))
 
 
 @contextmanager
