@@ -25,8 +25,8 @@ from typing import Any
 
 from measuring import machine
 
-from pytest_browsereval.testing.model_server import ModelRequest, ScriptedModel
-from pytest_browsereval.testing.replies import Reply, call, calls
+from pytest_browsereval.features.scripted_model.replies import Reply, call, calls
+from pytest_browsereval.features.scripted_model.server import ModelRequest, ScriptedModel
 
 HERE = Path(__file__).parent
 EXAMPLE = HERE.parent / "examples" / "smollm2"

@@ -282,7 +282,7 @@ def test_each_breach_of_the_contract_is_named() -> None:
 
     class Arguments(BaseModel):
         thePoint: Point  # noqa: N815 the fault to be found
-        names: list[str]
+        names: dict[str, str]
 
     async def body(window: Window) -> str:
         del window

@@ -16,20 +16,21 @@ if TYPE_CHECKING:
     from pytest_browsereval.features.conformance.site import ConformanceSite as ConformanceSite
     from pytest_browsereval.features.conformance.toolkits import check_tool as check_tool
     from pytest_browsereval.features.conformance.toolkits import check_toolkit as check_toolkit
+    from pytest_browsereval.features.scripted_model.replies import Call as Call
+    from pytest_browsereval.features.scripted_model.replies import Reply as Reply
+    from pytest_browsereval.features.scripted_model.replies import call as call
+    from pytest_browsereval.features.scripted_model.replies import calls as calls
+    from pytest_browsereval.features.scripted_model.replies import done as done
+    from pytest_browsereval.features.scripted_model.replies import refuses as refuses
+    from pytest_browsereval.features.scripted_model.replies import says as says
+    from pytest_browsereval.features.scripted_model.replies import sends as sends
+    from pytest_browsereval.features.scripted_model.server import ModelRequest as ModelRequest
+    from pytest_browsereval.features.scripted_model.server import ScriptedModel as ScriptedModel
     from pytest_browsereval.testing.evals import EvalDriver as EvalDriver
     from pytest_browsereval.testing.evals import EvalRun as EvalRun
-    from pytest_browsereval.testing.model_server import ModelRequest as ModelRequest
-    from pytest_browsereval.testing.model_server import ScriptedModel as ScriptedModel
-    from pytest_browsereval.testing.replies import Call as Call
-    from pytest_browsereval.testing.replies import Reply as Reply
-    from pytest_browsereval.testing.replies import call as call
-    from pytest_browsereval.testing.replies import calls as calls
-    from pytest_browsereval.testing.replies import done as done
-    from pytest_browsereval.testing.replies import refuses as refuses
-    from pytest_browsereval.testing.replies import says as says
-    from pytest_browsereval.testing.replies import sends as sends
 
 _SUITES = "pytest_browsereval.features.conformance"
+_MODEL = "pytest_browsereval.features.scripted_model"
 _HOMES = {
     f"{_SUITES}.agents": "AgentConformance",
     f"{_SUITES}.browsers": "BrowserConformance",
@@ -37,8 +38,8 @@ _HOMES = {
     f"{_SUITES}.site": "ConformanceSite",
     f"{_SUITES}.toolkits": "check_tool check_toolkit",
     f"{__name__}.evals": "EvalDriver EvalRun",
-    f"{__name__}.model_server": "ModelRequest ScriptedModel",
-    f"{__name__}.replies": "Call Reply call calls done refuses says sends",
+    f"{_MODEL}.server": "ModelRequest ScriptedModel",
+    f"{_MODEL}.replies": "Call Reply call calls done refuses says sends",
 }
 """The public names of each module."""
 _PLACES = {name: module for module, names in _HOMES.items() for name in names.split()}

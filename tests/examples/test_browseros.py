@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.features.scripted_model.replies import call, calls, done
+from pytest_browsereval.features.scripted_model.server import ModelRequest
 from pytest_browsereval.testing import Reply, ScriptedModel
 from pytest_browsereval.testing.evals import EvalRun
-from pytest_browsereval.testing.model_server import ModelRequest
-from pytest_browsereval.testing.replies import call, calls, done
 from tests.features.mcp_browser.odd import USES, served
 from tests.hooks.small_evals import Evals
 

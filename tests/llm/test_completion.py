@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.features.scripted_model.protocol import check_request
 from pytest_browsereval.llm.completion import check_body, read_body
 from pytest_browsereval.llm.retries import TryFailed
-from pytest_browsereval.testing.protocol import check_request
 
 
 def body(message: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -13,8 +13,8 @@ import pytest
 
 from pytest_browsereval.features.conformance.browsers import BrowserConformance
 from pytest_browsereval.features.mcp_browser.config import McpBrowserConfig
+from pytest_browsereval.features.scripted_model.replies import Reply
 from pytest_browsereval.testing import ModelRequest, ScriptedModel, call, calls, done
-from pytest_browsereval.testing.replies import Reply
 from tests.features.mcp_browser import peers
 from tests.hooks import desk as desk_program
 from tests.hooks.small_evals import Evals, row

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import base64
 
+from pytest_browsereval.features.scripted_model.protocol import check_request
 from pytest_browsereval.features.shared.tool_loop.conversation import LONG, LONGEST, OLD_PICTURE, Conversation
 from pytest_browsereval.llm.completion import Completion, read_body
-from pytest_browsereval.testing.protocol import check_request
 
 PAGE = "link " * LONG
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from pytest_browsereval.features.scripted_model.protocol import Refused, check_request
+from pytest_browsereval.features.scripted_model.replies import Reply, body_of, chunks_of, refuses, says
 from pytest_browsereval.local_server import LocalHandler, LocalServer
-from pytest_browsereval.testing.protocol import Refused, check_request
-from pytest_browsereval.testing.replies import Reply, body_of, chunks_of, refuses, says
 
 
 @dataclass(frozen=True)
