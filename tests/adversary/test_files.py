@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -94,58 +93,6 @@ def test_no_id_is_a_path(evals: Evals, name: str) -> None:
     assert run.ret == pytest.ExitCode.OK, run.stdout
     assert [attempt.query_id for attempt in run.attempts] == [name]
     assert set(evals.path.parent.iterdir()) - outside <= {Path(f"{evals.path}-basetemp")}
-
-
-@pytest.mark.parametrize("value", [False, True, "nan", -1, 80, "yes", [1]])
-@pytest.mark.parametrize("key", ["min_pass_rate", "max_error_rate"])
-def test_what_is_not_a_rate_is_refused(evals: Evals, key: str, value: Any) -> None:
-    """A gate with such a floor or ceiling ends with exit 4."""
-    evals.write_rows(row("wrong", says="x"))
-    evals.write_config(gate={key: value})
-    assert evals.run("shop.eval.yaml").ret == USAGE
-
-
-@pytest.mark.parametrize(
-    "gate", [{}, {"rows": "xfail"}, {"max_error_rate": 0.5}, {"max_cost_usd": 5}, {"max_mean_steps": 9}]
-)
-def test_a_gate_without_a_rule_on_verdicts_hides_nothing(evals: Evals, gate: dict[str, Any]) -> None:
-    """Failed rows stay red."""
-    evals.write_rows(row("right"), row("wrong", says="x"))
-    evals.write_config(gate=gate)
-    assert evals.run("shop.eval.yaml").ret in (pytest.ExitCode.TESTS_FAILED, USAGE)
-
-
-LOST = {
-    "results": "shutil.rmtree(run.parents[1])",
-    "lines": "shutil.rmtree(run / 'attempts')",
-    "record": "record.unlink()",
-    "rewritten": "record.write_text(record.read_text().replace('\"failed\"', '\"passed\"'))",
-}
-AGENT = """
-import time
-from pathlib import Path
-
-def act(context):
-    if context.task.query_id == "last":
-        (run,) = Path("results/shop").iterdir()
-        while not (found := [file for file in run.glob("attempts/*") if "wrong" in file.read_text()]):
-            time.sleep(0.02)
-        record = found[0]
-        {act}
-    return "x" if context.task.query_id == "wrong" else "right"
-"""
-
-
-@pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["alone", "worker"])
-@pytest.mark.parametrize("name", LOST)
-def test_what_is_lost_or_rewritten_is_noticed(evals: Evals, name: str, workers: list[str]) -> None:
-    """A failed row whose record an agent removes or rewrites does not make the gate green."""
-    (evals.path / "agents.py").write_text(AGENT.format(act=LOST[name]))
-    evals.write_rows(row("wrong"), row("right"), row("last"))
-    agent = {"type": "function", "function": "agents:act"}
-    evals.write_config(agent=agent, gate={"min_pass_rate": 0.9}, limits={"timeout_ms": 60_000})
-    run = evals.run("shop.eval.yaml", *workers)
-    assert run.ret in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERNAL_ERROR), run.stdout
 
 
 def test_links_of_a_run_folder_lead_nowhere(evals: Evals, tmp_path: Path) -> None:

@@ -82,14 +82,3 @@ def test_a_grader_that_misbehaves_is_errored(evals: Evals, name: str) -> None:
     assert run.attempt(name).error_source == "grader"
     (result,) = (one for one in summary["results"] if one["query_id"] == name)
     assert result["reason"]
-
-
-@pytest.mark.parametrize("name", ["xfails", "skips", "exits", "copied-nan"])
-def test_no_gate_is_met_by_it(evals: Evals, name: str) -> None:
-    """A gate that allows no errors is missed, and the run is not called complete without it."""
-    evals.pytester.makeconftest(PLUGIN)
-    evals.write_rows(row(name, graders=["odd"]), row("fine", graders=["odd"]))
-    evals.write_config(retries=0, gate={"min_pass_rate": 1.0, "max_error_rate": 0.0})
-    run = evals.run("shop.eval.yaml")
-    assert run.ret == pytest.ExitCode.TESTS_FAILED
-    assert evals.run_command("gate", str(run.folder)).ret == 1

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.selection import AT_ONCE, SELECTED_FILE, note_selected, read_selected
 from pytest_browsereval.run.store import RunStore
@@ -32,15 +30,3 @@ def test_many_are_told_in_several_lines(tmp_path: Path) -> None:
     note_selected(store, many)
     assert read_selected(store.run) == frozenset(many)
     assert (store.root / SELECTED_FILE).read_text().count("\n") == 3
-
-
-@pytest.mark.parametrize(
-    "damage", ['{"trials": [["a", ', "3", '{"trials": [["a", "b"', '{"trials": [3]}', "\xff"]
-)
-def test_damage_is_not_guessed_at(tmp_path: Path, damage: str) -> None:
-    """One line that cannot be read makes the whole unknown."""
-    store = RunStore(tmp_path)
-    note_selected(store, [A])
-    with (tmp_path / SELECTED_FILE).open("a", encoding="latin-1") as file:
-        file.write(damage)
-    assert read_selected(store.run) is None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,13 +45,6 @@ def test_results_are_read_with_the_figures(tmp_path: Path) -> None:
     assert read(tmp_path, format_json({**CONTENT, "results": []}))[1] == []
 
 
-@pytest.mark.parametrize("write", [json.dumps, lambda content: json.dumps(content, indent=1)])
-def test_another_form_says_the_same(tmp_path: Path, write: Callable[[Any], str]) -> None:
-    """Somebody may have had a program write it again."""
-    (tmp_path / "other").mkdir()
-    assert read(tmp_path, write(CONTENT)) == read(tmp_path / "other", format_json(CONTENT))
-
-
 DAMAGED = {
     "cut": format_json(CONTENT)[:-40],
     "cut in a result": format_json(CONTENT)[:200],
@@ -88,12 +79,6 @@ def test_results_may_be_damaged_alone(tmp_path: Path, text: str) -> None:
     assert "results" not in read_figures(tmp_path)
     with pytest.raises(ValueError, match="another form"):
         list(read_results(tmp_path))
-
-
-def test_the_last_of_several_results_counts(tmp_path: Path) -> None:
-    """As for any reader of JSON."""
-    again = edit('"gate"', '"results": [],\n "gate"')
-    assert read(tmp_path, again)[1] == []
 
 
 def test_a_link_is_not_read(tmp_path: Path) -> None:

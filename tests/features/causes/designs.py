@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.features.causes.seeds import Step, button, check, click, done, fill, go, link, read, wait
+from tests.features.causes.steps import Step, button, check, click, done, fill, go, link, read, wait
 
 CART = """<script>
 const items = JSON.parse(localStorage.cart ?? "[]");

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from pytest_browsereval.features.labelling.calibration import Bar, Calibration, calibrate, hold
 from pytest_browsereval.features.labelling.labels import read_labels
-from pytest_browsereval.features.labelling.report import ADVICE, make_report
+from pytest_browsereval.features.labelling.report import make_report
 from pytest_browsereval.model.display import width_of
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.report import markdown
 from pytest_browsereval.report.text import draw_report
 from pytest_browsereval.runs.run import StoredRun
 from tests.labelled import grade, graded, says, write_labels, write_run
@@ -69,23 +68,3 @@ def test_the_report_has_every_figure(tmp_path: Path) -> None:
     assert "`advisory: true`" in shown
     paths = str(tmp_path)
     assert max(width_of(line) for line in lines if paths not in line) <= 100
-
-
-def test_markdown_says_the_same(tmp_path: Path) -> None:
-    """Tables hold the figures, and text of a model is text: no HTML, no link, no further column."""
-    hostile = "<img src=x> | [a](http://x) `b`\n# no"
-    found = a_calibration(tmp_path, hostile)
-    shown = markdown.draw_report(make_report(found, hold(found, Bar(min_kappa=0.6))))
-    assert "| grade passed | 2 | 2 |" in shown
-    assert "| accuracy | 50.0% | 15.0% to 85.0% | grades that people agree with |" in shown
-    assert "- NOT MET: webvoyager" in shown
-    assert ADVICE.replace("`", "\\`") in shown
-    (row, *_) = [line for line in shown.splitlines() if line.startswith("| row-1 ")]
-    assert "&lt;img src=x&gt; \\| \\[a\\](http\\://x) \\`b\\`" in row
-    assert row.replace("\\|", "").count("|") == 6
-
-
-def test_a_terminal_is_not_steered(tmp_path: Path) -> None:
-    """What a model wrote stays on its line."""
-    found = a_calibration(tmp_path, "\x1b[2Jdone\u202e")
-    assert all(line.isprintable() for line in draw(found))

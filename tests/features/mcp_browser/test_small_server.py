@@ -7,10 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.local_server import LocalHandler
-from tests.features.mcp_browser import small_server
 from tests.hooks.small_evals import Evals, row
-from tests.support import serving
 
 SERVER = Path(__file__).with_name("small_server.py")
 BROWSER: dict[str, Any] = {
@@ -56,28 +53,3 @@ def test_names_pages_and_texts_of_a_server(evals: Evals) -> None:
         outputs[name] = results[0]["output"]
     assert outputs == {"half": "7.25 \ufffd", "named": f"At {START}"}
     assert any("answered HTTP 500" in one.message for one in ran.attempt("composed").warnings)
-
-
-class Served(LocalHandler):
-    """Speaks for the server over HTTP."""
-
-    def do_POST(self) -> None:
-        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if "id" in message:
-            self.send(200, "application/json", small_server.reply(message).encode())
-        else:
-            self.send(202, "application/json", b"")
-
-
-def test_half_a_character_over_http_is_none(evals: Evals) -> None:
-    """The call has its answer at once, as it has over standard output."""
-    solution = [{"tool": "web_half"}, {"tool": "done", "answer": "right"}]
-    evals.write_rows(row("half", start_url=START, solution=solution))
-    with serving(Served) as url:
-        browser = {name: value for name, value in BROWSER.items() if name != "command"}
-        tools = {**BROWSER["tools"], "close": "web.look"}
-        evals.write_config(browser={**browser, "url": f"{url}/mcp", "tools": tools})
-        ran = evals.run()
-    ran.assert_outcomes(passed=1)
-    (log,) = ran.folder.glob("tasks/half/*/*/*/messages.jsonl")
-    assert "7.25 \ufffd" in log.read_text() or r"7.25 \ufffd" in log.read_text()

@@ -104,17 +104,21 @@ async def give_up(context):
 async def end_by_itself(context):
     return AgentResult("only 3 found", TerminationReason.BUDGET)
 
+async def look(context):
+    while True:
+        await context.tools.call("list_tabs")
+
 async def report(context):
     return "3 found"
 """
 
 
 def test_what_a_blocked_executor_reports_is_no_answer(evals: Evals) -> None:
-    """Out of turns, the last report stands in for the answer, unless its executor has given up."""
+    """Out of turns, the last report is the answer, unless its executor has given up or was cut off."""
     (evals.path / "hands.py").write_text(GIVES_UP)
     evals.write_rows(row("a", answer="3", graders=[{"type": "answer", "match": "number"}]))
     model = call("give_up", reason="only 3 found")
-    given_up = (*(f"hands:{name}" for name in ("give_up", "end_by_itself")), model)
+    given_up = (*(f"hands:{name}" for name in ("give_up", "end_by_itself", "look")), model)
     for hand in (*given_up, "hands:report"):
 
         def play(request: ModelRequest) -> Reply:
@@ -127,7 +131,7 @@ def test_what_a_blocked_executor_reports_is_no_answer(evals: Evals) -> None:
                 executor = {"type": "single", "model": "hand", "base_url": server.base_url}
             lead = {"model": "lead", "base_url": server.base_url, "maxTurns": 1}
             agent = {"type": "orchestrator-executor", "orchestrator": lead, "executor": executor}
-            evals.write_config(agent=agent)
+            evals.write_config(agent={**agent, "max_steps_per_delegation": 3})
             run = evals.run("shop.eval.yaml")
         attempt = run.attempt("a")
         is_answer = hand == "hands:report"

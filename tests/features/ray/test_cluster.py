@@ -6,7 +6,6 @@ import asyncio
 import http.client
 import json
 import os
-import shlex
 import shutil
 import signal
 import subprocess
@@ -224,24 +223,6 @@ def test_ctrl_c_in_a_terminal_ends_a_cluster_of_its_own(start: Callable[..., Sta
     assert started.process.wait(PATIENCE_S) == 2, started.text()
     assert "--name nightly" in started.text()
     started.check_nothing_left()
-
-
-def test_a_part_without_retries_is_missing_until_it_is_run(
-    cluster: Any, evals: Evals, start: Callable[..., Started]
-) -> None:
-    """Exit code 3, and the command that is printed runs that part alone."""
-    started = start(*on(cluster, evals), "--max-retries", "0")
-    started.wait_for(lambda: len(started.began()) >= 2)
-    psutil.Process(next(iter(started.began()))).kill()
-    started.wait_for(lambda: "PartKilled" in started.text())
-    assert started.go() == 3, started.text()
-    assert "no result: RayTaskError(PartKilled): pytest was ended by SIGKILL" in started.text()
-    line = next(one for one in started.text().splitlines() if one.startswith("  browsereval ray "))
-    command = [sys.executable, "-m", "pytest_browsereval", *shlex.split(line)[1:]]
-    done = subprocess.run(command, cwd=evals.path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "in 2 parts, 1 of them done" in done.stdout
-    started.check_whole()
 
 
 def test_ctrl_c_ends_everything(cluster: Any, evals: Evals, start: Callable[..., Started]) -> None:

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.features.runs.flakes import Flakes, find_flakes
-from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.runs.repeats import Stability
 from pytest_browsereval.runs.run import StoredRun
 from tests.labelled import write_run
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, write_summary
@@ -41,48 +39,6 @@ def of(*runs: Path) -> Flakes:
 def told(found: Flakes) -> dict[str, tuple[str, str]]:
     """Return class and letters of each task, in the order of the table."""
     return {task.query_id: (str(task.stability), marks) for task, marks in found.tasks}
-
-
-def test_trials_of_several_runs_are_joined(tmp_path: Path) -> None:
-    """Each class by all runs together, the worst first; a task with one trial is in none."""
-    verdicts: dict[str, list[Verdict | None]] = {
-        "steady": [PASSED, PASSED, PASSED],
-        "seldom": [PASSED, FAILED, PASSED],
-        "hard": [FAILED, FAILED, FAILED],
-        "walled": [PASSED, ERRORED, None],
-        "broken": [ERRORED, ERRORED, ERRORED],
-        "coin": [PASSED, FAILED, None],
-        "new": [None, None, PASSED],
-    }
-    runs = [
-        ran(
-            tmp_path,
-            n + 1,
-            *(attempt(name, one) for name, v in verdicts.items() if (one := v[n]) is not None),
-        )
-        for n in range(3)
-    ]
-    found = of(*runs)
-    assert list(told(found).items()) == [
-        ("coin", ("flaky by agent", "PF.")),
-        ("seldom", ("flaky by agent", "PFP")),
-        ("walled", ("flaky by environment", "PE.")),
-        ("broken", ("errored", "EEE")),
-        ("hard", ("stable fail", "FFF")),
-        ("steady", ("stable pass", "PPP")),
-    ]
-    assert (found.once, found.edited, found.left_out, found.twice) == (1, 0, 0, 0)
-    assert found.counts[Stability.FLAKY_AGENT] == 2
-    content = found.as_json()
-    assert content["tasks"][1] == {
-        "query_id": "seldom",
-        "variant": "default",
-        "stability": "flaky by agent",
-        "passed": 2,
-        "failed": 1,
-        "errored": 0,
-        "runs": "PFP",
-    }
 
 
 def test_rows_that_were_edited_are_other_tasks(tmp_path: Path) -> None:

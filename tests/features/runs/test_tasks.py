@@ -51,29 +51,6 @@ def test_what_has_changed(subtests: pytest.Subtests) -> None:
             assert judge_change(cells) == change
 
 
-def test_what_changed_is_in_front(tmp_path: Path) -> None:
-    """New failures first, then what was fixed, flips, never passed, errs, was edited, passes."""
-    marks = {
-        "fine": "PPPP",
-        "bad-10": "PPFF",
-        "bad-9": "PPPF",
-        "coin": "PFPF",
-        "turned": "PFPP",
-        "mended": "FPPP",
-        "hard": "FFFF",
-        "walled": "PPPE",
-        "new": "...P",
-    }
-    verdicts = {"P": PASSED, "F": FAILED, "E": ERRORED}
-    for number in range(4):
-        own = [tried(name, verdicts[text[number]]) for name, text in marks.items() if text[number] != "."]
-        leave_run(tmp_path / "shop", number + 1, *own)
-    found = cells_of(tmp_path)
-    order = ["bad-9", "bad-10", "mended", "coin", "turned", "hard", "walled", "fine", "new"]
-    assert list(found) == order
-    assert {name: cells for name, (cells, _) in found.items()} == marks
-
-
 def test_edited_rows_and_repeats(tmp_path: Path) -> None:
     """Cells of an older row are empty; trials of a task that differ are both."""
     leave_run(tmp_path / "shop", 1, tried("a", FAILED, row_hash="old"), tried("b", PASSED, row_hash=""))

@@ -108,24 +108,3 @@ def test_a_summary_hook_that_raises_leaves_the_page(evals: Evals) -> None:
     assert "pytest_browsereval_run_summary raised RuntimeError: no such luck" in result.stdout.str()
     result.stdout.fnmatch_lines(["page: *index.html"])
     assert (evals.run_folder() / "index.html").is_file()
-
-
-def test_the_page_has_the_gate_and_what_decided_it(evals: Evals) -> None:
-    """Each rule with its result, and which trials of the table to look at; also when it is written again."""
-    evals.write_rows(row("a", tags=["cart"]), row("b", says="wrong", tags=["cart"]), row("c/1"))
-    rules = {"min_pass_rate": 0.9, "tags": {"cart": 0.5}, "must_pass": ["c/1"], "max_mean_steps": 9}
-    evals.write_config(gate=rules)
-    assert evals.run("shop.eval.yaml").ret == 1
-    gate = data_of(evals)["gate"]
-    assert {name: (word, choice) for name, word, _, choice, *_ in gate} == {
-        "min_pass_rate": ("not met", {"verdict": "failed"}),
-        "tags[cart]": ("met", {"verdict": "failed", "tag": "cart"}),
-        "must_pass[c+2f1]": ("met", {"id": "c/1"}),
-        "max_error_rate": ("met", {"verdict": "errored"}),
-        "max_mean_steps": ("met", {"sort": "-steps"}),
-    }
-    assert gate[0][2] == "pass rate 66.7% (2/3) is under 90.0%"
-    run_command(open_door(), "view", str(evals.run_folder()))
-    assert data_of(evals)["gate"] == gate
-    run_command(open_door(), "view", str(evals.run_folder()), "--single-file", str(evals.path / "one.html"))
-    assert '"gate":[["min_pass_rate"' in (evals.path / "one.html").read_text()
