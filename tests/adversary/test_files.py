@@ -80,21 +80,6 @@ def test_a_broken_dataset_runs_nothing(evals: Evals, name: str) -> None:
     assert not (evals.path / "PWNED").exists()
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["../../../x", "/etc/passwd", "a\0b", "con", "..", "x" * 500, "\u202eevil", "a/b\\c:d", "<script>"],
-)
-def test_no_id_is_a_path(evals: Evals, name: str) -> None:
-    """Whatever a row is called, its folder lies in the run folder, and the row is judged."""
-    evals.write_rows(row(name))
-    evals.write_config()
-    outside = set(evals.path.parent.iterdir())
-    run = evals.run("shop.eval.yaml")
-    assert run.ret == pytest.ExitCode.OK, run.stdout
-    assert [attempt.query_id for attempt in run.attempts] == [name]
-    assert set(evals.path.parent.iterdir()) - outside <= {Path(f"{evals.path}-basetemp")}
-
-
 def test_links_of_a_run_folder_lead_nowhere(evals: Evals, tmp_path: Path) -> None:
     """Reports of a run whose files are links to others' files hold nothing of those."""
     secret = tmp_path.parent / f"{tmp_path.name}-secret.txt"

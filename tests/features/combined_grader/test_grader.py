@@ -22,7 +22,7 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.needs import Asker, Needs, Offers, find_misfits
-from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, refuses
+from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel
 from tests.features.shared.judging.asking import AskingGrader, graded, in_form, judge_at, recorded_in, verdict
 from tests.graders.support import make_recorded, make_task
 from tests.support import StillWindow
@@ -226,16 +226,6 @@ def test_what_parts_cost_the_whole_costs(tmp_path: Path) -> None:
     assert result.cost_usd is None
     assert grade(combined(1.0, 1.0)).cost_usd == 0
     assert grade(combined(1.0, 1.0)).usage == Usage()
-
-
-def test_a_refused_key_stops_the_run(tmp_path: Path) -> None:
-    """It is no matter of one part: every further attempt would meet it."""
-    assert grade(combined(1.0, "stops", rule="any")).stops_run
-    assert not grade(combined(1.0, "errs", rule="any")).stops_run
-    with ScriptedModel(lambda _: refuses(401)) as model:
-        grader = CombinedGrader(graders=(AskingGrader(judge=judge_at(model)), SayingGrader()), rule="any")
-        result = graded(grader, recorded_in(tmp_path))
-    assert (result.verdict, result.stops_run) == (PASSED, True)
 
 
 def test_a_protected_answer_is_in_no_part() -> None:

@@ -54,6 +54,7 @@ def test_a_program_gets_the_attempt_in_a_file(tmp_path: Path) -> None:
         "final_answer": "It costs $64; rm -rf /",
         "termination_reason": "completed",
         "final_url": "http://127.0.0.1:1/cart",
+        "downloads": [],
         "site_urls": {"shop": "http://127.0.0.1:1"},
         "folder": str(tmp_path / "attempt"),
         "evidence": {"page_state": {"title": "Cart"}},
@@ -139,26 +140,6 @@ def test_children_that_a_program_leaves_behind_are_killed(tmp_path: Path) -> Non
     mark = f"{tmp_path}-orphan"
     result = grade(tmp_path, SLEEPER.format(mark=mark) + "\nprint('{\"pass\": true}')", timeout_s=200)
     assert result.verdict is Verdict.PASSED
-    assert_ended(mark)
-
-
-def test_a_cancelled_program_is_killed(tmp_path: Path) -> None:
-    """When the run is stopped, the program and its children end with it."""
-    mark = f"{tmp_path}-cancelled"
-    (tmp_path / "verify.py").write_text(
-        SLEEPER.format(mark=mark) + "\nimport time; time.sleep(280)", encoding="utf-8"
-    )
-    grader = CommandGrader(command=("{python}", "verify.py"), timeout_s=200)
-
-    async def course() -> None:
-        task = asyncio.create_task(grader.grade(make_recorded(make_task(), base_dir=tmp_path)))
-        while not (tmp_path / "started").exists():  # noqa: ASYNC110 a file, no event
-            await asyncio.sleep(0.02)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(course())
     assert_ended(mark)
 
 

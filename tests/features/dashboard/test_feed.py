@@ -92,22 +92,6 @@ def test_lanes_steps_and_spend(asker: Asker, session: Session) -> None:
     third.end(None)
 
 
-def test_the_queue_is_that_of_the_session(asker: Asker, session: Session) -> None:
-    """What waits, what is over, what was skipped and why."""
-    session.begin(*(f"t{number}" for number in range(250)))
-    asker.want("skip", query_id="t5")
-    flying = session.fly("t0")
-    session.queue.end_trial("t1")
-    session.queue.end_trial("t2", "budget: it is used up")
-    queue = asker.data()["live"]["states"]["queue"]
-    assert (queue["trials"], queue["over"], queue["waiting"], queue["skipped"]) == (250, 1, 247, 1)
-    assert [one["id"] for one in queue["next"]][:3] == ["t3", "t4", "t5"]
-    assert [one["id"] for one in queue["next"] if one["is_skipped"]] == ["t5"]
-    assert len(queue["next"]) == 100
-    assert queue["last_skipped"][0]["why"] == "budget: it is used up"
-    flying.end(None)
-
-
 def test_what_a_slow_trial_holds_back_is_over_all_the_same(asker: Asker, session: Session) -> None:
     """Reports come in order; what is made again is in flight, what an older session made waits."""
     session.begin("slow", "quick", "early", "broken", "old", "next")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.features.github.summary import JobPart, annotations_of, job_summary
 from pytest_browsereval.model.rules import RuleResult
@@ -35,16 +33,6 @@ def test_what_matters_most_comes_first() -> None:
     places = [text.index(one) for one in order]
     assert places == sorted(places)
     assert "| a |" not in text
-
-
-@pytest.mark.parametrize(
-    ("rules", "told"),
-    [((), "shop: 1 passed, 1 failed"), ((MET,), "shop: gate met"), ((MISSED,), "gate missed (1 of 1 rules)")],
-)
-def test_the_outcome_is_in_the_heading(rules: tuple[RuleResult, ...], told: str) -> None:
-    """Of the gate if there is one."""
-    text = job_summary([part(summary(attempt("a"), attempt("b", FAILED)), *rules)])
-    assert told in text.splitlines()[0]
 
 
 def test_a_summary_is_never_too_long() -> None:

@@ -17,7 +17,7 @@ from pytest_browsereval.features.pointing.visual_action import VisualActionAgent
 from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.model.messages import ToolCallMessage
 from pytest_browsereval.model.results import AgentResult
-from tests.agents.desk import MakeDesk, PaperWindow
+from tests.agents.desk import MakeDesk
 from tests.features.pointing.seeing import PaperDesk, decoded, no_wait, paper_tools, play, range_of
 from tests.features.pointing.service import Json, Said, Script, Service, says
 from tests.support import PageServer, Run, until
@@ -221,28 +221,6 @@ def test_a_cancelled_attempt_hangs_up(paper: Paper, serve: Serve) -> None:
             await work
 
     asyncio.run(course())
-
-
-def test_a_first_picture_is_needed(make_desk: MakeDesk, serve: Serve) -> None:
-    """Without one there is nothing to ask; later the last one does."""
-
-    class Blind(PaperWindow):
-        sees = 0
-
-        async def screenshot(self, picture: Any = "jpeg", quality: int = 80) -> bytes:
-            self.sees -= 1
-            if self.sees < 0:
-                raise Fault(ErrorSource.SCREENSHOT, "the page has crashed")
-            return await super().screenshot(picture, quality)
-
-    service = serve([CLICK, END])
-    with pytest.raises(Fault, match="no picture of the page") as caught:
-        Paper(make_desk, window=Blind()).solve(service.url)
-    assert caught.value.source is ErrorSource.SCREENSHOT
-    window = Blind()
-    window.sees = 1
-    Paper(make_desk, window=window).solve(service.url)
-    assert service.requests[0]["image_base64"] == service.requests[1]["image_base64"]
 
 
 # -- keys

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.config.loading import load_config
-from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.progress.rule import MinProgressRule
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.progress import Progress
@@ -83,15 +81,3 @@ def test_the_rule_takes_the_mean_of_judged_trials(subtests: pytest.Subtests) -> 
         with subtests.test(trials=trials, word=word, message=message):
             result = MinProgressRule(least=0.5).check(trials)
             assert (result.word, message in result.message) == (word, True), result.message
-
-
-def test_a_config_without_the_key_is_what_it_was(evals: Evals) -> None:
-    """Runs of earlier versions are not told apart from those that ask at the end; others are."""
-    evals.write_rows(row("a"))
-    found = {}
-    for name, capture in {"none": {}, "end": {"checks": "end"}, "each": {"checks": "each"}}.items():
-        path = evals.write_config(capture=capture, browser="playwright")
-        config = load_config(path, registry=builtin_registry())
-        found[name] = config.content_hash()
-        assert ("checks" in config.public_dump()["capture"]) is (name == "each")
-    assert found["none"] == found["end"] != found["each"]

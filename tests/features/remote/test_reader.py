@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
-from pytest_browsereval import UsageError, open_run
+from pytest_browsereval import open_run
 from pytest_browsereval.runs.run import PARTIAL
-from tests.features.remote.test_push_and_pull import bucket, cache, objects, pushed, written
+from tests.features.remote.test_push_and_pull import bucket, cache, pushed, written
 from tests.hooks.small_evals import Evals
 
 __all__ = ["bucket", "cache"]
@@ -32,14 +28,3 @@ def test_messages_and_pictures_are_fetched_when_asked_for(evals: Evals, bucket: 
             path.name for path in here.pictures.values()
         ]
     assert run.files != run.folder
-
-
-def test_a_run_that_is_gone_says_so(evals: Evals, bucket: str, cache: Path) -> None:
-    """What is known stays known."""
-    run = open_run(pushed(evals, written(evals), bucket))
-    assert len(run.attempts) == 4
-    for path in objects(evals, "*"):
-        path.unlink()
-    with pytest.raises(UsageError, match="nobody knows which try of it counts"):
-        _ = run.attempts[0].messages
-    assert run.summary.judged == 4
