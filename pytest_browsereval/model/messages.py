@@ -119,6 +119,8 @@ class Hit(BaseModel):
     """The text of the row, the item or the box that it stands in."""
     points: tuple[tuple[float, float], ...] = ()
     """Where it was acted on, in CSS pixels of the viewport; a drag has two. Empty where the call says so."""
+    has_scrolled: bool = False
+    """Whether the page had to scroll there first."""
 
 
 class ToolResultMessage(AnyMessage):

@@ -44,11 +44,10 @@ _SWITCH = (
   };"""
 )
 _LOOK = f"""(one) => {{{_SWITCH}
-  const el = inner(one);
+  const acted = browserevalHitAt(one), el = inner(one);
   if (isOn(el) !== null && !el.contains(hit(el))) el.scrollIntoView({{block: 'center', behavior: 'instant'}});
   const isCovered = el !== one || !el.contains(hit(el));
-  return {{is_on: isOn(el), is_radio: el.type === 'radio', is_covered: isCovered,
-    hit: browserevalHitAt(one)}};
+  return {{is_on: isOn(el), is_radio: el.type === 'radio', is_covered: isCovered, hit: acted}};
 }}"""
 # What a person would click instead: a part of its label or its component that leads nowhere else.
 _PICK = f"""(one) => {{{_SWITCH}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Locator, Page
 
 _DESCRIBE = "(one, at) => browserevalHitAt(one, at)"
-_LOCATE = "(one, at) => ({points: browserevalPlace(one, at)})"
+_LOCATE = "(one, at) => browserevalPlace(one, at)"
 _AT_POINT = """(root, [x, y]) => {
   let one = null, inFrame = false;
   for (let deep = 0; deep < 20; deep++) {

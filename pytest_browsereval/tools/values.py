@@ -87,14 +87,14 @@ _READ_FOCUSED = f"""(_, asked) => {{{_STATE}
   return read(globalThis.browserevalFocused, (one) => state(one, asked));
 }}"""
 _READY = f"""(one) => {{{_STATE}
-  const el = control(one), isNew = el.getRootNode().activeElement !== el;
+  const hit = browserevalHitAt(one), el = control(one), isNew = el.getRootNode().activeElement !== el;
   if (!el.matches(':disabled')) el.focus();
   // A component hands the focus on by a method of its own, which is not in this world.
   if (el.getRootNode().activeElement !== el) el.shadowRoot?.querySelector('input, textarea')?.focus();
   // A field that has the focus already keeps its caret.
   if (isNew && (el.isContentEditable || /^(input|textarea)$/.test(el.localName)))
     getSelection()?.modify('move', 'forward', 'documentboundary');
-  return {{...state(el), hit: browserevalHitAt(one)}};
+  return {{...state(el), hit}};
 }}"""
 _FOCUSED = """(root) => {
   let one = root.activeElement;

@@ -30,7 +30,7 @@ PRELUDE = f"""{READ_TEXT}
 globalThis.browserevalPlace = {_HERE.with_name("points.js").read_text("utf-8")};
 globalThis.browserevalHit = {_HERE.with_name("hit.js").read_text("utf-8")};
 globalThis.browserevalHitAt = (...given) => (
-  {{...browserevalHit(given[0]), points: browserevalPlace(...given)}});"""
+  {{...browserevalHit(given[0]), ...browserevalPlace(...given)}});"""
 """Prepares the world of a document; see ``offer_worlds``."""
 _ASK = "(root, limit) => browserevalText(root, limit)"
 _HAS_NO_BODY = "(root) => !root.body && !/html/.test(root.contentType)"

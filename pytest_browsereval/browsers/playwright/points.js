@@ -15,7 +15,7 @@
     return isSeen && box.width && box.height ? [[x, y]] : [];
   };
   const found = place();
-  if (found.length || !one.checkVisibility()) return found;
+  if (found.length || !one.checkVisibility()) return {points: found};
   one.scrollIntoViewIfNeeded();
-  return place();
+  return {points: place(), has_scrolled: true};
 }

@@ -125,7 +125,9 @@ def read_target(
         str(params[key]) for key in _KEYS if isinstance(params.get(key), str | int) and params[key] != ""
     ]
     # Points are where it lay; without a tag, the call itself names the element.
-    hit = hit.model_copy(update={"points": ()}) if hit is not None and hit.tag else None
+    hit = (
+        hit.model_copy(update={"points": (), "has_scrolled": False}) if hit is not None and hit.tag else None
+    )
     if len(point) < 2 and not texts:
         return None
     if len(point) < 2 and {"source", "target"} <= params.keys():  # a drag has two ends, and no hit

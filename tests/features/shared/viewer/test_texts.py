@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -230,3 +231,60 @@ def test_rules_of_the_gate_lead_to_what_decided_them(store: RunStore, look: Look
         await reader.sees("#attempt-name", "pay")
 
     look(page, work)
+
+
+ONE, WAY = "circle circle circle", "polyline polyline circle circle circle circle circle"
+MARKED: tuple[tuple[str, dict[str, Any], dict[str, Any], str, list[str]], ...] = (
+    # A call, what the page said of its element, the page after it; what is drawn after and before it.
+    ("click", {"target": "#a"}, {"points": [[64, 36]]}, "1", [ONE] * 2),
+    ("click", {"target": "#b"}, {"points": [[64, 36]], "has_scrolled": True}, "1", [ONE, "After"]),
+    ("click", {"target": "#c"}, {"points": [[64, 36]]}, "2", ["Before", ONE]),
+    ("drag_at", {"path": [[1, 2], [30, 40], [50, 6]]}, {}, "2", [WAY] * 2),
+    ("drag", {}, {"points": [[1, 2], [30, 40]]}, "2", [WAY] * 2),
+    ("drag_at", {"startX": 1, "startY": 2, "endX": 3, "endY": 4}, {}, "2", [WAY] * 2),
+    ("click_at", {"x": 1, "y": 2, "then": [[30, 40]]}, {}, "2", [WAY.replace("polyline ", "")] * 2),
+    ("press_key", {"key": "a"}, {}, "2", [""] * 2),
+    ("x", {"path": "x", "then": [3, [1], ["a", {}]], "x": "1"}, {"points": [[-1, 2]]}, "2", [""] * 2),
+)  # fmt: skip
+
+
+def test_a_mark_shows_where_a_step_acted(tmp_path: Path, look: Look) -> None:
+    """On the picture that has the place: not where the page had to scroll first, or another one came."""
+    store = write_run(tmp_path, graded("buy", grade("state", FAILED), start_url="http://a.test/1"))
+    folder = folder_of(store, "buy")
+    (folder / "screenshots").mkdir()
+    messages: list[Message] = []
+    for number, (tool, params, hit, page, _) in enumerate(MARKED, 1):
+        paint(folder / "screenshots" / f"{number - 1:03}.png", f"page {number}")
+        messages.append(ToolCallMessage(tool=tool, tool_call_id=str(number), params=params))
+        more: dict[str, Any] = {"url": f"http://a.test/{page}", "hit": hit or None, "screenshot": number}
+        messages.append(ToolResultMessage(tool_call_id=str(number), result="ok", is_error=False, **more))
+    paint(folder / "screenshots" / f"{len(MARKED):03}.png", "end")
+    write_log(folder, *messages)
+
+    async def shows(reader: Reader, wanted: str) -> None:
+        page, hint = reader.page, await reader.texts("#detail .hint")
+        await page.wait_for_function("document.querySelector('#detail img')?.complete")
+        drawn = "[...document.querySelectorAll('#detail .pointer > *')].map((one) => one.localName).join(' ')"
+        if hint:
+            assert hint[0].startswith(wanted or "?")
+        elif wanted:  # it is drawn once the picture is there
+            await page.wait_for_function(f"(wanted) => {drawn} === wanted", arg=wanted)
+        assert await page.evaluate(drawn) == ("" if hint else wanted)
+
+    async def work(reader: Reader) -> None:
+        await reader.open("#/buy/default/1/attempt-1/step-1")
+        for number, (tool, _, _, _, (after, before)) in enumerate(MARKED, 1):
+            assert await reader.text("#detail h3") == f"Step {number}: {tool}"
+            await shows(reader, after)
+            await reader.press("b")
+            await shows(reader, before)
+            await reader.press("b", "ArrowDown")
+        await reader.press("Home")
+        await shows(reader, ONE)
+        circle = await reader.page.locator("#detail .pointer circle").first.bounding_box()
+        image = await reader.page.locator("#detail img").bounding_box()
+        width = await reader.page.evaluate("document.querySelector('#detail img').naturalWidth")
+        assert abs((circle["x"] + circle["width"] / 2 - image["x"]) / image["width"] - 64 / width) < 0.01
+
+    look(write_viewer(open_door(), store.root).file, work)

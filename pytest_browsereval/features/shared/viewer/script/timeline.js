@@ -3,7 +3,7 @@
 /**
  * @typedef {{kind: string, name: string, depth: number, title: string, brief: string, number: number | null,
  *   message: any, result: any, thought: string, failed: string, ms: number | null, picture: number | null,
- *   before: number | null, said: Said[], asked: Asked[], text: string, mark: string}} Entry
+ *   before: number | null, said: Said[], asked: Asked[], text: string, mark: string, isMoved: boolean}} Entry
  */
 
 /** @param {Details} details @returns {Entry[]} */
@@ -14,7 +14,7 @@ function entriesOf(details) {
   const depths = new Map();
   /** @type {Entry[]} */
   const entries = [];
-  const state = { step: 0, thought: "", picture: details.pictures.has(START) ? START : /** @type {number | null} */ (null) };
+  const state = { step: 0, url: asText(details.metadata.start_url ?? ""), thought: "", picture: details.pictures.has(START) ? START : /** @type {number | null} */ (null) };
   const attack = attackOf(details);
   const drawn = new Set(details.lines.map((one) => one.screenshot));
   details.lines.forEach((message, place) => {
@@ -29,6 +29,10 @@ function entriesOf(details) {
       state.thought = "";
     }
     if (entry.picture !== null) state.picture = entry.picture;
+    if (entry.result?.url) {
+      entry.isMoved = state.url !== "" && state.url !== entry.result.url;
+      state.url = entry.result.url;
+    }
     if (message.type === "assistant") state.thought = asText(message.content);
     entries.push(entry);
   });
@@ -82,6 +86,7 @@ function entryOf(message, place, depth, results) {
     asked: [],
     text: "",
     mark: "",
+    isMoved: false,
   };
 }
 
@@ -180,11 +185,13 @@ function pictureParts(row, entry, details) {
   if (entry.picture !== null && !after) return [element("p", { className: "none", textContent: `Picture ${entry.picture} was taken and is gone.` })];
   if (!after && !before) return [];
   const isBefore = Boolean(before && (showsBefore || !after));
-  const points = pointsOf(entry.message.params);
+  const points = pointsOf(entry);
   const when = entry.picture === START ? "at the start" : entry.kind === "picture" ? `in picture ${entry.picture}` : entry.number === null ? "at the end" : `${isBefore ? "before" : "after"} step ${entry.number}`;
-  const parts = [pictureOf(row, String(isBefore ? before : after), `The page ${when}`, points)];
+  const marked = isMarked(entry, isBefore) ? points : [];
+  const parts = [pictureOf(row, String(isBefore ? before : after), `The page ${when}`, marked, isWay(entry))];
   if (before && after) parts.unshift(beforeAfter(isBefore));
-  else if (before) parts.push(element("p", { className: "hint", textContent: "No picture of its own; this is the page before it." }));
+  if (before && after && points.length && !marked.length && isMarked(entry, !isBefore)) parts.push(element("p", { className: "hint", textContent: `${isBefore ? "After" : "Before"} shows where this step acted.` }));
+  else if (before && !after) parts.push(element("p", { className: "hint", textContent: "No picture of its own; this is the page before it." }));
   return parts;
 }
 
