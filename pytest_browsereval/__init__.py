@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.features.shared.attack import AttackConfig as AttackConfig
     from pytest_browsereval.features.shared.attack import Goal as Goal
     from pytest_browsereval.features.shared.attack import Placer as Placer
+    from pytest_browsereval.features.shared.tool_loop.selection import policy_text as policy_text
     from pytest_browsereval.features.shared.tool_loop.sync_context import SyncAgentContext as SyncAgentContext
     from pytest_browsereval.graders.base import Golden as Golden
     from pytest_browsereval.graders.base import GraderConfig as GraderConfig
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.llm.client import check_key as check_key
     from pytest_browsereval.llm.completion import Completion as Completion
     from pytest_browsereval.llm.completion import ToolRequest as ToolRequest
+    from pytest_browsereval.llm.config import BOTH_SPELLINGS as BOTH_SPELLINGS
     from pytest_browsereval.llm.config import LLMConfig as LLMConfig
     from pytest_browsereval.llm.judge import JudgeConfig as JudgeConfig
     from pytest_browsereval.model.causes import Cause as Cause
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.messages import ToolCallMessage as ToolCallMessage
     from pytest_browsereval.model.messages import ToolResultMessage as ToolResultMessage
     from pytest_browsereval.model.messages import UserMessage as UserMessage
+    from pytest_browsereval.model.messages import read_message as read_message
     from pytest_browsereval.model.results import AgentResult as AgentResult
     from pytest_browsereval.model.results import EvalWarning as EvalWarning
     from pytest_browsereval.model.results import TaskError as TaskError
@@ -111,6 +114,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "agents.base": "AgentConfig AgentContext AgentEvaluator",
+    "features.shared.tool_loop.selection": "policy_text",
     "features.shared.tool_loop.sync_context": "SyncAgentContext",
     "runs.passrate": "PassRate",
     "runs.run": "StoredRun",
@@ -134,13 +138,13 @@ _HOMES = {
     "graders.base": "Golden GraderConfig Recorded",
     "llm.client": "ChatClient chat_client check_key",
     "llm.completion": "Completion ToolRequest",
-    "llm.config": "LLMConfig",
+    "llm.config": "BOTH_SPELLINGS LLMConfig",
     "llm.judge": "JudgeConfig",
     "runs.attempt": "StoredAttempt GradeDigest",
     "model.causes": "Cause",
     "model.grades": "Criterion GraderResult Verdict",
     "model.messages": "AssistantMessage DelegationMessage DelegationResultMessage ErrorMessage Message "
-    "ToolCallMessage ToolResultMessage UserMessage",
+    "ToolCallMessage ToolResultMessage UserMessage read_message",
     "model.results": "AgentResult EvalWarning TaskError TaskMetadata",
     "model.rules": "RuleResult",
     "model.tasks": "RowMetadata Task",

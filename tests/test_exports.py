@@ -6,8 +6,8 @@ import ast
 import importlib
 from pathlib import Path
 
-ALIASES = ("Message", "PictureFormat")
-"""Names of types that are no classes."""
+ALIASES = ("BOTH_SPELLINGS", "Message", "PictureFormat")
+"""What is neither a class nor a function."""
 
 
 def test_a_lazy_package_offers_its_public_names() -> None:

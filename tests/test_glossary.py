@@ -132,7 +132,7 @@ def find_refused_words(name: str) -> list[str]:
 
 def _public_classes() -> list[str]:
     names = [*pytest_browsereval.__all__, *testing.__all__]
-    return [name for name in names if name[0].isupper()]
+    return [name for name in names if name[0].isupper() and not name.isupper()]
 
 
 def _paths() -> list[Path]:

@@ -99,8 +99,10 @@ class CaptureContext:
         """Who works in what is recorded here: the agent, or a part of it."""
         self.steps = 0
         """Tool calls begun."""
-        self.last_words = ""
+        self.said = ""
         """The last text that a model of this part said."""
+        self.latest: messages.Message | None = None
+        """The last message of this part."""
         self.parent: CaptureContext | None = None
         """The recorder of what this is a part of."""
         self.span_id: str | None = None
@@ -128,7 +130,7 @@ class CaptureContext:
         part = copy(self)
         part.parent, part.span_id, part.role = self, span_id, role or self.role
         part.usage, part.steps, part.limits = Usage(), 0, Limits(self.limits)
-        part.last_words, part.is_ahead = "", False
+        part.said, part.latest, part.is_ahead = "", None, False
         return part
 
     # -- what is said
@@ -138,12 +140,17 @@ class CaptureContext:
 
         While a picture is being drawn that an earlier line names, this one waits for it.
         """
+        self.latest = message
         self.afterwards.log(self.place_message(self.sizes.fit_message(message)))
+
+    def last_assistant_message(self) -> str:
+        """Return the last text that a model of this part said; empty if none did."""
+        return self.said
 
     def place_message(self, message: messages.Message) -> messages.Message:
         """Return a message as it belongs to the part that says it."""
         if isinstance(message, messages.AssistantMessage) and message.content.strip():
-            self.last_words = message.content.strip()
+            self.said = message.content.strip()
         if self.parent is None:
             return message
         if self.span_id is not None and message.parent_id is None:
@@ -157,8 +164,13 @@ class CaptureContext:
             self.add_warning(ErrorSource.MESSAGE_LOGGING, f"a message was not written: {error}")
 
     def log_user(self, content: str) -> None:
-        """Record what the agent was given to read."""
-        self.log(messages.UserMessage(content=content))
+        """Record what the agent was given to read; what the last message says is not said twice.
+
+        The query of the row is recorded before the agent begins.
+        """
+        latest = self.latest
+        if not isinstance(latest, messages.UserMessage) or latest.content != content:
+            self.log(messages.UserMessage(content=content))
 
     def log_assistant(
         self, content: str, *, usage: Usage | None = None, duration_ms: float | None = None

@@ -22,10 +22,12 @@ from pytest_browsereval.capture.downloads import Download, list_downloads
 from pytest_browsereval.errors import ErrorSource, Fault, Outage, TerminationReason
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import GraderResult, Unanswered, Verdict
+from pytest_browsereval.model.messages import Message, read_message
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.needs import ChecksRead, Needs
 from pytest_browsereval.registry import Component
+from pytest_browsereval.run_files import read_written
 
 
 class GraderFault(Fault):
@@ -37,6 +39,10 @@ class GraderFault(Fault):
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorSource.GRADER, message)
+
+
+def _report_unknown(what: str) -> GraderFault:
+    return GraderFault(f"messages.jsonl {what}, so it is not known what the agent did")
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,30 @@ class Recorded:
     def downloads(self) -> list[Download]:
         """What was downloaded, in the order in which it ended; the files are in ``folder / "downloads"``."""
         return list_downloads(self.folder)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """All messages of its log.
+
+        Raises:
+            GraderFault: the log is missing or damaged, so that it is not known what the agent did.
+        """
+        try:
+            lines = read_written(self.folder / "messages.jsonl").splitlines(keepends=True)
+        except FileNotFoundError:
+            raise _report_unknown("is missing") from None
+        except OSError as error:
+            raise _report_unknown(f"cannot be read ({error.strerror})") from None
+        found: list[Message] = []
+        for number, line in enumerate(lines, 1):
+            try:
+                found.append(read_message(line))
+            except ValueError:
+                # A last line without its end was cut by a kill. A judge would take any other gap in the
+                # record for something that the agent did not do.
+                if line.endswith(b"\n"):
+                    raise _report_unknown(f"is damaged in line {number}") from None
+        return tuple(found)
 
     def get_evidence(self, label: str, key: str, what: str) -> Any:
         """Return a value of what a grader observed.

@@ -141,6 +141,20 @@ def test_a_full_disk_is_a_warning(context: Contexts) -> None:
     assert capture.messages.messages == ()
 
 
+def test_what_was_said_last_is_not_said_twice(context: Contexts) -> None:
+    """The row's query is in the log before an agent repeats it; after a reply it is a message of its own."""
+    capture = context(screenshots="off")
+    capture.log_user("Buy a mug.")
+    capture.log_user("Buy a mug.")
+    assert capture.last_assistant_message() == ""
+    capture.log_assistant("Which one?")
+    capture.log_user("Buy a mug.")
+    said = [(message.type, getattr(message, "content", "")) for message in capture.messages.messages]
+    assert said == [("user", "Buy a mug."), ("assistant", "Which one?"), ("user", "Buy a mug.")]
+    assert capture.last_assistant_message() == "Which one?"
+    assert capture.nest("part").last_assistant_message() == ""
+
+
 def test_errors_are_in_the_log_and_warnings_are_not(context: Contexts) -> None:
     """Both are redacted and have their source."""
     capture = context(redact=lambda text: text.replace("hunter2", "***"))

@@ -19,6 +19,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "state_diff": STATE,
     "command": {"command": ["verify"]},
     "combined": {"graders": ["answer", STATE, "page_state"]},
+    "llm": {"prompt": "{answer}"},
 }
 """Options of the graders that have some without a default."""
 

@@ -93,7 +93,7 @@ def test_what_needs_trust_is_found(subtests: pytest.Subtests) -> None:
 
 def test_nothing_else_needs_trust() -> None:
     """Bare names of all our graders, and options that stay in the page or in the log."""
-    named = {name: needs({"type": name}) for name in builtin_names() if name not in ("command", "combined")}
+    named = {name: needs({"type": name}) for name in builtin_names() if name not in ("command", "llm")}
     assert named == {name: [] for name in named}
     assert needs({"type": "state_diff", "source": {"js": "window.state"}}) == []
     assert needs({"type": "acme/any"}) == []

@@ -20,7 +20,7 @@ from pytest_browsereval import testing
 
 GROUPS = {
     "members": """
-        Component Registry ConfigReader Needs ChecksRead ModelNeed Traffic ConfigError
+        Component BOTH_SPELLINGS Registry ConfigReader Needs ChecksRead ModelNeed Traffic ConfigError
         UsageError Fault ErrorSource Outage LimitReached StopRun TerminationReason
     """,
     "agents": """
@@ -41,7 +41,7 @@ GROUPS = {
     """,
     "tools": """
         ToolkitConfig Toolkit Tool tool ToolError ToolResult ToolContext Toolbox Policy Directive Turn
-        GuardConfig GuardedCall AttackConfig Goal Placer
+        policy_text GuardConfig GuardedCall AttackConfig Goal Placer
     """,
     "gate-rules": """
         GateRule RuleResult GradeDigest
@@ -49,7 +49,7 @@ GROUPS = {
     "records": """
         EvalConfig TaskMetadata TaskError EvalWarning RunSummary PassRate
         Message UserMessage AssistantMessage ToolCallMessage ToolResultMessage ErrorMessage
-        DelegationMessage DelegationResultMessage
+        DelegationMessage DelegationResultMessage read_message
     """,
     "runs": """
         open_run StoredRun StoredTrial StoredAttempt StoredTurn StoredStep StoredDelegation Cause

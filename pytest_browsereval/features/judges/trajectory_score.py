@@ -13,7 +13,7 @@ from pydantic import Field, JsonValue, model_validator
 from pytest_browsereval.features.shared.judging.base import ModelGrader, Opinion, give_task
 from pytest_browsereval.features.shared.judging.judge import Given, Judge
 from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
-from pytest_browsereval.features.shared.judging.steps import Step, join_lines, list_steps, load_messages
+from pytest_browsereval.features.shared.judging.steps import Step, join_lines, list_steps
 from pytest_browsereval.graders.base import Golden, GraderFault, Recorded
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage
@@ -95,16 +95,16 @@ class TrajectoryScoreGrader(ModelGrader):
         """
         if self.method == "model":
             return await super().grade(recorded)
-        messages = await asyncio.to_thread(load_messages, recorded)
+        messages = await asyncio.to_thread(lambda: recorded.messages)
         return self.grade_by_rules(self._opinion(score_by_rules(messages), messages, ""), recorded)
 
-    async def prepare(self, recorded: Recorded, judge: Judge) -> list[Message]:
+    async def prepare(self, recorded: Recorded, judge: Judge) -> tuple[Message, ...]:
         """Return the log.
 
         Raises:
             Fault: there is none, so that nothing can be judged.
         """
-        messages = await asyncio.to_thread(load_messages, recorded)
+        messages = await asyncio.to_thread(lambda: recorded.messages)
         # The heuristic scores an empty log too, as its documents say; a model has nothing to read.
         if not messages:
             raise GraderFault("messages.jsonl is empty, so it is not known what the agent did")
@@ -116,7 +116,7 @@ class TrajectoryScoreGrader(ModelGrader):
         Raises:
             Fault: one of the two got no number from 0 to 1.
         """
-        messages: list[Message] = prepared
+        messages: tuple[Message, ...] = prepared
         task = give_task(recorded)
         end = Given("end of the record", "\n".join(map(_describe_message, messages[-LAST_MESSAGES:])))
         names = "\n".join(join_lines(call.tool) for call in list_steps(messages)) or "(no tool was called)"

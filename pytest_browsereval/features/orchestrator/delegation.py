@@ -222,4 +222,4 @@ class Delegation:
         self, status: DelegationStatus, why: str, reason: TerminationReason | None = None
     ) -> Report:
         report = self._tools.answer or ""  # one that was called done in time, and did not end
-        return Report(status, report, why, "" if report else self.capture.last_words, reason)
+        return Report(status, report, why, "" if report else self.capture.last_assistant_message(), reason)

@@ -7,14 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_browsereval.errors import Fault
 from pytest_browsereval.features.shared.judging.judge import Given
-from pytest_browsereval.graders.base import GraderFault, Recorded
+from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.graders.values import read_json
 from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.redaction.known import beginning
-from pytest_browsereval.run_files import read_written
-from pytest_browsereval.runs.folder import read_messages
 
 _OF_RESULTS = ("result", "is_error", "duration_ms", "screenshot", "url")
 
@@ -101,36 +98,13 @@ RESULTS = 20_000
 """Characters of all results together: in a long attempt each is shorter, so that no action is left out."""
 
 
-def load_messages(recorded: Recorded) -> list[Message]:
-    """Return all messages of an attempt, for graders that judge by them.
-
-    Raises:
-        Fault: source *grader*; they are missing or damaged, so that it is not known what the agent did.
-    """
-    try:
-        log = read_written(recorded.folder / "messages.jsonl")
-    except FileNotFoundError:
-        raise _report_unknown("is missing") from None
-    except OSError as error:
-        raise _report_unknown(f"cannot be read ({error.strerror})") from None
-    messages = list(read_messages(recorded.folder))
-    # A judge would take a gap in the record for something that the agent did not do.
-    if len(messages) < log.count(b"\n"):  # a last line without its end was cut by a kill
-        raise _report_unknown(f"is damaged in line {len(messages) + 1}")
-    return messages
-
-
 def load_steps(recorded: Recorded) -> list[Step]:
     """Return the tool calls of an attempt.
 
     Raises:
         Fault: source *grader*; nothing was recorded, so that it is not known what the agent did.
     """
-    return list_steps(load_messages(recorded))
-
-
-def _report_unknown(what: str) -> Fault:
-    return GraderFault(f"messages.jsonl {what}, so it is not known what the agent did")
+    return list_steps(recorded.messages)
 
 
 def give_actions(steps: list[Step], *, results: bool = False, argument: int = ARGUMENT) -> Given:
