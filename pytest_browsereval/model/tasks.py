@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+import re
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from pytest_browsereval.model.clock import Clock
 
@@ -31,7 +32,7 @@ class RowMetadata(BaseModel):
     """The original row, if an importer has kept it."""
 
 
-SITUATION = ("query", "start_url", "setup_script", "sites", "files", "context", "clock")
+SITUATION = ("query", "start_url", "setup_script", "ready", "sites", "files", "context", "clock")
 """Keys of a row that an agent works by: where one of them has changed, its attempt is one at another task."""
 JUDGED_BY = ("graders", "answer", "rubric", "checks", "milestones", "evals", "revision")
 """Keys of a row that its attempts are judged by."""
@@ -53,6 +54,36 @@ class RowFile(BaseModel):
     """The file, relative to the folder of the dataset's file; its name for the agent as well."""
     sha256: str | None = None
     """The hash of its content, filled in when the row is read: with another content it is another task."""
+
+
+_REF = re.compile(r"\[?(ref=)?(f\d+)?e\d+\]?")
+
+
+class Ready(BaseModel):
+    """What the start page has to be before an attempt begins; all that is given has to hold."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    text: str | None = Field(default=None, min_length=1)
+    """A text on the page."""
+    url: str | None = Field(default=None, min_length=1)
+    """Its address, where ``*`` stands for any characters."""
+    target: str | None = Field(default=None, min_length=1)
+    """An element that is visible, as tools name it: ``role=button[name="Add"]``, but no ref."""
+    js: str | None = Field(default=None, min_length=1)
+    """An expression in JavaScript whose value is true."""
+    timeout_s: float = Field(default=30, gt=0, le=3_600)
+    """How long to wait; then the attempt is errored."""
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> Self:
+        if not any((self.text, self.url, self.target, self.js)):
+            raise ValueError('write what to wait for: `{text: "Launcher"}`, or url, target or js.')
+        if self.target is not None and _REF.fullmatch(self.target):
+            raise ValueError(
+                f'{self.target!r} is a ref, and pages have others each time. Write role=button[name="Add"].'
+            )
+        return self
 
 
 class Milestone(BaseModel):
@@ -88,6 +119,9 @@ class Task(BaseModel):
     ``timezone_id``, ``color_scheme``, ``viewport``, ``geolocation``."""
     clock: Clock | None = None
     """The time when the page opens, such as ``2026-03-01T09:00``; it runs on from there."""
+    ready: Ready | None = None
+    """What to wait for on the start page before the agent's time begins: ``{text: "Launcher"}``, or ``url``,
+    ``target`` or ``js``. It replaces the ``ready`` of the site."""
     metadata: RowMetadata = RowMetadata()
     """The origin of the task."""
     answer: JsonValue = None

@@ -51,6 +51,7 @@ from pytest_browsereval.run.cassettes import InterceptedCalls, PageTraffic, name
 from pytest_browsereval.run.grading import Grading, decide, find_broken_page, grade_all, total_cost
 from pytest_browsereval.run.plan import Trial
 from pytest_browsereval.run.session import Session
+from pytest_browsereval.run.start_page import await_ready, choose_ready
 from pytest_browsereval.run.store import AttemptRecord, RunStore
 from pytest_browsereval.run.workplace import agent_context, guard_calls, open_capture, read_figures
 from pytest_browsereval.sites import fill, names_in
@@ -191,7 +192,12 @@ async def _run_agent(course: Course, capture: CaptureContext) -> None:
         run, trial.agent, trial.key.variant, known, sites, capture=capture, output_dir=course.store.root
     )
     context.tools.guard = guard
-    await capture.first_picture()
+    ready = choose_ready(course.task, run.config.sites, course.urls)
+    try:
+        if ready is not None:
+            await await_ready(window, ready)
+    finally:
+        await capture.first_picture()
     capture.log_user(course.task.query)
     limit_s, limit = context.timeout_s, f"limits.timeout_ms is {run.config.limits.timeout_ms}"
     started = time.perf_counter()

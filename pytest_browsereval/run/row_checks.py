@@ -23,7 +23,7 @@ from pytest_browsereval.needs import Asker, Needs, Offers, ask_needs, check_fit
 from pytest_browsereval.registry import Registry, read_block
 from pytest_browsereval.run.relations import sites_to_reset
 from pytest_browsereval.run.toolsets import Toolsets
-from pytest_browsereval.sites import unknown_sites
+from pytest_browsereval.sites import names_in, unknown_sites
 from pytest_browsereval.tools.toolkits import PAGELESS
 from pytest_browsereval.validation_errors import list_problems, wrong_booleans
 
@@ -142,6 +142,10 @@ def check_row(
             "...}}}`."
         )
     config.browser.check_window(task.context, task.clock or config.clock)
+    if task.ready or any(
+        config.sites[name].ready for name in names_in(task.start_url or "") & {*config.sites}
+    ):
+        check_fit(Asker("the row", "waits for `ready`", "Leave it out"), Needs(page=True), offers)
     _check_reset(task, config)
 
 
@@ -207,7 +211,14 @@ def _check_addresses(task: Task, sites: Collection[str], modify: Callable[[Task]
 
 def _list_unknown_sites(task: Task, sites: Collection[str]) -> Iterator[tuple[str, str]]:
     stones = [milestone.check for milestone in task.milestones]
-    given = [{"start_url": task.start_url}, task.checks, stones, task.graders, task.solution]
+    given = [
+        {"start_url": task.start_url},
+        task.ready and task.ready.model_dump(),
+        task.checks,
+        stones,
+        task.graders,
+        task.solution,
+    ]
     return unknown_sites(given, sites)
 
 

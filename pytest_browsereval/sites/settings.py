@@ -14,6 +14,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.model.tasks import Ready
 from pytest_browsereval.redaction.names import secret_values
 from pytest_browsereval.sites.folder import find_misfit
 from pytest_browsereval.temporary import read_environment
@@ -24,6 +25,7 @@ _Reset = Annotated[str, StringConstraints(pattern=r"^(restart|(GET|POST|PUT|PATC
 
 RESTART = "restart"
 """The ``reset`` of a site that is stopped and started."""
+_OF_STATIC = {"static", "package", "ready", "toolkits"}
 _DATA = "{data}"
 _PLACEHOLDER = re.compile(r"\{(python|port|data)\}")
 
@@ -56,6 +58,9 @@ class SiteConfig(BaseModel):
     cwd: Path | None = None
     """Where the command runs, relative to the config, or ``{data}``; by default the config's folder."""
 
+    ready: Ready | None = None
+    """What the start page of a row has to be before the attempt begins, where the row has no ``ready`` of its
+    own: ``{text: "Launcher"}``, or ``url``, ``target`` or ``js``."""
     toolkits: tuple[str, ...] | None = None
     """Toolkits, by their keys, that only rows have which use this site; others have them nowhere else."""
 
@@ -72,7 +77,7 @@ class SiteConfig(BaseModel):
                 f"package is {self.package!r}, and only a static site lies in a package. "
                 "Write `{package: NAME, static: FOLDER}`."
             )
-        if self.static is not None and (beside := self.model_fields_set - {"static", "package", "toolkits"}):
+        if self.static is not None and (beside := self.model_fields_set - _OF_STATIC):
             raise ValueError(
                 f"a static site has no {', '.join(sorted(beside))}. "
                 "Leave that out, or serve the site with a command."

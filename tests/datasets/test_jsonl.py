@@ -200,7 +200,7 @@ def test_all_problems_of_a_row_are_reported(jsonl: Make, tmp_path: Path) -> None
         dataset.read(dataset.index(tmp_path)[1])
     allowed = (
         "answer, checks, dataset, depends_on, evals, files, graders, level, metadata, milestones, protected, "
-        "query, query_id, requires_reset, revision, rubric, "
+        "query, query_id, ready, requires_reset, revision, rubric, "
     )
     inner = "additional, category, original_task_id, source, website"
     assert sorted(str(caught.value).splitlines()) == [

@@ -10,6 +10,7 @@ OTHER_VALUES = {
     "query": "Buy two",
     "start_url": "http://shop.example/",
     "setup_script": "localStorage.clear()",
+    "ready": {"text": "Welcome"},
     "sites": ["shop"],
     "files": ["cv.pdf"],
     "context": {"locale": "de-DE"},

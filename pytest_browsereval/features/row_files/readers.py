@@ -107,7 +107,7 @@ _NAMES = frozenset({"graders", "tags", "sites"})
 _LISTS = _NAMES | {"depends_on", "files"}
 """Columns whose cells may also be written ``a;b``."""
 
-_STRUCTURED = frozenset({"checks", "milestones", "solution", "metadata", "metadata.additional"})
+_STRUCTURED = frozenset({"checks", "milestones", "solution", "ready", "metadata", "metadata.additional"})
 """Columns whose cells are JSON."""
 
 _EITHER = frozenset({"answer", "rubric", "metadata.source"})
