@@ -14,7 +14,7 @@ GLOSSARY = PACKAGE.parent / "docs/glossary.md"
 REFUSED_HEADING = "## Words that we do not use"
 
 PROPER_NAMES = """
-    agisdk assistantbench atif browsecomp browseros chromium fara gaia github gitlab infinity inspect
+    agisdk assistantbench atif browsecomp browseros chromium compose fara gaia github gitlab infinity inspect
     kubernetes mind2web miniwob odysseys otel playwright ray slurm stwebagentbench wasp webarena
     webbench webtailbench webvoyager xdist
 """

@@ -304,6 +304,8 @@ class EvalConfig(Block):
         yield from ((key,) for key in ("attacks", "export", "guards") if getattr(self, key))
         if not isinstance(self.trials, int):
             yield ("trials",)
+        if any(site.compose for site in self.sites.values()):
+            yield "sites", "compose"
 
     @property
     def absolute_gate(self) -> GateConfig:

@@ -23,8 +23,6 @@ from pytest_browsereval.sites.settings import RESTART, SiteConfig
 if TYPE_CHECKING:
     from httpx import AsyncClient
 
-# Between the request to end and the kill.
-GRACE_S = 3.0
 # The supervisor gets this long to end after that. It ends by itself and leaves nothing behind; to kill it
 # because the machine is busy would leave the site running.
 _LEASH_S = 15.0
@@ -141,7 +139,7 @@ class CommandSite(Site):
         data, self._data = self._data, None
         try:
             if process is not None:
-                await _end(process)
+                await _end(process, self._config.stop_timeout_s + _LEASH_S)
         finally:
             if output is not None:
                 await asyncio.to_thread(output.close)
@@ -171,7 +169,9 @@ class CommandSite(Site):
             self._process = subprocess.Popen(  # noqa: S603 the config's own command
                 # Which removes the copy of the data as well: it is there when this process is killed.
                 supervise_command(
-                    self._arguments(), GRACE_S, folder=None if self._data is None else str(self._data)
+                    self._arguments(),
+                    self._config.stop_timeout_s,
+                    folder=None if self._data is None else str(self._data),
                 ),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -239,12 +239,12 @@ class CommandSite(Site):
         return "\n".join([*head, *(f"    {line}" for line in lines)])
 
 
-async def _end(process: subprocess.Popen[bytes]) -> None:
+async def _end(process: subprocess.Popen[bytes], limit_s: float) -> None:
     """Let go of the leash, which ends the command; kill what does not end by then."""
     if process.stdin is not None:
         process.stdin.close()
     try:
-        await asyncio.to_thread(process.wait, GRACE_S + _LEASH_S)
+        await asyncio.to_thread(process.wait, limit_s)
     except subprocess.TimeoutExpired:
         process.kill()
         await asyncio.to_thread(process.wait)

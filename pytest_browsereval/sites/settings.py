@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
@@ -31,7 +31,7 @@ _PLACEHOLDER = re.compile(r"\{(python|port|data)\}")
 
 
 class SiteConfig(BaseModel):
-    """One site: ``{static: ./site}`` or ``{command: [PROGRAM, ARGUMENT, ...]}``."""
+    """One site: ``{static: ./site}``, ``{command: [PROGRAM, ...]}`` or ``{compose: FILE, service, port}``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -42,13 +42,22 @@ class SiteConfig(BaseModel):
     command: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     """Program and arguments, never a shell line. ``{port}`` is the port to listen on (also in the
     variable PORT), ``{python}`` the Python that runs pytest, ``{data}`` the copy of ``data``."""
+    compose: Path | None = None
+    """A file of Docker Compose, relative to the config. Each start is a project of its own, which is removed
+    with its volumes at the end; ``env`` has the variables that the file may name."""
+    service: str | None = None
+    """The service of that file which serves the site."""
+    port: Annotated[int, Field(ge=1, le=65_535)] | None = None
+    """The port of that service, in its container."""
     data: Path | None = None
     """A folder of first data, relative to the config. Each start of the command gets a new copy, whose path
     stands for ``{data}`` in ``command``, ``env`` and ``cwd``; the copy is removed at the end."""
     health: _UrlPath = "/"
     """A path that answers with a status below 500 once the site is ready."""
     health_timeout_s: float = Field(default=30, gt=0)
-    """How long the site may take to be ready, or to be reset."""
+    """How long the site may take to be ready, or to be reset; 120 for one of Compose."""
+    stop_timeout_s: float = Field(default=3, gt=0)
+    """How long the site may take to end when it is asked to; then it is killed. 60 for one of Compose."""
     reset: _Reset | None = None
     """What brings the site back to its first state: a request such as ``POST /reset``, before each attempt,
     or ``restart``, which stops and starts it before or after a row that ``requires_reset``. With it every
@@ -64,13 +73,25 @@ class SiteConfig(BaseModel):
     toolkits: tuple[str, ...] | None = None
     """Toolkits, by their keys, that only rows have which use this site; others have them nowhere else."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _takes_its_time(cls, block: Any) -> Any:
+        is_slow = isinstance(block, dict) and "compose" in block
+        return {"health_timeout_s": 120, "stop_timeout_s": 60, **block} if is_slow else block
+
     @model_validator(mode="after")
     def _is_of_one_kind(self) -> Self:
-        if (self.static is None) == (self.command is None):
-            given = ", ".join(sorted(self.model_fields_set)) or "nothing"
+        given = ", ".join(sorted(self.model_fields_set)) or "nothing"
+        if [self.static, self.command, self.compose].count(None) != 2:
             raise ValueError(
-                f"a site has exactly one of static and command; given: {given}. "
-                "Write `{static: FOLDER}` or `{command: [PROGRAM, ARGUMENT, ...]}`."
+                f"a site has exactly one of static, command and compose; given: {given}. Write "
+                "`{static: FOLDER}`, `{command: [PROGRAM, ...]}` or `{compose: FILE, service: web, port: N}`."
+            )
+        parts = [self.compose, self.service, self.port]
+        if parts.count(None) not in {0, 3} or (self.compose and self.cwd):
+            raise ValueError(
+                f"compose, service and port belong together, and have no cwd; given: {given}. "
+                "Write `{compose: compose.yaml, service: web, port: 3000}`."
             )
         if self.package is not None and self.static is None:
             raise ValueError(

@@ -14,8 +14,11 @@ from pytest_browsereval.sites import SiteConfig, check
 def test_wrong_blocks(subtests: pytest.Subtests) -> None:
     """A block that cannot be meant is refused with what is allowed."""
     cases: list[tuple[dict[str, object], str]] = [
-        ({}, "exactly one of static and command; given: nothing"),
-        ({"static": "x", "command": ["y"]}, "exactly one of static and command; given: command, static"),
+        ({}, "exactly one of static, command and compose; given: nothing"),
+        (
+            {"static": "x", "command": ["y"]},
+            "exactly one of static, command and compose; given: command, static",
+        ),
         ({"static": "x", "reset": "POST /reset"}, "a static site has no reset"),
         ({"command": ["x"], "package": "y"}, "package is 'y', and only a static site lies in a package"),
         ({"static": "x", "package": "../y"}, "should match pattern"),
@@ -25,6 +28,9 @@ def test_wrong_blocks(subtests: pytest.Subtests) -> None:
         ({"command": ["x"], "rest": "POST /"}, "Extra inputs"),
         ({"command": "python app.py"}, "valid tuple"),
         ({"command": ["x"], "reset": "restarts"}, "should match pattern"),
+        ({"compose": "x", "command": ["y"]}, "exactly one of static, command and compose"),
+        ({"compose": "x", "service": "web"}, "compose, service and port belong together"),
+        ({"command": ["x"], "port": 80}, "compose, service and port belong together"),
         ({"static": "x", "data": "y"}, "a static site has no data"),
         ({"command": ["x"], "data": "y"}, "data is 'y', and nothing names its copy. Write both"),
         ({"command": ["x"], "env": {"HOME": "{data}/x"}}, "no data. Write both `data: FOLDER` and {data}"),

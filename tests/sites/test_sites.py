@@ -248,12 +248,11 @@ def test_environment_and_folder(tmp_path: Path) -> None:
     assert ends(int((tmp_path / "here" / "child.pid").read_text()))
 
 
-def test_stubborn_site_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stubborn_site_is_killed(tmp_path: Path) -> None:
     """A site that ignores SIGTERM is killed after the grace, with what it has started."""
-    monkeypatch.setattr(command, "GRACE_S", 0.3)
 
     async def course() -> int:
-        sites = Sites({"shop": app("stubborn", "child")}, tmp_path)
+        sites = Sites({"shop": app("stubborn", "child", stop_timeout_s=0.3)}, tmp_path)
         async with sites.lease(["shop"]) as urls:
             pid = pid_in(await get(urls["shop"]))
         await sites.close()
