@@ -51,11 +51,12 @@ def test_the_first_picture_shows_a_page_that_is_ready(evals: Evals) -> None:
     rows.append(at("other", "never.html", ready={"text": "Still loading"}))
     site = write_site(evals, ready={"url": "{app}/slow.html?launched=1"})
     rows.append({**rows[0], "query_id": "site", "ready": None})
-    ran = evals.play(rows, browser="playwright", sites={"app": site}, lanes=4, limits={"timeout_ms": 1_000})
+    ran = evals.play(rows, browser="playwright", sites={"app": site}, lanes=4)
     ran.assert_outcomes(passed=7)
     own = ran.attempt("own0")
-    assert own.total_duration_ms > 1_400
-    assert own.agent_duration_ms < 1_000
+    assert own.total_duration_ms is not None
+    assert own.agent_duration_ms is not None
+    assert own.total_duration_ms - own.agent_duration_ms > 1_400  # the page took longer, by its own clock
 
 
 def test_a_page_that_is_never_ready_is_a_fault_of_the_site(evals: Evals, subtests: pytest.Subtests) -> None:
