@@ -101,8 +101,8 @@ async def _describe_page(window: PlaywrightWindow) -> str:
     if window.dialog is not None:
         return parts[0]
     try:
-        parts.append(f"titled {shorten(await read_title(window.page, 1.0), 100)!r}")
-        text = _join((await window.watch(read_page_text(window.page, 500, 1.0), 2.0)).value)
+        parts.append(f"titled {shorten(await read_title(window.page, ANSWER_S), 100)!r}")
+        text = _join((await window.watch(read_page_text(window.page, 500, ANSWER_S), ANSWER_S)).value)
         parts.append(f"with the text {shorten(text, 300)!r}" if text else "without any text")
     except (DialogOpened, TimeoutError, NoTab, playwright_error()):
         parts.append("whose text cannot be read")
