@@ -17,7 +17,7 @@ from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, R
 from pytest_browsereval.graders.comparators import Reading
 from pytest_browsereval.graders.criteria import compute_share, list_failed, summarize
 from pytest_browsereval.graders.observing import PAGE_KEYS, LivePage
-from pytest_browsereval.graders.page_checks import PageCheck, judge, read_page_check
+from pytest_browsereval.graders.page_checks import PAGE_CHECKS, PageCheck, judge, read_page_check
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
@@ -96,7 +96,7 @@ class PageStateGrader(GraderConfig):
             async with observing.live_page(window) as page:
                 seen = await _read_page(page, checks, homes)
             assert isinstance(window, PlaywrightWindow)  # noqa: S101 it has a live page
-            for check in checks:
+            for check in (one for one in checks if one.kind not in PAGE_CHECKS):
                 await observing.read_in_time(window, check.title, check.look(window, seen))
             return seen
 

@@ -35,10 +35,17 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 class WayCheck(PageCheck):
     """A check that counts what happened."""
 
+    async def look(self, window: PlaywrightWindow, seen: dict[str, Any]) -> None:
+        """Add addresses and requests so far: a check that is corrected later may be about the others."""
+        if recording := RECORDINGS.get(window):
+            seen["visited"] = {"entries": list(recording.visits), "dropped": recording.dropped}
+            seen["request"] = {"entries": list(recording.requests), "dropped": recording.dropped}
+
     def _entries(self, seen: Mapping[str, Any]) -> list[dict[str, Any]]:
         group = seen.get(self.kind)
         if not isinstance(group, dict):
-            raise GraderFault(f"{self.title} was not observed: nothing was recorded; run the task again")
+            why = "nothing was recorded (-p no:browsereval.way_checks?). Run the task again"
+            raise GraderFault(f"{self.title} was not observed: {why}")
         return list(group["entries"])
 
     def _refuse_if_open(self, count: int, why: str) -> None:
@@ -63,11 +70,6 @@ class WayCheck(PageCheck):
 @dataclass(frozen=True)
 class VisitedCheck(WayCheck):
     """An address that a tab showed."""
-
-    async def look(self, window: PlaywrightWindow, seen: dict[str, Any]) -> None:
-        """Add the addresses so far."""
-        if recording := RECORDINGS.get(window):
-            seen[self.kind] = {"entries": list(recording.visits), "dropped": recording.dropped}
 
     def find_value(self, seen: Mapping[str, Any]) -> tuple[JsonValue, str]:
         """Return how often it was shown."""
@@ -127,11 +129,6 @@ class RequestCheck(WayCheck):
     def is_slow(self) -> bool:
         """Whether it may take long to compare."""
         return bool(self.pattern.conditions)
-
-    async def look(self, window: PlaywrightWindow, seen: dict[str, Any]) -> None:
-        """Add the requests so far."""
-        if recording := RECORDINGS.get(window):
-            seen[self.kind] = {"entries": list(recording.requests), "dropped": recording.dropped}
 
     def _requests(self, seen: Mapping[str, Any]) -> list[SeenRequest]:
         return [

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.testing.evals import EvalRun
+from tests.browsers.conftest import chromium
 from tests.hooks.small_evals import Evals
+
+__all__ = ["chromium"]
 
 SITE = {"command": ["{python}", str(Path(__file__).with_name("shop.py")), "{port}"]}
 
