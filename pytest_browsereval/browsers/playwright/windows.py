@@ -97,8 +97,9 @@ class PlaywrightWindow(Window):
 
     @property
     def figures(self) -> Mapping[str, Any]:
-        """Its last address, and how many files were downloaded."""
-        return {**super().figures, "download_count": self.downloads.count}
+        """Its last address, and how many files were downloaded, unless a program may have taken some."""
+        count = self.downloads.count
+        return {**super().figures, "download_count": count if self.cdp_url is None else count or None}
 
     @property
     def dead(self) -> str | None:

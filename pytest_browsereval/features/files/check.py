@@ -54,6 +54,7 @@ class DownloadCheck(PageCheck):
         """Add what was downloaded until now."""
         if window.downloads.folder is not None:
             self._read(window.downloads.folder, seen)
+            seen["download"]["by_program"] = window.cdp_url is not None
 
     def look_at_files(self, recorded: Recorded, seen: dict[str, Any]) -> None:
         """Add what was downloaded."""
@@ -100,6 +101,9 @@ class DownloadCheck(PageCheck):
         if entry is None:
             raise GraderFault(f"{self.title} was not observed; run the task again")
         found = entry["found"]
+        if not found and seen["download"].get("by_program"):
+            # It may have taken them for itself, as Playwright and browser-use do.
+            raise GraderFault(f"{self.title} cannot be decided: a program drove the browser by CDP")
         if isinstance(found, int):
             return found, ""
         values = [self._flatten(one["value"]) for one in found if "value" in one]

@@ -26,10 +26,10 @@ from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.toolkit import Toolkit
 from pytest_browsereval.tools.toolkits import veto_note, vetoes
 
-IN_PROMPTS = ("task", "start_url", "max_steps", "timeout_s")
+IN_PROMPTS = ("task", "start_url", "max_steps", "timeout_s", "files_dir")
 IN_COMMANDS = (
     *("task", "mcp_config", "mcp_url", "cdp_url", "output_dir", "model", "max_steps", "timeout_s"),
-    *("start_url", "python", "config_dir"),
+    *("start_url", "python", "config_dir", "files_dir"),
 )
 
 
@@ -50,7 +50,7 @@ class CommandAgentConfig(AgentConfig):
     ending, relative to the config, is that file. Placeholders: ``{task}`` (the prompt), ``{mcp_config}``
     (the file), ``{mcp_url}``, ``{cdp_url}``, ``{output_dir}``, ``{model}``, ``{max_steps}``,
     ``{timeout_s}``, ``{start_url}``, ``{python}`` (the Python that runs pytest), ``{config_dir}`` (the
-    folder of the eval config)."""
+    folder of the eval config), ``{files_dir}`` (copies of the row's ``files``)."""
     program: str | None = None
     """Stands in for the first word of the command: where the program of a preset is."""
     extra_args: tuple[str, ...] = ()

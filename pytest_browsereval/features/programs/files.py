@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,19 @@ _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04", b"\x28\xb5\x2f\xfd
 
 _MOST_LISTED = 5
 _LONGEST_NAME = 200
+
+
+def copy_files(files: Mapping[str, Path], folder: Path) -> None:
+    """Copy files of a row into a folder, by the names that the row gives them.
+
+    Raises:
+        OSError: one cannot be read or written.
+    """
+    folder.mkdir()
+    for name, path in files.items():
+        copy = folder / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
 
 
 def keep_files(source: Path, kept: Path) -> tuple[str, ...]:

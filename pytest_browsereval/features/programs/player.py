@@ -14,9 +14,9 @@ from pytest_browsereval.capture.output import LONGEST_SECRET
 from pytest_browsereval.capture.output_log import OutputLog, readable
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun
 from pytest_browsereval.features.programs.env import environment
-from pytest_browsereval.features.programs.files import keep_files, redact_folder
+from pytest_browsereval.features.programs.files import copy_files, keep_files, redact_folder
 from pytest_browsereval.features.programs.mcp_file import TOKEN_VARIABLE, URL_VARIABLE
-from pytest_browsereval.features.programs.placeholders import filled
+from pytest_browsereval.features.programs.placeholders import filled, names_in
 from pytest_browsereval.features.programs.process import Program
 from pytest_browsereval.features.programs.rules import MAX_DOCUMENT, AnswerFile, EventRules, OutputReader
 from pytest_browsereval.features.programs.server.http import Endpoint, serving
@@ -34,6 +34,7 @@ FOLDER = "agent"
 HOME = "HOME"
 LONGEST_PROBLEM = 300
 CDP_VARIABLE, OUTPUT_VARIABLE = "BROWSEREVAL_CDP_URL", "BROWSEREVAL_OUTPUT_DIR"
+FILES_VARIABLE = "BROWSEREVAL_FILES_DIR"
 TRACE_VARIABLE = "TRACEPARENT"
 """As OpenTelemetry names it where programs start programs: https://opentelemetry.io/docs/specs/otel/context/env-carriers."""
 
@@ -89,6 +90,8 @@ class ProgramPlayer(AgentEvaluator):
                 self._home, self._folder = place.path / "home", place.path / FOLDER
                 self._home.mkdir()
                 self._folder.mkdir()
+                self._files = place.path / "files"
+                await asyncio.to_thread(copy_files, self._context.files, self._files)
                 if self._config.mcp != "off":
                     served = serving(tools, self._capture, self._context.kits)
                     endpoint = await stack.enter_async_context(served)
@@ -162,8 +165,12 @@ class ProgramPlayer(AgentEvaluator):
             "max_steps": str(context.max_steps),
             "timeout_s": f"{context.timeout_s:g}",
         }
+        values["files_dir"] = str(self._files)
         text = self._config.prompt or ("{task}" if self._config.mcp == "off" else MCP_PROMPT)
-        prompt = filled(text, {**values, "task": context.task.query})
+        task = context.task.query
+        if context.files and "files_dir" not in names_in(text):
+            task += f"\n\nFiles of the task are in the folder {self._files}: {', '.join(context.files)}."
+        prompt = filled(text, {**values, "task": task})
         return {
             **values,
             "task": prompt,
@@ -177,7 +184,8 @@ class ProgramPlayer(AgentEvaluator):
         }
 
     def _env(self, endpoint: Endpoint | None, values: Mapping[str, str]) -> dict[str, str]:
-        ours, ids, passed = {OUTPUT_VARIABLE: str(self._folder)}, current_ids(), self._config.passed()
+        ours = {OUTPUT_VARIABLE: str(self._folder), FILES_VARIABLE: str(self._files)}
+        ids, passed = current_ids(), self._config.passed()
         if ids is not None and TRACE_VARIABLE not in passed:  # an instrumented program's spans join ours
             ours[TRACE_VARIABLE] = ids.traceparent
         if endpoint is not None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.capture.console import CONSOLE_FILE
 from pytest_browsereval.capture.dom import DOM_FOLDER, INERT
+from pytest_browsereval.capture.downloads import INDEX, list_downloads
 from pytest_browsereval.capture.har import HAR_FILE
 from pytest_browsereval.capture.output import OUTPUT_FILE
 from pytest_browsereval.features.shared.viewer.attempts import ShownAttempt, list_names, names_in, read_lines
@@ -29,6 +31,8 @@ LONGEST_HAR = 64 << 20
 
 # Failed requests are shown first, as they explain an attempt.
 MOST_REQUESTS = 300
+
+MOST_DOWNLOADS = 200
 
 # Characters: a `data:` address holds a whole picture.
 LONGEST_ADDRESS = 1_000
@@ -73,6 +77,9 @@ def records_of(folder: str, files: Sequence[str], folders: Sequence[str]) -> dic
             found |= {key: text, **({f"{key}_left": left} if left else {})}
     if HAR_FILE in files:
         found |= _requests(f"{folder}{os.sep}{HAR_FILE}")
+    if INDEX in files:
+        listed = list_downloads(Path(folder))[:MOST_DOWNLOADS]
+        found["downloads"] = [[one.name, one.size_bytes, one.problem] for one in listed]
     if DOM_FOLDER in folders:
         found["dom"] = _markup(f"{folder}{os.sep}{DOM_FOLDER}")
     return found
@@ -80,7 +87,7 @@ def records_of(folder: str, files: Sequence[str], folders: Sequence[str]) -> dic
 
 def without_texts(records: Mapping[str, Any]) -> dict[str, Any]:
     """Return the records without output, console and requests, for a page that has no room for them."""
-    kept = {key: value for key, value in records.items() if key in ("dom", "cause")}
+    kept = {key: value for key, value in records.items() if key in ("dom", "cause", "downloads")}
     left = [name for key, name in TEXTS.items() if key in records]
     return {**kept, **({"note": f"Left out: {' and '.join(left)}."} if left else {})}
 

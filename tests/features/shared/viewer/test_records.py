@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.capture.dom import INERT
+from pytest_browsereval.capture.downloads import Download
 from pytest_browsereval.capture.output import AttemptOutput
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.shared.viewer import records
@@ -213,5 +214,33 @@ def test_output_of_the_code_is_shown(recorded: RunStore, look: Look) -> None:
         lines = await reader.texts("#records .said li")
         assert (len(lines), lines[0], lines[-1]) == (2_000, "log line 1000", "log line 2999")
         assert await reader.text("#records .said .hint") == "1,000 lines before these are in output.txt."
+
+    look(write_viewer(open_door(), recorded.root).file, work)
+
+
+def test_downloads_are_listed_and_linked_where_that_is_harmless(recorded: RunStore, look: Look) -> None:
+    """With size, or why one is not kept; what a browser might run is no link, and no name is markup."""
+    folder = folder_of(recorded, "find")
+    lines = (
+        Download(name="report.csv", size_bytes=1234),
+        Download(name="<b>page.html", size_bytes=5),
+        Download(name="big.csv", size_bytes=9, problem="capture.downloads.max_files is 2"),
+    )
+    (folder / "downloads.jsonl").write_text("".join(f"{line.model_dump_json()}\n" for line in lines))
+    (folder / "downloads").mkdir()
+
+    async def work(reader: Reader) -> None:
+        await reader.open(FIND)
+        told = await reader.texts("#records > p")
+        assert told[0] == (
+            "Downloads: 3 files. report.csv (1,234 bytes) <b>page.html (5 bytes) "
+            "big.csv (9 bytes, not kept: capture.downloads.max_files is 2)"
+        )
+        links = await reader.page.evaluate(
+            "[...document.querySelectorAll('#records a')].map((one) => one.getAttribute('href'))"
+        )
+        assert [link for link in links if "downloads/" in link] == [
+            "tasks/find/default/1/attempt-1/downloads/report.csv"
+        ]
 
     look(write_viewer(open_door(), recorded.root).file, work)

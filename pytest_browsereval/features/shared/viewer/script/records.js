@@ -4,7 +4,7 @@
  * @typedef {{at: number, kind: string, text: string, cut: number, url: string, line: number | null, tab: number | null, isError: boolean, entry: number}} Said
  * @typedef {{at: number, method: string, status: number, url: string, type: string, size: number | null, ms: number | null, failure: string, isFailed: boolean, entry: number}} Asked
  * @typedef {{kind: string, text: string}} Written
- * @typedef {{output: Written[], console: Said[], requests: Asked[], isConsole: boolean, isHar: boolean, notes: string[], markup: Set<string>, course: Course | null}} Records
+ * @typedef {{output: Written[], console: Said[], requests: Asked[], isConsole: boolean, isHar: boolean, notes: string[], markup: Set<string>, downloads: [string, number | null, string][], course: Course | null}} Records
  */
 
 const LOUD = new Set(["error", "uncaught", "assert"]);
@@ -22,6 +22,7 @@ function recordsOf(raw) {
     isHar: Array.isArray(raw.har),
     notes,
     markup: new Set(raw.dom || []),
+    downloads: raw.downloads || [],
     course: courseOf(raw.progress || ""),
   };
 }
@@ -112,7 +113,7 @@ function recordsOfEntry({ said, asked }) {
  * @param {Row} row @param {Details} details @param {Entry[]} entries @param {(place: number) => void} go opens an entry
  */
 function recordParts(row, details, entries, go) {
-  const { output, console, requests, isConsole, isHar, notes, markup } = details.records;
+  const { output, console, requests, isConsole, isHar, notes, markup, downloads } = details.records;
   const parts = [];
   if (output.length) parts.push(closedBox(`Output of the code: ${counted(output.length, "line")}`, false, () => outputList(row, output, details)));
   if (isConsole) {
@@ -124,6 +125,7 @@ function recordParts(row, details, entries, go) {
     parts.push(requests.length ? closedBox(`Requests: ${askedInWords(requests)}`, loud, () => askedTable(requests, entries, go)) : element("p", { className: "none", textContent: "Requests: none." }));
   }
   if (markup.size) parts.push(closedBox(`Markup of the page: ${counted(markup.size, "copy", "copies")}`, false, () => element("p", { className: "files" }, ...[...markup].flatMap((name) => [markupLink(row, name, details), " "]))));
+  if (downloads.length) parts.push(element("p", { className: "files" }, `Downloads: ${counted(downloads.length, "file")}. `, ...downloads.flatMap((one) => downloadParts(row, details, one))));
   if (details.files.includes("trace.zip")) parts.push(traceLine(row, details));
   parts.push(...notes.map((text) => element("p", { className: "hint", textContent: text })));
   return parts;
@@ -143,6 +145,14 @@ function traceLine(row, details) {
 function markupLink(row, name, details) {
   if (row.run.alone || !details.records.markup.has(name)) return element("bdi", { textContent: `dom/${name}` });
   return element("a", { href: way(row, "dom", name), target: "_blank", rel: "noopener", textContent: `dom/${name}` });
+}
+
+/** A file that was downloaded: no link where a browser might run what is in it. @param {Row} row @param {Details} details @param {[string, number | null, string]} one */
+function downloadParts(row, details, [name, size, problem]) {
+  const text = visible(name);
+  const shown = !problem && !row.run.alone && details.files.length && HARMLESS.test(name) ? element("a", { href: way(row, "downloads", name), download: name, target: "_blank", rel: "noopener", textContent: text }) : element("bdi", { textContent: text });
+  const why = [size === null ? "" : `${size.toLocaleString("en")} bytes`, problem && `not kept: ${visible(problem)}`].filter(Boolean).join(", ");
+  return [shown, why ? ` (${why}) ` : " "];
 }
 
 const MOST_WRITTEN = 2000;
