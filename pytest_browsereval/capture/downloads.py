@@ -12,7 +12,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_browsereval.run_files import open_written, parse_lines, read_written
+from pytest_browsereval.run_files import Stamp, make_stamp, open_written, parse_lines, read_written
+from pytest_browsereval.session_caches import cache_for_session
 
 DOWNLOADS = "downloads"
 """The folder in that of the attempt."""
@@ -88,6 +89,13 @@ def read_pages(file: Path) -> list[str]:
         NoText: it is not text, a table as text, or a PDF, or too large.
         OSError: it cannot be read.
     """
+    return list(_read_pages(file, make_stamp(file.lstat())))
+
+
+@cache_for_session(maxsize=16)
+def _read_pages(file: Path, stamp: Stamp) -> list[str]:
+    """Return the same of a file in that state: checks ask again and again."""
+    del stamp
     with open_written(str(file)) as opened:
         data = opened.read(MOST_READ_BYTES + 1)
     if len(data) > MOST_READ_BYTES:

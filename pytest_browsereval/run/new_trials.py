@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pytest_browsereval.errors import ErrorSource, Fault, RunStopped
+from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.active import ActiveRun, Trials
 from pytest_browsereval.run.attempt import attempt, record_fault
@@ -15,6 +16,10 @@ from pytest_browsereval.run.selection import note_selected
 from pytest_browsereval.run.session import Session
 from pytest_browsereval.run.store import AttemptRecord
 from pytest_browsereval.runs.attempt import StoredAttempt
+
+UPLOAD = "upload_file"
+"""The tool that gives files of a row to a page."""
+MOST_LISTED = 5
 
 
 class NewTrials(Trials):
@@ -36,8 +41,27 @@ class NewTrials(Trials):
 
     def check(self, entries: Iterable[Entry]) -> list[str]:
         """Check the rows."""
+        entries = list(entries)
         check_trials(self.run, entries, self.run.toolsets)
-        return []
+        return list(self._note_files(entries))
+
+    def _note_files(self, entries: Iterable[Entry]) -> Iterator[str]:
+        """Yield a sentence for each variant that lacks the tool for files which rows bring."""
+        lacking: dict[str, dict[str, None]] = {}
+        for entry in entries:
+            agent, tools = (
+                self.run.config.variants[entry.variant],
+                self.run.toolsets.by_variant[entry.variant],
+            )
+            if (
+                self.plan.ready(entry).files
+                and not agent.needs().cdp
+                and UPLOAD not in {t.name for t in tools}
+            ):
+                lacking.setdefault(entry.variant, {})[entry.ref.query_id] = None
+        for variant, rows in lacking.items():
+            listed = join_first([*rows], MOST_LISTED)
+            yield f"the agent {variant!r} has no tool `{UPLOAD}`, and rows bring files: {listed}"
 
     def find_judged(self, entry: Entry) -> AttemptRecord | None:
         """Return the judged attempt that this process has made, or a dead one, or what deaths have come to.

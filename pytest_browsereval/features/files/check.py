@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -53,7 +54,7 @@ class DownloadCheck(PageCheck):
     async def look(self, window: PlaywrightWindow, seen: dict[str, Any]) -> None:
         """Add what was downloaded until now."""
         if window.downloads.folder is not None:
-            self._read(window.downloads.folder, seen)
+            await asyncio.to_thread(self._read, window.downloads.folder, seen)
             seen["download"]["by_program"] = window.cdp_url is not None
 
     def look_at_files(self, recorded: Recorded, seen: dict[str, Any]) -> None:
@@ -173,9 +174,9 @@ def read_download_check(check: Mapping[str, JsonValue]) -> PageCheck:
 
 FORM = CheckForm(
     "name of a file, or a pattern such as `*.csv`",
-    "Files that pages have [downloaded](tools.md#files): at least one, or exactly `count` of them. With a "
-    "comparison, the text of one of them, which may be a PDF; with `rows`, how many rows its table has below "
-    "the header. Line breaks count as blanks.",
+    "Files that pages have [downloaded](../how-to/upload-and-download.md#download): at least one, or exactly "
+    "`count` of them. With a comparison, the text of one of them, which may be a PDF; with `rows`, how many "
+    "rows its table has below the header. Line breaks count as blanks.",
     BESIDE,
     '[{"download": "*.csv", "contains": "Mug"}, {"download": "report*.csv", "rows": 12}]',
     compares=True,

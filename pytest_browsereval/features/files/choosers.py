@@ -95,7 +95,11 @@ class Choosers:
         self._asked.clear()
         self._came.clear()
         latest, self._latest = self._latest, None
-        return latest.element if latest else None
+        # A document that was left takes its choosers along.
+        is_there = latest and await quietly(
+            latest.element.evaluate("() => true"), self._window.rules.action_s
+        )
+        return latest.element if latest and is_there else None
 
 
 _of: WeakKeyDictionary[PlaywrightWindow, Choosers] = WeakKeyDictionary()

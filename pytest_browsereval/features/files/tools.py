@@ -34,8 +34,9 @@ _FIND_FIELD = """(one) => {
   const is = (it) => it?.localName === "input" && it.type === "file";
   const near = [one, one.control, one.closest("label")?.control].find(is);
   if (near) return near;
-  const inside = [one, one.shadowRoot].flatMap((tree) => [...tree?.querySelectorAll("input") ?? []]);
-  const fields = inside.filter(is);
+  const root = one.getRootNode();
+  const trees = [one, one.shadowRoot, root.host && root].filter(Boolean);
+  const fields = trees.flatMap((tree) => [...tree.querySelectorAll("input")]).filter(is);
   return fields.length === 1 ? fields[0] : null;
 }"""
 """The field that a target is, or is the label of, or has in it: drop zones hide one."""

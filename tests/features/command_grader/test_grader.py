@@ -54,10 +54,10 @@ def test_a_program_gets_the_attempt_in_a_file(tmp_path: Path) -> None:
         "final_answer": "It costs $64; rm -rf /",
         "termination_reason": "completed",
         "final_url": "http://127.0.0.1:1/cart",
-        "downloads": [],
         "site_urls": {"shop": "http://127.0.0.1:1"},
         "folder": str(tmp_path / "attempt"),
         "evidence": {"page_state": {"title": "Cart"}},
+        "downloads": [],
     }
     assert not (tmp_path / "owned").exists()
 

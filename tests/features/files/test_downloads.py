@@ -173,6 +173,21 @@ def test_checks_compare_downloads(evals: Evals, shop: str) -> None:
             assert reason in attempt.reason, (name, attempt.reason)
 
 
+def test_milestones_see_downloads(evals: Evals, shop: str) -> None:
+    """As soon as the file is there; with ``not`` until then."""
+    stones = [
+        {"name": "report", "check": {"download": "*.csv", "rows": 2}},
+        {"name": "nothing", "check": {"download": "*", "not": True}},
+    ]
+    calls = [{"tool": "snapshot"}, CSV_CLICK]
+    run = play(evals, act("a", shop, *calls, milestones=stones), capture={"checks": "each"})
+    (file,) = run.folder.rglob("progress.jsonl")
+    moments = [json.loads(line) for line in file.read_text().splitlines()[1:]]
+    held = [one["held"] for one in moments if "held" in one]  # a page that answers late has none
+    assert held[-1] == [True, False]
+    assert all(one in ([False, True], [True, False]) for one in held)
+
+
 def test_wrong_checks_are_refused(evals: Evals) -> None:
     """Before the run, with what to write."""
     cases: tuple[tuple[dict[str, Any], str], ...] = (

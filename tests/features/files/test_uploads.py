@@ -26,6 +26,10 @@ PAGE = f"""{SHOW}<input type=file id=f onchange="show(this)">
 <form action="/taken" method=post enctype="multipart/form-data">
   <input type=file id=auto name=a onchange="this.form.submit()"></form>
 <iframe srcdoc="<input type=file id=inner>"></iframe>
+<x-up></x-up><script>customElements.define("x-up", class extends HTMLElement {{
+  constructor() {{ super(); this.attachShadow({{mode: "open"}}).innerHTML =
+    `<input type=file style="opacity:0;position:absolute"><span>Cloud</span>`;
+    this.shadowRoot.querySelector("input").onchange = (event) => show(event.target); }} }});</script>
 <button id=picker onclick="showOpenFilePicker().catch(() => 0)">Picker</button>"""
 CV, NOTE = "fixtures/cv.pdf", "fixtures/note.txt"
 
@@ -51,6 +55,7 @@ def test_pages_get_files_of_the_row_however_they_ask(evals_with_files: Evals, si
         "zone": ([upload([CV], "#zone")], "cv.pdf:11"),
         "button": ([upload([CV, NOTE], "role=button[name=Upload]")], both),
         "late": ([upload([CV], "#late")], "cv.pdf:11"),
+        "shadow tree": ([upload([CV], "text=Cloud")], "cv.pdf:11"),
         "asked before": ([click, upload([CV], None)], "cv.pdf:11"),
     }
     rows = [
@@ -118,15 +123,18 @@ def test_wrong_uploads_are_refused_with_what_to_write(
         "nobody asks": (upload([CV], None), "The page does not ask for a file now. Name the file field"),
         "gone": (upload([CV], "e99"), "e99 is of no snapshot."),
     }
+    left = [{"tool": "click", "target": "#b"}, {"tool": "reload"}, upload([CV], None)]
     run = play(
         evals_with_files,
         *(act(name, url, call, files=[CV, NOTE]) for name, (call, _) in cases.items()),
         act("none", url, upload([CV])),
+        act("left", url, *left, files=[CV]),
         browser={"type": "playwright", "action_timeout_ms": 1000},
     )
     outputs = said(run)
     for name, (_, begins) in cases.items():
         assert outputs[name][0].startswith(begins), outputs[name]
+    assert outputs["left"][2].startswith("The page does not ask for a file now.")
     assert outputs["none"][0] == "This task has no files to upload."
 
 
@@ -161,6 +169,14 @@ def test_an_edited_file_is_another_task(evals_with_files: Evals) -> None:
     run = evals_with_files.run("--eval-resume=latest", "--eval-resume-anyway")
     hashes = {one.query_id: one.row_hash for one in first.attempts}
     assert [one.query_id for one in run.attempts if one.row_hash != hashes[one.query_id]] == ["one"]
+
+
+def test_an_agent_without_the_tool_is_noted(evals_with_files: Evals) -> None:
+    """Before the run: it could not do what the row asks for."""
+    for switches, is_noted in ({"upload_file": False}, True), ({}, False):
+        run = evals_with_files.play([row("cv", files=[CV])], tools=switches, browser="playwright")
+        note = "the agent 'default' has no tool `upload_file`, and rows bring files: cv"
+        assert any(note in line for line in run.outlines) == is_noted
 
 
 def test_a_file_that_changes_under_way_errs_the_row(evals_with_files: Evals, site: PageServer) -> None:

@@ -55,7 +55,8 @@ def test_what_a_program_is_told(desk: Desk) -> None:
     assert told["argv"][6].startswith("http://127.0.0.1:")
     assert told["argv"][7:] == ["-m", "m-1", "--more", f"{desk.base_dir.absolute()}/x"]
     assert told["stdin"] == "Do: Say {model} and {nothing}. from http://shop.test/"
-    assert told["names"] == ["BROWSEREVAL_MCP_TOKEN", "BROWSEREVAL_MCP_URL", "BROWSEREVAL_OUTPUT_DIR"]
+    names = ("FILES_DIR", "MCP_TOKEN", "MCP_URL", "OUTPUT_DIR")
+    assert told["names"] == [f"BROWSEREVAL_{name}" for name in names]
     assert (told["mine"], told["theirs"], told["cwd"]) == (f"{folder}/mine", None, folder)
 
 
