@@ -11,36 +11,12 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.capture.message_log import MessageLogger
-from pytest_browsereval.model.messages import (
-    AssistantMessage,
-    Message,
-    ToolCallMessage,
-    ToolResultMessage,
-    UserMessage,
-    message_adapter,
-)
+from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage, message_adapter
 from pytest_browsereval.runs.folder import read_messages
 
 pytestmark = pytest.mark.quick
 
 TIME = "2026-05-01T10:00:00.000Z"
-
-
-def test_messages_are_read_back_as_they_were_logged(tmp_path: Path) -> None:
-    """One line each, whatever is in them, and the same objects again."""
-    log = MessageLogger(tmp_path)
-    messages: list[Message] = [
-        UserMessage(content='Buy\nthe \u2028 mug, "please" 🫖'),
-        ToolCallMessage(tool="click", tool_call_id="call-1", params={"target": "e1"}),
-        ToolResultMessage(tool_call_id="call-1", result={"ok": True}, is_error=False, screenshot=1),
-        AssistantMessage(content="Done."),
-    ]
-    for message in messages:
-        log.log(message)
-    log.close()
-    lines = (tmp_path / "messages.jsonl").read_text(encoding="utf-8").split("\n")
-    assert lines.pop() == ""
-    assert [message_adapter.validate_json(line) for line in lines] == messages == list(log.messages)
 
 
 @pytest.mark.parametrize("damage", ['"timestamp": "yesterday", ', "", '"timestamp": null, '])

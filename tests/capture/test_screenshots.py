@@ -27,19 +27,6 @@ def test_suffix_and_content_agree(visit: Visits, tmp_path: Path, picture: Pictur
         assert (image.format, image.size) == (FORMATS[picture], (1280, 720))
 
 
-def test_pictures_at_the_same_time_have_numbers_of_their_own(tmp_path: Path) -> None:
-    """Parallel calls do not overwrite each other's picture."""
-    window = StillWindow()
-    window.pictures = [str(number).encode() for number in range(9)]
-    shots = ScreenshotCapture(window, tmp_path)
-
-    async def all_at_once() -> list[int]:
-        return await asyncio.gather(*(shots.capture() for _ in range(9)))
-
-    assert sorted(asyncio.run(all_at_once())) == list(range(1, 10))
-    assert {shots.path(n).read_bytes() for n in range(1, 10)} == {str(n).encode() for n in range(9)}
-
-
 def test_a_picture_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     """The disk's error is passed on, and the number is free for the next picture."""
     shots = ScreenshotCapture(StillWindow(), tmp_path)

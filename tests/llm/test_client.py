@@ -14,7 +14,7 @@ from pytest_browsereval.llm.completion import Completion
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.llm.server import LONGEST_MESSAGE
-from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, refuses, says, sends
+from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, refuses, says, sends
 
 pytestmark = pytest.mark.quick
 
@@ -74,29 +74,6 @@ def ask(config: LLMConfig, policy: RetryPolicy | None = None, **options: Any) ->
 @pytest.fixture(params=[False, True], ids=["plain", "streamed"])
 def stream(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
-
-
-def test_a_text_is_returned(stream: bool) -> None:  # noqa: FBT001 a fixture
-    """Text, usage, finish reason and duration come back, streamed or not."""
-    with ScriptedModel([says("Good day to you.").costing(12, 5, cached=4)], api_key=KEY) as model:
-        reply = ask(settings(model, stream=stream))
-    assert reply.text == "Good day to you."
-    assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.cache_read_tokens) == (12, 5, 4)
-    assert (reply.usage.requests, reply.usage.cost_usd) == (1, None)
-    assert (reply.finish_reason, reply.retries, reply.tool_calls) == ("stop", 0, ())
-    assert reply.duration_ms > 0
-
-
-def test_tool_calls_are_returned(stream: bool) -> None:  # noqa: FBT001 a fixture
-    """Several calls of one reply keep their order, ids and arguments."""
-    wanted = calls(call("click", target="e1"), call("fill", target="e2", text="schön"), text="I begin.")
-    with ScriptedModel([wanted]) as model:
-        reply = ask(settings(model, stream=stream))
-    assert [(c.id, c.name, c.arguments) for c in reply.tool_calls] == [
-        (wanted.calls[0].id, "click", {"target": "e1"}),
-        (wanted.calls[1].id, "fill", {"target": "e2", "text": "schön"}),
-    ]
-    assert (reply.text, reply.finish_reason) == ("I begin.", "tool_calls")
 
 
 def test_settings_reach_the_request() -> None:

@@ -31,25 +31,6 @@ def redirect(status: int, location: str) -> Reply:
     return Reply(status=status, error="elsewhere", headers={"Location": location})
 
 
-def test_another_host_is_sent_nothing(subtests: pytest.Subtests) -> None:
-    """Neither prompt nor key: the request fails at once, and says where it was to go."""
-    for stream in [False, True]:
-        for status in [301, 302, 303, 307, 308]:
-            with subtests.test(stream=stream, status=status):
-                with ScriptedModel([says("believe me")]) as other:
-                    there = other.base_url.removesuffix("/v1")
-                    location = f"{there.replace('//', '//user:word@')}{PATH}?key=k"
-                    with ScriptedModel([redirect(status, location)]) as model, pytest.raises(Fault) as caught:
-                        ask(model, stream=stream)
-                    assert other.requests == []
-                    assert len(model.requests) == 1
-                told = str(caught.value)
-                assert f"answered {status}" in told
-                assert f"it redirects to {there}, which is another host: nothing was sent there" in told
-                assert "word" not in told
-                assert "key=k" not in told
-
-
 def test_a_host_without_its_scheme_is_another_one() -> None:
     """An address that begins with two slashes names a host."""
     with ScriptedModel([says("believe me")]) as other:

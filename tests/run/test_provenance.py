@@ -26,12 +26,6 @@ B = {
 }
 
 
-def test_what_may_change_results() -> None:
-    """Neither time, name and speed nor the gate; what else is left out is named."""
-    assert differences(A, B) == {"config.trials": "config.trials: 1 -> 3"}
-    assert differences(A, B, besides=("config.trials",)) == {}
-
-
 def test_all_but_time() -> None:
     """A value is told once: keys of the config and tools one by one, and no hash over all of them."""
     assert list(differences(A, B, left_out=TIME).values()) == [

@@ -52,15 +52,6 @@ def texts(message: dict[str, Any]) -> str:
 # -- the course of an attempt
 
 
-def test_tools_are_called_until_done(desk: Desk) -> None:
-    """What the model asks for reaches the page, and the answer is that of ``done``."""
-    with ScriptedModel([calls(CLICK), calls(call("snapshot")), done("bought")]) as model:
-        assert solve(desk, model) == "bought"
-        model.assert_finished()
-    assert desk.called == ["click", "snapshot", "done"]
-    assert "clicked button Buy" in model.requests[2].last_text
-
-
 def test_a_reply_without_a_call_is_the_answer(desk: Desk) -> None:
     """A model that just says it is taken at its word."""
     with ScriptedModel([calls(CLICK), says(" It costs $8. ")]) as model:
