@@ -182,9 +182,30 @@ class LimitReached(BrowserEvalError):
         self.reason = reason
 
 
+_MEANT = {
+    "query_id": "id task_id",
+    **dict.fromkeys(("id", "task_id", "key_id"), "query_id"),
+    **dict.fromkeys(("prompt", "question", "task", "instruction", "intent", "goal"), "query prompt"),
+    **dict.fromkeys(("expected", "expected_answer", "expected_output", "gold", "ground_truth"), "answer"),
+    "reference": "answer",
+    **dict.fromkeys(("url", "start", "address"), "start_url base_url url"),
+    **dict.fromkeys(("assert", "asserts", "assertions", "expect", "conditions"), "checks"),
+    **dict.fromkeys(("steps", "actions", "script"), "solution"),
+    **dict.fromkeys(("credentials", "key", "token", "secret"), "api_key"),
+    **dict.fromkeys(("selector", "locator", "css", "xpath", "element"), "target"),
+    **dict.fromkeys(("workers", "parallel", "concurrency"), "lanes"),
+    **dict.fromkeys(("timeout", "timeout_s", "timeout_ms"), "timeout_s timeout_ms"),
+}
+"""What other tools call a thing, and our names of it: those of them that are known are meant."""
+
+
 def nearest(given: str, known: Iterable[str]) -> str:
     """Return ``" Did you mean 'x'?"`` for the known name nearest to the given one, or ``""``."""
-    matches = difflib.get_close_matches(given, list(known), n=1, cutoff=0.6)
+    known = list(known)
+    for name in _MEANT.get(given.lower(), "").split():
+        if name in known and name != given:
+            return f" Did you mean {name!r}?"
+    matches = difflib.get_close_matches(given, known, n=1, cutoff=0.6)
     return f" Did you mean {matches[0]!r}?" if matches else ""
 
 

@@ -264,6 +264,12 @@ def check_milestones(task: Task) -> None:
 
 def _only_known_keys(check: Mapping[str, JsonValue], kind: str, form: CheckForm) -> None:
     beside = form.beside
+    if found := {"selector", "css", "xpath", "locator"} & check.keys():
+        raise ValueError(
+            f"the check {show(dict(check))} has a {min(found)!r}, and checks go by what a person sees. Write "
+            '{"role": "button", "name": "Buy"}, {"text": {"contains": "1 item"}}, or {"js": '
+            '"document.querySelector(\'#cart\').textContent", "contains": "1"}.'
+        )
     for key in check:
         if key not in (kind, *beside):
             raise ValueError(

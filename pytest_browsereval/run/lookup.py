@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from pytest_browsereval.config_text import format_path
-from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.errors import ConfigError, nearest
 from pytest_browsereval.redaction.address import plain_url
 from pytest_browsereval.run.control import CONTROL
 from pytest_browsereval.run.store import home_of
@@ -166,7 +166,9 @@ class Runs:
         if given and (base / given).is_dir():
             why = f"{given} is not a run folder: it has no folder 'tasks'."
         else:
-            why = f"there is no run {given!r}: a run folder has a folder 'tasks'."
+            runs = self.newest_first(is_empty_allowed=is_empty_allowed)
+            hint = nearest(given, [LATEST, *(folder.name for folder in runs)])
+            why = f"there is no run {given!r}: a run folder has a folder 'tasks'.{hint}"
         raise ConfigError(f"{why} {self._describe_newest(is_empty_allowed=is_empty_allowed)}")
 
     def _describe_newest(self, *, is_empty_allowed: bool) -> str:

@@ -194,6 +194,9 @@ def check_agent(
         check_fit(asker, ask_needs(agent), Offers(no_tools=why if is_lost else None))
 
 
+_BARE_HOST = re.compile(r"(?:(?P<local>localhost|127\.[\d.]+|\[::1\])|[\w-]+(\.[\w-]+)+)(:\d+)?([/?#]|$)")
+
+
 def _check_addresses(task: Task, sites: Collection[str], modify: Callable[[Task], Task] | None) -> None:
     unknown = list(_list_unknown_sites(task, sites))
     if unknown and modify is not None:
@@ -201,6 +204,10 @@ def _check_addresses(task: Task, sites: Collection[str], modify: Callable[[Task]
             unknown = list(_list_unknown_sites(modify(task), sites))
         except (Fault, StopRun):  # the attempt reports it
             return
+    url = task.start_url
+    if url and modify is None and (host := _BARE_HOST.match(url)):
+        scheme = "http" if host["local"] else "https"
+        raise ValueError(f"start_url is {url!r}, which has no scheme. Write {scheme}://{url}")
     for address, name in unknown:
         raise ValueError(
             f"the address is {address!r}, and {name!r} is not a site of the config."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.model.tasks import Ready
@@ -78,6 +79,27 @@ class SiteConfig(BaseModel):
     def _takes_its_time(cls, block: Any) -> Any:
         is_slow = isinstance(block, dict) and "compose" in block
         return {"health_timeout_s": 120, "stop_timeout_s": 60, **block} if is_slow else block
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_started_here(cls, value: Any) -> Any:
+        address = value.get("url") if isinstance(value, dict) else value
+        if isinstance(address, str) and "://" in address:
+            raise ValueError(
+                f"a site is what the run starts, and {address!r} is an address. An app that runs already "
+                f"needs no site: write `start_url: {address}` in the rows."
+            )
+        return value
+
+    @field_validator("command", mode="before")
+    @classmethod
+    def _is_a_list(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            words = ", ".join(json.dumps(word) for word in value.split())
+            raise ValueError(  # noqa: TRY004 pydantic takes no TypeError
+                f"it is one text, and no shell reads it. Write the list `[{words}]`."
+            )
+        return value
 
     @model_validator(mode="after")
     def _is_of_one_kind(self) -> Self:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import json
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -65,6 +66,8 @@ class Toolbox:
         """What ``done`` was called with."""
         self.is_done = False
         """True once ``done`` or ``give_up`` was called."""
+        self.unawaited: list[str] = []
+        """Tools that were called without `await`: nothing has happened."""
         self.gave_up: str | None = None
         """Why ``give_up`` was called."""
 
@@ -95,17 +98,29 @@ class Toolbox:
         """The tools that are switched on."""
         return tuple(self._tools.values())
 
-    async def call(self, name: str, arguments: dict[str, Any] | None = None) -> ToolResult:
-        """Run a tool by its name and record the call.
+    def call(
+        self, name: str, arguments: dict[str, Any] | None = None, **more: object
+    ) -> Coroutine[Any, Any, ToolResult]:
+        """Run a tool by its name and record the call, once it is awaited.
 
         Args:
             name: the tool's name; an unknown one gives ``ok: false`` with the nearest name.
             arguments: as its schema says; wrong ones give ``ok: false`` with what is wrong.
+            more: is refused.
 
         Raises:
             LimitReached: the attempt has used its steps.
             Fault: the window has died.
+            TypeError: arguments are not in one dict.
         """
+        if more:
+            given = json.dumps({**(arguments or {}), **more}, default=repr)
+            raise TypeError(f"the arguments of a tool are one dict. Write call({name!r}, {given})")
+        self.unawaited.append(name)
+        return self._call(name, arguments)
+
+    async def _call(self, name: str, arguments: dict[str, Any] | None) -> ToolResult:
+        self.unawaited.remove(name)
         arguments = dict(arguments or {})
         if name not in ENDINGS and (why := self._capture.sizes.refusal(arguments)):
             # Never called: its arguments could not be recorded as they are.

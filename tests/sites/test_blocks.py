@@ -26,7 +26,7 @@ def test_wrong_blocks(subtests: pytest.Subtests) -> None:
         ({"command": ["x"], "reset": "/reset"}, "should match pattern"),
         ({"command": ["x"], "health": "health"}, "should match pattern"),
         ({"command": ["x"], "rest": "POST /"}, "Extra inputs"),
-        ({"command": "python app.py"}, "valid tuple"),
+        ({"command": "python app.py"}, "no shell reads it"),
         ({"command": ["x"], "reset": "restarts"}, "should match pattern"),
         ({"compose": "x", "command": ["y"]}, "exactly one of static, command and compose"),
         ({"compose": "x", "service": "web"}, "compose, service and port belong together"),

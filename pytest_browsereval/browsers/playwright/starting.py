@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from pytest_browsereval.addresses import is_local
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.downloads import is_download
 from pytest_browsereval.browsers.playwright.origins import shorten
@@ -46,7 +47,13 @@ async def go_to_start(window: PlaywrightWindow, request: WindowRequest) -> None:
         # Playwright tells first that the page has gone, and the cause is the browser.
         if window.dead:
             raise Fault(ErrorSource.BROWSER, window.dead) from error
-        raise Fault(ErrorSource.NAVIGATION, f"{url}: {plainly(error)}") from error
+        why = plainly(error)
+        if url and "ERR_CONNECTION_REFUSED" in why and is_local(url):
+            why += (
+                ". Nothing listens there. Start the app first, or have the run start it: `sites: {app: "
+                "{command: [npm, start]}}` in the config and `{app}/` in the row."
+            )
+        raise Fault(ErrorSource.NAVIGATION, f"{url}: {why}") from error
 
 
 def plainly(error: Exception) -> str:

@@ -81,14 +81,14 @@ class SyncToolbox:
         """What ``done`` was called with."""
         return self._toolbox.answer
 
-    def call(self, name: str, arguments: dict[str, Any] | None = None) -> ToolResult:
+    def call(self, name: str, arguments: dict[str, Any] | None = None, **more: object) -> ToolResult:
         """Run a tool by its name and record the call; see ``Toolbox.call``.
 
         Raises:
             LimitReached: the attempt has used its steps; let it through.
             Fault: the window has died; let it through.
         """
-        return self._bridge.wait(self._toolbox.call(name, arguments))
+        return self._bridge.wait(self._toolbox.call(name, arguments, **more))
 
 
 class SyncAgentContext:
