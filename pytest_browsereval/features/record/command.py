@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pytest_browsereval.commands.base import Command, add_overrides
-from pytest_browsereval.errors import BrowserEvalError, UsageError, nearest
+from pytest_browsereval.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -21,81 +20,83 @@ if TYPE_CHECKING:
     from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
     from pytest_browsereval.config import EvalConfig
     from pytest_browsereval.features.record.row import Heading
-    from pytest_browsereval.features.record.steps import Item
+    from pytest_browsereval.features.record.steps import Item, ItemList
 
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
 LONGEST_QUERY = 10_000
 
 
 @dataclass
-class Recorded:
-    """What came of a recording."""
+class Recording:
+    """What is recorded for a row, which outlives the window."""
 
-    items: list[Item] | None
-    """None: the person has cancelled."""
+    heading: Heading
+    config: EvalConfig | None
+    items: ItemList
     sites: Mapping[str, str] = field(default_factory=dict)
-    """The base URLs that sites had."""
+    """The base URLs that sites have."""
+
+    def make_row(self, *, is_whole: bool = True) -> tuple[dict[str, JsonValue], dict[str, str]]:
+        """Return the row, and the variables that it types with their values.
+
+        Args:
+            is_whole: whether the person has finished; else a page may repeat secrets in it, which are hidden.
+        """
+        from pytest_browsereval.features.record.row import make_row, prefix_of, propose_names
+        from pytest_browsereval.features.record.steps import hide_leaks
+
+        items = self.items.items if is_whole else hide_leaks(self.items.items, self.items.secrets)
+        known = self.config.variable_values() if self.config else {}
+        names = propose_names(items, known, os.environ, prefix_of(self.heading.start_url))
+        return make_row(self.heading, items, names, self.sites), {
+            name: value for value, name in names.items()
+        }
+
+    def print_lost(self) -> None:
+        """Print what was recorded and is in no file: it took a person's time. Secrets are left out."""
+        from pytest_browsereval.features.record.row import format_row
+
+        if self.items.items:
+            _say("No row was written. So that nothing is lost, this is what was recorded:")
+            _say(format_row(self.make_row(is_whole=False)[0]))
+        else:
+            _say("No row was made: nothing was recorded.")
 
 
 def record_row(arguments: argparse.Namespace) -> int:
-    """Record a row, try it and write it; 1 if the person cancels, or the row does not hold."""
+    """Record a row, try it and write it; 1 if the person ends before it holds."""
     import asyncio
 
-    from pytest_browsereval.features.record.row import (
-        append_row,
-        format_row,
-        make_row,
-        prefix_of,
-        propose_names,
-    )
-    from pytest_browsereval.features.record.validation import find_problems
+    from pytest_browsereval.features.record.files import FOLDER, copy_files
+    from pytest_browsereval.features.record.row import append_row, format_row
+    from pytest_browsereval.features.record.steps import ItemList
 
     if not arguments.headless:
         _check_display()
     config = _load(arguments)
     _check_address(arguments.url, config)
     heading = _ask_heading(arguments)
-    _say(
-        f"Recording {heading.query_id!r}. Do the task in the window; `Finish` in its bar ends the recording."
-    )
-    recorded = asyncio.run(_record(heading, config, headless=arguments.headless))
-    if recorded.items is None:
-        _say("Cancelled: no row was made.")
-        return 1
-    known = config.variable_values() if config else {}
-    names = propose_names(recorded.items, known, os.environ, prefix_of(heading.start_url))
-    row = make_row(heading, recorded.items, names, recorded.sites)
-    _say("Trying the row: its steps have to pass, and doing nothing has to fail ...")
-    values = {name: value for value, name in names.items()}
-    with _printing_if_lost(row):
-        problems = find_problems(arguments.door, row, values, config, arguments.eval_set)
-    for problem in problems:
-        _say(f"The row does not hold: {problem}")
-    if problems:
-        _say("Nothing was written. This is the row:")
-        _say(format_row(row))
-        return 1
+    recording = Recording(heading, config, ItemList(config.variable_values().values() if config else ()))
+    _say(f"Recording {heading.query_id!r}. The bar in the window says how to go on.")
+    try:
+        if not asyncio.run(_record(recording, arguments)):
+            recording.print_lost()
+            return 1
+        row, values = recording.make_row()
+        files = recording.items.used_files
+        if arguments.out is not None:
+            copy_files(files, arguments.out.parent / FOLDER)
+            append_row(arguments.out, row)
+            _say(f"Added {heading.query_id!r} to {arguments.out}.")
+    except BaseException:
+        recording.print_lost()
+        raise
     if arguments.out is None:
         print(format_row(row))
-    else:
-        with _printing_if_lost(row):
-            append_row(arguments.out, row)
-        _say(f"Added {heading.query_id!r} to {arguments.out}.")
+        for name, path in files.items():
+            _say(f"Copy {path} to {FOLDER}/{name}, next to the dataset of the row.")
     _say_what_is_missing(config, tuple(values))
     return 0
-
-
-@contextlib.contextmanager
-def _printing_if_lost(row: Mapping[str, JsonValue]) -> Iterator[None]:
-    """Print a row that an error or Ctrl-C would lose: it took somebody's time, and has no secrets."""
-    from pytest_browsereval.features.record.row import format_row
-
-    try:
-        yield
-    except (KeyboardInterrupt, BrowserEvalError, OSError):
-        _say("The row was not written. So that it is not lost, it is printed:")
-        print(format_row(row), flush=True)
-        raise
 
 
 def _say(text: str) -> None:
@@ -199,22 +200,44 @@ def _ask_query() -> str:
 # -- the window
 
 
-async def _record(heading: Heading, config: EvalConfig | None, *, headless: bool) -> Recorded:
+async def _record(recording: Recording, arguments: argparse.Namespace) -> bool:
+    import asyncio
+
     from pytest_browsereval.browsers.base import WindowRequest
     from pytest_browsereval.features.record.recorder import record
+    from pytest_browsereval.features.record.validation import find_problems
+    from pytest_browsereval.features.record.window import fit_window
     from pytest_browsereval.sites import Sites, fill, names_in
 
+    async def prove(_: list[Item]) -> list[str]:
+        row, values = recording.make_row()
+        problems = await asyncio.to_thread(
+            find_problems,
+            arguments.door,
+            row,
+            values,
+            config,
+            sets=arguments.eval_set,
+            files=recording.items.used_files,
+        )
+        for problem in problems:
+            _say(f"The row does not hold: {problem}")
+        return problems
+
+    config, start_url = recording.config, recording.heading.start_url
     base_dir = config.base_dir if config else Path.cwd()
     sites = Sites(config.sites if config else {}, base_dir)
-    browser = _choose_browser(config, headless=headless).prepare(base_dir).build()
+    chosen = _choose_browser(config, headless=arguments.headless)
+    browser = chosen.prepare(base_dir).build()
     try:
         await browser.start()
-        async with sites.lease(names_in(heading.start_url)) as urls:
-            url, clock = fill(heading.start_url, urls), config.clock if config else None
+        async with sites.lease(names_in(start_url)) as urls:
+            recording.sites = dict(urls)
+            url, clock = fill(start_url, urls), config.clock if config else None
             window = await browser.open_window(WindowRequest("record", url, clock=clock, site_urls=urls))
             try:
-                known = config.variable_values().values() if config else ()
-                return Recorded(await record(window, is_shown=not headless, known=known), dict(urls))
+                await fit_window(window, chosen.context.get("viewport"))
+                return await record(window, recording.items, prove, is_shown=not arguments.headless)
             finally:
                 await window.close()
     finally:
@@ -225,10 +248,12 @@ async def _record(heading: Heading, config: EvalConfig | None, *, headless: bool
 def _choose_browser(config: EvalConfig | None, *, headless: bool) -> PlaywrightBrowserConfig:
     """Return the config's browser with its windows shown; a plain one where it has another kind."""
     from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
+    from pytest_browsereval.features.record.window import ShownBrowserConfig
 
     own = config.browser if config else None
     chosen = own if isinstance(own, PlaywrightBrowserConfig) else PlaywrightBrowserConfig()
-    return chosen.model_copy(update={"headless": headless})
+    kind = PlaywrightBrowserConfig if headless else ShownBrowserConfig
+    return kind.model_validate({**dict(chosen), "headless": headless})
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

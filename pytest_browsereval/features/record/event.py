@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -22,11 +22,15 @@ OfPage = Literal[
     "select",
     "key",
     "drag",
+    "hover",
+    "scroll",
+    "files",
+    "nothing",
     "note",
     "dialog",
     "closed",
 ]
-OfBar = Literal["mode", "text", "value", "address", "undo", "finish", "cancel"]
+OfBar = Literal["mode", "text", "value", "address", "remove", "place", "finish", "cancel"]
 
 
 class Signal(BaseModel):
@@ -43,11 +47,16 @@ class Signal(BaseModel):
     to: tuple[str, ...] = Field(default=(), max_length=8)
     """Where something was dropped: targets, the best first."""
     point: tuple[int, int] | None = None
-    """Of the viewport, where an element is a drawing that has no parts."""
+    """Within an element that is a drawing, or where something is dropped; of the viewport, where a drag ends;
+    where the bar is, in thousandths."""
+    modifiers: tuple[Literal["Alt", "Control", "Meta", "Shift"], ...] = Field(default=(), max_length=4)
+    """Keys that were held down."""
     start: tuple[int, int] | None = None
-    """Where the button was pressed, if that is another point."""
+    """Of the viewport, where a drag over a drawing began."""
     is_on: bool = False
     value: str | bool = ""
+    values: tuple[Annotated[str, Field(max_length=10_000)], ...] = Field(default=(), max_length=100)
+    """Options that are chosen in a list, or names of files."""
     press: str = Field(default="", max_length=60)
     script: str = Field(default="", max_length=2_000)
     target: str = Field(default="", max_length=600)
@@ -59,7 +68,9 @@ class Signal(BaseModel):
     how: str = ""
     by_user: bool = False
     is_same: bool = False
+    """Whether a document is the same one as before, or a value the one that its page began with."""
     way: int = 0
+    """How far to go through the history, or notches of the wheel, or the place of an item in the list."""
     at: float = 0.0
     """When it was done, or the document was asked for: milliseconds since 1970, by the page's clock."""
 

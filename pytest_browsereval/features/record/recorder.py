@@ -18,7 +18,8 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import Coroutine, Iterable
+import time
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -27,15 +28,13 @@ from pydantic import JsonValue, ValidationError
 
 from pytest_browsereval.browsers.playwright.clipboard import QUESTION
 from pytest_browsereval.browsers.playwright.page_text import READ_TEXT
-from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwright_error, quietly
-from pytest_browsereval.errors import Fault
+from pytest_browsereval.features.record.calls import make_call, make_checks
+from pytest_browsereval.features.record.checks import Judge
 from pytest_browsereval.features.record.event import Signal, View
+from pytest_browsereval.features.record.files import find_files
 from pytest_browsereval.features.record.steps import SHORTEST_FOUND, Item, ItemList, Kind, find_leak
-from pytest_browsereval.graders.page_checks import judge, read_page_check
-from pytest_browsereval.graders.page_state import PageStateGrader
-from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.features.record.text import describe_check
 from pytest_browsereval.tools.targets import locate
 
 if TYPE_CHECKING:
@@ -50,10 +49,19 @@ AT_ONCE_MS = 500
 LONGEST_SIGNAL = 100_000
 LONGEST_TYPED = 2_000
 """Characters that are typed into a dialog."""
-SCRIPTS = ("target.js", "bar.js", "redaction.js", "recorder.js")
+SCRIPTS = ("target.js", "bar.js", "redaction.js", "survey.js", "recorder.js")
 
-_TOOLS: dict[bool, str] = {True: "check", False: "uncheck"}
+START = "Do the task, then point at what proves that it is done."
+HINTS = {
+    "": START,
+    "text": "Click the text that proves it. Esc cancels.",
+    "value": "Click a field. Its value now is the one required at the end. Esc cancels.",
+}
+_QUIET = ("hello", "look", "traverse", "place", "nothing", "dialog")
+"""What a person does not press while they are asked whether to cancel."""
 
+Prove = Callable[[list[Item]], Awaitable[list[str]]]
+"""Tries what was recorded as a row; returns why it does not hold, nothing if it does."""
 
 Heard = tuple[View | None, int, Signal]
 
@@ -63,21 +71,26 @@ class Recorder:
 
     Args:
         window: at its start page.
+        items: where what is done is kept, with the secrets that are known.
+        prove: tries a row before the recording ends.
         is_shown: whether a person sees it, who answers dialogs of the page then.
-        known: secrets besides those that are typed into fields of secrets.
     """
 
     def __init__(
-        self, window: PlaywrightWindow, *, is_shown: bool = False, known: Iterable[str] = ()
+        self, window: PlaywrightWindow, items: ItemList, prove: Prove, *, is_shown: bool = False
     ) -> None:
-        self.list = ItemList(known)
+        self.list = items
+        self._prove = prove
         self._is_shown = is_shown
         self.window = window
         self._heard: asyncio.Queue[Heard] = asyncio.Queue()
         self._views: list[View] = []
         self._tab = window.tab_id
+        self._judge = Judge(window)
         self._mode = ""
-        self._said, self._is_warning = "Do the task. Then point at what has to hold at the end.", False
+        self._said, self._is_warning, self._is_busy, self._asks = START, False, False, False
+        self._place, self._is_open = (500, 1000), False
+        self._requested_at = 0.0
         self._verified: dict[tuple[str, ...], str] = {}
         self._bridge, self._world = f"b{secrets.token_hex(16)}", secrets.token_hex(16)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -88,6 +101,8 @@ class Recorder:
         context.on("page", lambda page: self._spawn(self._attach(page)))
         context.on("dialog", self._on_dialog)
         context.on("close", lambda _: self._put(None, Signal(kind="closed")))
+        context.on("request", self._on_requested)
+        await self._judge.begin()
         for page in context.pages:
             await self._attach(page)
 
@@ -127,6 +142,8 @@ class Recorder:
             session.on("Page.javascriptDialogClosed", partial(self._on_dialog_closed, view))
             for method in ("Page.enable", "Runtime.enable"):
                 await session.send(method)
+            if frame is None:  # what was there before the start page is nowhere to go back to
+                await session.send("Page.resetNavigationHistory")
             named = {"name": self._bridge, "executionContextName": self._world}
             await session.send("Runtime.addBinding", named)
             source = {"source": _read_script(self._bridge), "worldName": self._world, "runImmediately": True}
@@ -158,6 +175,9 @@ class Recorder:
     def _on_request(self, view: View, event: dict[str, Any]) -> None:
         if event.get("disposition", "currentTab") == "currentTab":
             view.is_requested = True
+
+    def _on_requested(self, _: object) -> None:
+        self._requested_at = time.time() * 1000
 
     def _on_called(self, view: View, event: dict[str, Any]) -> None:
         if event["name"] != self._bridge or len(event["payload"]) > LONGEST_SIGNAL:
@@ -191,8 +211,9 @@ class Recorder:
 
     async def _take(self, view: View | None, context: int, signal: Signal) -> bool | None:
         """Record what was done; return whether there is to be a row once that is decided."""
-        if signal.kind in ("closed", "cancel"):
+        if signal.kind == "closed" or (signal.kind == "cancel" and (self._asks or not self.list.items)):
             return False
+        self._asks = signal.kind == "cancel" or (self._asks and signal.kind in _QUIET)
         if view is None:
             return None
         if signal.kind == "dialog":
@@ -205,65 +226,61 @@ class Recorder:
         elif signal.kind in ("hello", "traverse"):
             await self._note_document(view, context, signal)
         elif signal.kind == "finish":
-            if await self._is_complete(view):
+            if await self._is_complete(view) and await self._is_proved():
                 return True
         else:
-            await self._note(view, signal)
+            await self._note(view, context, signal)
         await self._show()
         return None
 
-    async def _note(self, view: View, signal: Signal) -> None:
+    async def _note(self, view: View, context: int, signal: Signal) -> None:
         if signal.kind == "mode":
             self._mode = signal.mode
-        elif signal.kind == "undo":
-            self.list.undo()
+            self._say(HINTS[signal.mode])
+        elif signal.kind == "cancel":
+            self._say(
+                "End without a row? The terminal shows what was recorded. Press Cancel again, or go on.",
+                is_warning=True,
+            )
+        elif signal.kind == "place":
+            self._place, self._is_open = signal.point or self._place, signal.is_on
+        elif signal.kind == "remove":
+            self.list.remove(signal.way)
             self._say("Forgotten. The page stays as it is." if self.list.items else "Nothing is recorded.")
+        elif signal.kind == "nothing":
+            if self._requested_at < signal.at and self.list.drop_click(signal.key):
+                self._say("A click that changed nothing is no step.")
         elif signal.kind == "note":
             self._say(signal.text, is_warning=True)
         elif signal.kind in ("text", "value", "address"):
             await self._add_check(view, signal)
         else:
-            await self._add_step(view, signal)
+            await self._add_step(view, context, signal)
 
     def _say(self, text: str, *, is_warning: bool = False) -> None:
         self._said, self._is_warning = text, is_warning
 
-    async def _add_step(self, view: View, signal: Signal) -> None:
+    async def _add_step(self, view: View, context: int, signal: Signal) -> None:
         self._follow(view)
         view.acted_at = signal.at
         target = await self._verify(view, signal.targets)
-        content: dict[str, JsonValue]
+        to = await self._verify(view, signal.to)
+        names: list[str] = []
+        if signal.kind == "files":
+            paths = await find_files(view, context, signal.values)
+            if paths is None:
+                self._say("That file is not on this machine. The choice is not recorded.", is_warning=True)
+                return
+            names = [self.list.name_file(path) for path in paths]
         kind: Kind = signal.kind  # type: ignore[assignment]
-        if signal.kind in ("click", "double"):
-            content = {"tool": "click", "target": target}
-            if signal.point:
-                content = {"tool": "click_at", "x": signal.point[0], "y": signal.point[1]}
-            if signal.point and signal.start:
-                (x, y), (end_x, end_y) = signal.start, signal.point
-                content = {"tool": "drag_at", "start_x": x, "start_y": y, "end_x": end_x, "end_y": end_y}
-            content |= {"button": "right"} if signal.button == "right" else {}
-            content |= {"click_count": 2} if kind == "double" else {}
-        elif signal.kind == "drag":
-            content = {"tool": "drag", "source": target, "target": await self._verify(view, signal.to)}
-        elif signal.kind == "fill":
-            content = {"tool": "fill", "target": target, "text": signal.text}
-        elif signal.kind == "switch":
-            content = {"tool": _TOOLS[signal.is_on], "target": target}
-        elif signal.kind == "select":
-            content = {"tool": "select_option", "target": target, "value": str(signal.value)}
-        else:
-            content = {"tool": "press_key", "key": signal.press}
-            content |= {"target": target} if target else {}
-        self._add(Item(kind, content, signal.key, signal.secret))
+        self._add(Item(kind, make_call(signal, target, to, names), signal.key, signal.secret))
 
     def _add(self, item: Item) -> None:
         self.list.add(item)
         last = self.list.items[-1]
         short = [one for one in self.list.items if 0 < len(one.typed) < SHORTEST_FOUND]
-        hint = (
-            f" A secret of fewer than {SHORTEST_FOUND} characters cannot be redacted: no row with it holds."
-        )
-        self._say(last.text + hint * bool(short), is_warning=short not in ([], [last]))
+        hint = f" Use a password of at least {SHORTEST_FOUND} characters; a shorter one cannot be hidden."
+        self._say(f"{last.text}.{hint * bool(short)}", is_warning=short not in ([], [last]))
 
     def _follow(self, view: View) -> None:
         """Note that the person has gone to another tab."""
@@ -376,45 +393,53 @@ class Recorder:
     async def _add_check(self, view: View, signal: Signal) -> None:
         self._follow(view)
         self._mode = ""
-        content: dict[str, JsonValue] = {"text": signal.text}
-        if signal.kind == "value":
-            content = {"js": signal.script, "equals": signal.value}
-        elif signal.kind == "address":
-            content = {"url": view.page.url}
-        item = Item("check", content)
-        if find_leak([item], self.list.secrets):
-            self._say("The page shows a secret there. It is not recorded.", is_warning=True)
-        elif await self._find_unmet([item]):
-            self._say("That cannot be checked: graders do not see it on this page.", is_warning=True)
+        for content in make_checks(signal, view.page.url):
+            item = Item("check", content, about=signal.target)
+            if find_leak([item], self.list.secrets):
+                self._say("The page shows a secret there. It is not recorded.", is_warning=True)
+                return
+            if not await self._judge.find_unmet([item]):
+                break
         else:
-            self._add(item)
-
-    async def _find_unmet(self, items: list[Item]) -> list[Item]:
-        """Return the checks that do not hold on the current page, by the grader that will judge them."""
-        try:
-            await self.window.select_tab(self._tab)
-            task = Task(query_id="recorded", query="recorded", checks=tuple(item.content for item in items))
-            seen: Any = await PageStateGrader(wait_s=0).observe(self.window, task, {})
-        except (Fault, NoTab):
-            return items
-        verdicts = [judge(read_page_check(item.content), seen, "strict").verdict for item in items]
-        return [item for item, verdict in zip(items, verdicts, strict=True) if verdict is not Verdict.PASSED]
+            self._say("That cannot be checked: graders do not see it on this page.", is_warning=True)
+            return
+        self.list.add(item)
+        is_old = signal.is_same and view.page.url == self._judge.start_url
+        is_old = is_old or self._judge.held_at_start(content)
+        hint = " That was so from the start: alone it proves nothing." * is_old
+        self._say(f"Check added: {describe_check(content, signal.target)}.{hint}", is_warning=is_old)
 
     async def _is_complete(self, view: View) -> bool:
         """Return whether what was recorded makes a row; else the bar says what is missing."""
         self._follow(view)
         checks = self.list.checks
         if not checks:
-            self._say("Add a check first: what has to hold now that the task is done?", is_warning=True)
+            self._say("Add a check first: point at what proves that the task is done.", is_warning=True)
         elif leak := find_leak(self.list.items, self.list.secrets):
-            self._say(f"A secret stands in: {leak.content.get('tool', 'a check')}. Undo it.", is_warning=True)
-        elif unmet := await self._find_unmet(checks):
             self._say(
-                f"This does not hold here: {unmet[0].text}. Undo it, or go where it holds.", is_warning=True
+                f"A secret stands in: {leak.content.get('tool', 'a check')}. Remove that.", is_warning=True
+            )
+        elif unmet := await self._judge.find_unmet(checks):
+            self._say(
+                f"This does not hold here: {unmet[0].text}. Remove it, or go where it holds.", is_warning=True
             )
         else:
             return True
         return False
+
+    async def _is_proved(self) -> bool:
+        """Return whether the row holds; else the bar says why not, and the recording goes on."""
+        self._is_busy = True
+        self._say("Trying the row in new windows: its steps have to pass, and doing nothing has to fail ...")
+        await self._show()
+        try:
+            problems = await self._prove(self.list.items)
+        finally:
+            self._is_busy = False
+        if problems:
+            more = "Change the list (▴ at the red dot) or go on, and try again."
+            self._say("\n".join((f"The row does not hold. {more}", *problems)), is_warning=True)
+        return not problems
 
     # -- the bar
 
@@ -428,6 +453,10 @@ class Recorder:
             "mode": self._mode,
             "said": self._said,
             "isWarning": self._is_warning,
+            "isBusy": self._is_busy,
+            "asks": self._asks,
+            "place": self._place,
+            "isOpen": self._is_open,
         }
         script = f"browserevalRecorder.show({json.dumps(state)})"
         shown = [
@@ -441,11 +470,18 @@ class Recorder:
         )
 
 
-async def record(window: PlaywrightWindow, *, is_shown: bool, known: Iterable[str] = ()) -> list[Item] | None:
-    """Record what a person does in an open window; return it, or None if they cancel or close the window."""
-    recorder = Recorder(window, is_shown=is_shown, known=known)
+async def record(window: PlaywrightWindow, items: ItemList, prove: Prove, *, is_shown: bool) -> bool:
+    """Record what a person does in an open window; return whether they have finished, with a row that holds.
+
+    Args:
+        window: at its start page.
+        items: where what is done is kept.
+        prove: tries a row before the recording ends.
+        is_shown: whether a person sees the window.
+    """
+    recorder = Recorder(window, items, prove, is_shown=is_shown)
     await recorder.begin()
-    return recorder.list.items if await recorder.wait() else None
+    return await recorder.wait()
 
 
 async def _call(session: CDPSession, expression: str, target: dict[str, Any]) -> str:

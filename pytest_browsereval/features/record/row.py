@@ -20,7 +20,8 @@ from pytest_browsereval.commands.reporting import refuse_unwritable
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.jsonl import JsonLinesConfig
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.record.steps import Item
+from pytest_browsereval.features.record.files import FOLDER
+from pytest_browsereval.features.record.steps import Item, list_files
 from pytest_browsereval.redaction.text import well_formed
 
 LONGEST_ID = 48
@@ -62,12 +63,14 @@ def make_row(
         sites: the base URLs that sites had, by name.
     """
     items = list(items)
+    files = [name for item in items for name in list_files(item)]
     solution = [_name_secrets(_name_sites(item.content, sites), names) for item in items if not item.is_check]
     return {
         "query_id": heading.query_id,
         "query": heading.query,
         "graders": ["page_state"],
         "start_url": heading.start_url,
+        **({"files": [f"{FOLDER}/{name}" for name in dict.fromkeys(files)]} if files else {}),
         "checks": [_name_sites(item.content, sites) for item in items if item.is_check],
         "solution": [*solution, {"tool": "done", "answer": "Done."}],
     }

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import json
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
 from pydantic import JsonValue
 
+from pytest_browsereval.features.record.text import describe_check, describe_step
 from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.redaction.spellings import list_spellings
 
-Kind = Literal["click", "double", "fill", "switch", "select", "key", "drag", "move", "check"]
+Kind = Literal[
+    "click", "double", "fill", "switch", "select", "files", "key", "drag", "hover", "scroll", "move", "check"
+]
 """What was done: ``switch`` is a check box or radio button, ``move`` is to another page or tab."""
 
-LONGEST_SHOWN = 60
+MOST_NOTCHES = 100
 ANY_KIND = "password"
 """The kind of a secret of which nothing else is known."""
 SHORTEST_FOUND = 4
@@ -42,6 +46,8 @@ class Item:
     """Of the element; empty where there is none."""
     secret: str = ""
     """What kind of secret the text is, such as ``password``; empty if it is none."""
+    about: str = ""
+    """The target of the field that a check is about."""
 
     @property
     def is_check(self) -> bool:
@@ -52,12 +58,9 @@ class Item:
     def text(self) -> str:
         """What the bar shows, without secrets."""
         if self.is_check:
-            return ", ".join(f"{key} {_format_value(value)}" for key, value in self.content.items())
-        tool, *arguments = self.content.items()
-        words = (
-            _format_value(HIDDEN if self.secret and key == "text" else value) for key, value in arguments
-        )
-        return " ".join((str(tool[1]), *words))
+            said = describe_check(self.content, self.about)
+            return said[:1].upper() + said[1:]
+        return describe_step(self.content, HIDDEN if self.secret else "")
 
     @property
     def typed(self) -> str:
@@ -79,6 +82,8 @@ class ItemList:
         """Secrets that are in no item any more, with their kinds: a page may still show them."""
         self._places: set[JsonValue] = set()
         """Targets of fields that held a secret."""
+        self.files: dict[str, Path] = {}
+        """Files that were chosen, by the names that the row has for them."""
 
     @property
     def items(self) -> list[Item]:
@@ -108,6 +113,13 @@ class ItemList:
             item = replace(item, secret=ANY_KIND)  # the page has put another field in its stead
         if item.secret:
             self._places.add(target)
+        before = self._items[-1] if self._items else None
+        if before and item.kind in ("hover", "scroll") and _is_same_place(before, item):
+            amounts = [one.content.get("amount") for one in (before, item)]
+            if all(isinstance(amount, int) for amount in amounts):
+                total = min(MOST_NOTCHES, sum(amounts))  # type: ignore[arg-type]
+                self._items[-1] = replace(before, content={**before.content, "amount": total})
+            return
         if item.kind in ("fill", "click", "switch", "select"):
             while self._items and self._items[-1].content.get("key") in ("Tab", "Shift+Tab"):
                 self._items.pop()
@@ -119,10 +131,29 @@ class ItemList:
                     self._keep(last)
         self._items.append(item)
 
-    def undo(self) -> None:
-        """Forget the last item."""
-        if self._items:
-            self._keep(self._items.pop())
+    def name_file(self, path: Path) -> str:
+        """Return what the row calls a file that was chosen: its name, with a number if it is another's."""
+        names = (f"{path.stem}{f'-{n}' if n > 1 else ''}{path.suffix}" for n in itertools.count(1))
+        return next(name for name in names if self.files.setdefault(name, path) == path)
+
+    @property
+    def used_files(self) -> dict[str, Path]:
+        """The files of the steps that are left, by their names in the row."""
+        names = [name for item in self._items for name in list_files(item)]
+        return {name: path for name, path in self.files.items() if name in names}
+
+    def remove(self, place: int) -> None:
+        """Forget an item, by its place in the list; -1 is the last one."""
+        if -len(self._items) <= place < len(self._items):
+            self._keep(self._items.pop(place))
+
+    def drop_click(self, key: str) -> bool:
+        """Forget the last click on an element; return whether there was one."""
+        for place, item in reversed(list(enumerate(self._items))):
+            if item.key == key and item.kind in ("click", "double"):
+                self.remove(place)
+                return True
+        return False
 
     def _keep(self, item: Item) -> None:
         """Keep a secret that goes. Part of another is none, and one character by itself tells nothing."""
@@ -161,6 +192,27 @@ def find_leak(items: Iterable[Item], more: Iterable[str] = ()) -> Item | None:
     return None
 
 
+def hide_leaks(items: Iterable[Item], more: Iterable[str]) -> list[Item]:
+    """Return the items with a mark in the place of each text that repeats a secret.
+
+    Args:
+        items: what was recorded.
+        more: secrets besides those that the items type.
+    """
+    items = list(items)
+    typed = list_secrets(items)
+    secrets = [*typed, *more]
+
+    def hide(item: Item, key: str, value: JsonValue) -> JsonValue:
+        texts = _list_texts(replace(item, content={key: value}), typed)
+        return HIDDEN if any(holds_secret(text, secrets) for text in texts) else value
+
+    return [
+        replace(one, content={key: hide(one, key, value) for key, value in one.content.items()})
+        for one in items
+    ]
+
+
 def holds_secret(text: str, secrets: Iterable[str]) -> bool:
     """Return whether a secret stands in a text, in any of its spellings and in small or large letters."""
     secrets, text = list(secrets), text.casefold()
@@ -175,8 +227,16 @@ def _list_texts(item: Item, secrets: list[str]) -> Iterator[str]:
     for key, value in item.content.items():
         is_whole = key == "text" and value in secrets and not item.is_check
         # What is no text is a number of a tab or a point, or whether a box is checked.
-        if isinstance(value, str) and not is_whole and key not in ("tool", "button"):
-            yield value
+        if not is_whole and key not in ("tool", "button", "direction"):
+            yield from (
+                one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)
+            )
+
+
+def list_files(item: Item) -> list[str]:
+    """Return what the row calls the files that were chosen."""
+    files = item.content.get("files")
+    return [str(name) for name in files] if isinstance(files, list) else []
 
 
 def _is_joined(last: Item, item: Item) -> bool:
@@ -190,13 +250,13 @@ def _is_joined(last: Item, item: Item) -> bool:
     return bool(before and after) and (after.startswith(before) or before.startswith(after))
 
 
+def _is_same_place(last: Item, item: Item) -> bool:
+    ways = ("tool", "target", "direction")
+    same = last.key == item.key and last.kind == item.kind
+    return same and all(last.content.get(key) == item.content.get(key) for key in ways)
+
+
 def _goes_on(part: str, whole: str) -> bool:
     """Return whether a text may become another one by typing more, wherever."""
     letters = iter(whole)
     return all(letter in letters for letter in part)
-
-
-def _format_value(value: JsonValue) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = " ".join(text.split())
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.door import Door
+from pytest_browsereval.features.record.files import FOLDER, copy_files
 from pytest_browsereval.features.record.row import format_row
 from pytest_browsereval.features.shared.process import run_pytest
 from pytest_browsereval.model.grades import Verdict
@@ -37,7 +38,9 @@ def find_problems(
     row: Mapping[str, JsonValue],
     values: Mapping[str, str],
     config: EvalConfig | None,
+    *,
     sets: Sequence[str] = (),
+    files: Mapping[str, Path] | None = None,
 ) -> list[str]:
     """Run a row by the agents ``scripted`` and ``noop`` in a pytest of its own, as any eval is run.
 
@@ -50,10 +53,12 @@ def find_problems(
         values: of the variables that it types; they are in the environment of pytest.
         config: what the row is to run under; without one, nothing of the current folder counts.
         sets: overrides that the config was loaded with.
+        files: those that the row has, by name.
     """
     with tempfile.TemporaryDirectory(prefix="browsereval-record-") as name:
         folder = Path(name)
         (folder / ROWS).write_text(format_row(row) + "\n", encoding="utf-8")
+        copy_files(files or {}, folder / FOLDER)
         if config is None:
             arguments = _write_config(folder, tuple(values))
         else:

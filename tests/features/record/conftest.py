@@ -12,8 +12,8 @@ from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.features.record.recorder import Recorder
-from pytest_browsereval.features.record.steps import Item
-from tests.features.record.hands import Hands
+from pytest_browsereval.features.record.steps import Item, ItemList
+from tests.features.record.hands import Hands, hold
 from tests.hooks.conftest import evals
 from tests.support import PageServer, Run, patience
 
@@ -31,7 +31,7 @@ def record(run: Run, browser: PlaywrightBrowser, pages: PageServer) -> Record:
         window = await browser.open_window(WindowRequest("record", url))
         assert isinstance(window, PlaywrightWindow)
         try:
-            recorder = Recorder(window, known=known)
+            recorder = Recorder(window, ItemList(known), hold)
             await recorder.begin()
             hands = Hands(window, recorder)
             await hands.ready()

@@ -13,6 +13,15 @@ from pytest_browsereval.tools.targets import locate
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
+FINISH = "Test the checks and finish"
+REMOVE = "\N{MULTIPLICATION SIGN}"
+"""On the button by which a line of the list is taken back."""
+
+
+async def hold(_: object) -> list[str]:
+    """Try no row: each one holds."""
+    return []
+
 
 class Hands:
     """Those of a person in front of a window.
@@ -27,10 +36,19 @@ class Hands:
         self.recorder = recorder
         self.waiting = asyncio.ensure_future(recorder.wait())
         self.page: Page = window.page
+        self.heard = asyncio.Event()
+        """Is set when the page or the bar has reported something."""
+        put = recorder._put
+
+        def note(*given: Any, **named: Any) -> None:
+            put(*given, **named)
+            self.heard.set()
+
+        recorder._put = note  # type: ignore[method-assign]
 
     async def ready(self) -> None:
         """Wait until the bar is there and nothing that was done is still to be recorded."""
-        await find_button(self.page, "Finish")
+        await find_button(self.page, FINISH)
         await self.settle()
 
     async def settle(self) -> None:
@@ -38,7 +56,7 @@ class Hands:
         for view in self.recorder._views:  # what the page has reported comes before its answer
             await quietly(view.session.send("Runtime.evaluate", {"expression": "1"}), 20)
         heard = asyncio.ensure_future(self.recorder._heard.join())
-        done, _ = await asyncio.wait({heard, self.waiting}, timeout=20, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait({heard, self.waiting}, timeout=120, return_when=asyncio.FIRST_COMPLETED)
         heard.cancel()
         assert done
 
@@ -67,7 +85,7 @@ class Hands:
         tree = await session.send("DOM.getDocument", {"depth": -1, "pierce": True})
         await session.detach()
         (bar,) = [one for one in walk(tree["root"]) if one["nodeName"].lower() == "browsereval-recorder"]
-        return [text_of(one) for one in walk(bar) if one["nodeName"] == "LI"]
+        return [text_of(one).removesuffix(REMOVE) for one in walk(bar) if one["nodeName"] == "LI"]
 
     async def ids_of(self, target: str) -> list[str]:
         """Return the ids of the elements that a target matches, by Playwright."""

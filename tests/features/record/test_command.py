@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
-import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.browsers.binary import candidates
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.record import recorder as module
 from pytest_browsereval.features.record import validation
-from pytest_browsereval.features.record.recorder import Recorder
-from pytest_browsereval.features.record.steps import Item
-from tests.features.record.hands import Hands
+from pytest_browsereval.features.record.recorder import Prove, Recorder
+from pytest_browsereval.features.record.steps import ItemList
+from tests.features.record.hands import FINISH, Hands
 from tests.forks import Forked
 from tests.hooks.small_evals import Evals
 from tests.support import LEFT_OUT, PageServer
@@ -44,15 +43,13 @@ def drive(monkeypatch: pytest.MonkeyPatch) -> Drive:
     """Return a function that lets somebody act in the window that the command opens."""
 
     def take(act: Act) -> None:
-        async def record(
-            window: PlaywrightWindow, *, is_shown: bool, known: Iterable[str]
-        ) -> list[Item] | None:
-            recorder = Recorder(window, is_shown=is_shown, known=known)
+        async def record(window: PlaywrightWindow, items: ItemList, prove: Prove, *, is_shown: bool) -> bool:
+            recorder = Recorder(window, items, prove, is_shown=is_shown)
             await recorder.begin()
             hands = Hands(window, recorder)
             await hands.ready()
             await act(hands)
-            return recorder.list.items if await hands.waiting else None
+            return await asyncio.wait_for(hands.waiting, 120)
 
         monkeypatch.setattr(module, "record", record)
 
@@ -116,7 +113,7 @@ def test_from_the_window_to_a_green_run(
         await log_in(hands)
         await check_greeting(hands)
         await hands.press("Check address")
-        await hands.press("Finish")
+        await hands.press(FINISH)
 
     drive(act)
     Path("rows.jsonl").write_text('{"query_id": "other", "query": "Other."}')  # without an end of its line
@@ -160,17 +157,21 @@ def test_from_the_window_to_a_green_run(
 @pytest.mark.slow
 @pytest.mark.usefixtures("forked")
 def test_a_row_that_does_not_hold(shop: Path, drive: Drive, capsys: pytest.CaptureFixture[str]) -> None:
-    """Doing nothing must not pass: the row is shown and not written."""
+    """Doing nothing must not pass: the bar says so and the window stays; what is given up is printed."""
 
     async def act(hands: Hands) -> None:
         await hands.press("Check text")
         await hands.page.get_by_role("heading", name="Shop").click()
-        await hands.press("Finish")
+        await hands.press(FINISH)
+        assert "the agent `noop` passes: all checks hold on the start page" in await hands.said()
+        for _ in range(2):
+            await hands.press("Cancel")
 
     drive(act)
     command = ["record", "{shop}/", "--config", str(shop), "--headless", "--out", "rows.jsonl"]
     assert main([*command, "--query", "Look."]) == 1
-    err = capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert out == ""
     assert "The row does not hold: the agent `noop` passes: all checks hold on the start page" in err
     assert '{"query_id": "look"' in err
     assert not Path("rows.jsonl").exists()
@@ -183,14 +184,14 @@ def test_a_row_is_printed_where_no_file_is_named(
 ) -> None:
     """Standard output has the row alone; the query is asked for on a terminal."""
     url = pages.page(
-        "/plain", "<!doctype html><button onclick=\"document.body.append('Done it')\">Do</button>"
+        "/plain", "<!doctype html><button onclick=\"out.append('Done it')\">Do</button><p id=out>"
     )
 
     async def act(hands: Hands) -> None:
         await hands.page.get_by_role("button", name="Do").click()
         await hands.press("Check text")
         await hands.page.get_by_text("Done it").click()
-        await hands.press("Finish")
+        await hands.press(FINISH)
 
     drive(act)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
@@ -202,35 +203,86 @@ def test_a_row_is_printed_where_no_file_is_named(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_interrupted", [True, False])
-def test_a_row_is_not_lost(
-    pages: PageServer,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    *,
-    is_interrupted: bool,
+@pytest.mark.usefixtures("forked")
+def test_a_file_that_is_chosen(
+    evals: Evals, drive: Drive, pages: PageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Ctrl-C while it is tried, or a file that takes nothing any more: what was recorded is printed."""
-    url = pages.page("/", "<p>Hello")
+    """It is copied next to the dataset, and the row's agent uploads it, in the proof already."""
+    url = pages.page(
+        "/upload",
+        """<!doctype html><label>CV <input type=file onchange="this.files[0].text().then(
+        (text) => said.textContent = text)"></label><p id=said></p>""",
+    )
+    (evals.path / "home").mkdir()
+    (evals.path / "home/cv.txt").write_text("I am Ada")
 
-    async def record(window: PlaywrightWindow, **_: object) -> list[Item]:
-        return [Item("check", {"text": "Hello"})]
+    async def act(hands: Hands) -> None:
+        async with hands.page.expect_file_chooser() as opened:
+            await hands.page.get_by_label("CV").click()
+        await (await opened.value).set_files(evals.path / "home/cv.txt")
+        await hands.page.get_by_text("I am Ada").wait_for()
+        await hands.press("Check text")
+        await hands.page.get_by_text("I am Ada").click()
+        await hands.press(FINISH)
 
-    def find_problems(*_: object) -> list[str]:
-        if is_interrupted:
-            raise KeyboardInterrupt
-        (tmp_path / "rows.jsonl").mkdir()
-        return []
+    drive(act)
+    out = evals.path / "rows.jsonl"
+    command = ["record", url, "--headless", "--query", "Upload it."]
+    assert main([*command, "--out", str(out)]) == 0, capsys.readouterr().err
+    (row,) = read(out)
+    assert row["files"] == ["files/cv.txt"]
+    assert row["solution"][0] == {
+        "tool": "upload_file",
+        "target": 'role=button[name="CV"]',
+        "files": ["cv.txt"],
+    }
+    assert (evals.path / "files/cv.txt").read_text() == "I am Ada"
 
-    monkeypatch.setattr(module, "record", record)
-    monkeypatch.setattr(validation, "find_problems", find_problems)
-    file = str(tmp_path / "rows.jsonl")
-    code = main(["record", url, "--query", "Look.", "--headless", "--out", file])
-    assert code == (130 if is_interrupted else 4)
-    out, err = capsys.readouterr()
-    assert json.loads(out)["query_id"] == "look"
-    assert "The row was not written. So that it is not lost, it is printed:" in err
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("forked")
+def test_nothing_is_lost(
+    shop: Path, drive: Drive, capsys: pytest.CaptureFixture[str], subtests: pytest.Subtests
+) -> None:
+    """Ctrl-C, a closed window, a file that takes nothing: what was recorded is printed, no secret is."""
+
+    async def interrupt(hands: Hands) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        await hands.waiting
+
+    async def close(hands: Hands) -> None:
+        await hands.page.close()
+
+    async def block(hands: Hands) -> None:
+        await check_greeting(hands)
+        Path("rows.jsonl").mkdir()  # noqa: ASYNC240
+        await hands.press(FINISH)
+
+    command = ["record", "{shop}/", "--config", str(shop), "--headless", "--out", "rows.jsonl"]
+    for end, code in ((interrupt, 130), (close, 1), (block, 4)):
+        with subtests.test(end.__name__):
+
+            async def act(hands: Hands, end: Act = end) -> None:
+                await log_in(hands)
+                await hands.page.evaluate(
+                    f"document.querySelector('p').outerHTML = '<button>{SECRET}</button>'"
+                )
+                await hands.page.get_by_role("button").click()
+                await hands.settle()
+                if end is block:
+                    await hands.press("Undo")
+                await end(hands)
+
+            drive(act)
+            assert main([*command, "--query", "Log in."]) == code
+            out, err = capsys.readouterr()
+            assert out == ""
+            assert "So that nothing is lost, this is what was recorded:" in err
+            (line,) = [line for line in err.splitlines() if line.startswith('{"query_id": "log-in"')]
+            assert '"text": "${SHOP_PASSWORD}"' in line
+            assert SECRET not in err
+            steps = [step["tool"] for step in json.loads(line)["solution"]]
+            assert steps == ["fill", "fill", "press_key", *["click"] * (end is not block), "done"]
 
 
 @pytest.mark.slow
@@ -240,8 +292,9 @@ def test_variables_of_the_config_are_known(evals: Evals, shop: Path, monkeypatch
     evals.write_config(sites={"shop": {"static": "shop"}}, browser="playwright", variables=["SHOP_PASSWORD"])
     given: list[str] = []
 
-    async def record(window: PlaywrightWindow, *, is_shown: bool, known: Iterable[str]) -> None:
-        given.extend(known)
+    async def record(window: PlaywrightWindow, items: ItemList, *_: object, **__: object) -> bool:
+        given.extend(items.secrets)
+        return False
 
     monkeypatch.setattr(module, "record", record)
     assert main(["record", "{shop}/", "--config", str(shop), "--query", "Look.", "--headless"]) == 1
@@ -289,49 +342,3 @@ def test_without_a_display(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     err = capsys.readouterr().err
     assert "there is no display to show a window on" in err
     assert "`xvfb-run browsereval record ...`" in err
-
-
-@pytest.fixture
-def display(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Show windows on a display of the test's own."""
-    program = shutil.which("Xvfb")
-    if program is None:
-        pytest.skip("there is no Xvfb: apt-get install -y xvfb")
-    reader, writer = os.pipe()
-    # It chooses a display that is free, and says which once it is ready.
-    command = [program, "-displayfd", str(writer), "-screen", "0", "1400x900x24", "-nolisten", "tcp"]
-    with subprocess.Popen(command, pass_fds=(writer,), stderr=subprocess.DEVNULL) as server:
-        os.close(writer)
-        try:
-            with os.fdopen(reader) as lines:
-                monkeypatch.setenv("DISPLAY", f":{lines.readline().strip()}")
-            monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-            yield
-        finally:
-            server.terminate()
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("forked")
-def test_in_a_window_that_is_shown(
-    display: None, drive: Drive, pages: PageServer, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A full browser on a display records as a hidden one does."""
-    try:
-        candidates(headed=True)
-    except ConfigError as error:
-        pytest.skip(str(error))
-    url = pages.page(
-        "/shown", "<!doctype html><button onclick=\"document.body.append('Seen')\">Show</button>"
-    )
-
-    async def act(hands: Hands) -> None:
-        await hands.page.get_by_role("button", name="Show").click()
-        await hands.press("Check text")
-        await hands.page.get_by_text("Seen").click()
-        await hands.press("Finish")
-
-    drive(act)
-    assert main(["record", url, "--query", "Show it."]) == 0, capsys.readouterr().err
-    row = json.loads(capsys.readouterr().out)
-    assert [step["tool"] for step in row["solution"]] == ["click", "done"]

@@ -10,7 +10,7 @@ import pytest
 from pytest_browsereval.features.record.event import Signal
 from pytest_browsereval.features.record.recorder import LONGEST_SIGNAL
 from tests.features.record.conftest import Record
-from tests.features.record.hands import Hands
+from tests.features.record.hands import FINISH, Hands
 
 pytestmark = pytest.mark.adversary
 
@@ -118,7 +118,7 @@ def test_the_bar_comes_back(record: Record, attack: str) -> None:
         await hands.wait_for_listeners()
         await page.get_by_role("button", name="Buy").click()
         await hands.press("Check address")
-        await hands.press("Finish")
+        await hands.press(FINISH)
 
     items = record("<button id=b>Buy</button>", act, finishes=True)
     assert items is not None
@@ -131,7 +131,7 @@ def test_a_strict_policy_of_content(record: Record) -> None:
     async def act(hands: Hands) -> None:
         await hands.page.get_by_role("button", name="Buy").click()
         await hands.press("Check address")
-        await hands.press("Finish")
+        await hands.press(FINISH)
 
     policy = {"Content-Security-Policy": "default-src 'none'; require-trusted-types-for 'script'"}
     assert record("<button>Buy</button>", act, finishes=True, headers=policy) is not None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.features.record.recorder import HINTS
 from pytest_browsereval.features.record.steps import Item
 from tests.features.record.conftest import Record
-from tests.features.record.hands import Hands
+from tests.features.record.hands import FINISH, REMOVE, Hands, find_button
 from tests.support import PageServer
 
 SAY = "<p id=said></p><script>function say(text) { said.textContent = text }</script>"
@@ -40,7 +42,7 @@ def test_a_form(record: Record) -> None:
         await hands.press("Check value")
         await page.get_by_label("Name").click()
         await hands.press("Check address")
-        await hands.press("Finish")
+        await hands.press(FINISH)
 
     items = record(
         """<form onsubmit="event.preventDefault(); said.textContent = 'Thank you'">
@@ -59,7 +61,7 @@ def test_a_form(record: Record) -> None:
         step("select_option", 'role=combobox[name="Size"]', value="Large"),
         step("click", 'role=button[name="Send"]'),
         {"text": "Thank you"},
-        {"js": 'document.querySelector("#name")?.value', "equals": "Ada"},
+        {"field": "Name", "equals": "Ada"},
         {"url": items[-1].content["url"]},
     ]
 
@@ -131,19 +133,18 @@ def test_clicks(record: Record) -> None:
     ]
 
 
-def test_undo(record: Record) -> None:
-    """The last step or check is forgotten; the list in the bar says what is left."""
+def test_what_is_taken_back(record: Record) -> None:
+    """`Undo` forgets the last step or check, a button in the list the one that it stands by."""
 
     async def act(hands: Hands) -> None:
-        await hands.page.get_by_role("button", name="One").click()
-        await hands.page.get_by_role("button", name="Two").click()
+        for name in ("One", "Two", "Three"):
+            await hands.page.get_by_role("button", name=name).click()
         await hands.press("Check address")
         await hands.press("Undo")
-        await hands.press("Undo")
-        await hands.page.get_by_role("button", name="Three").click()
-        await hands.press("2 steps · 0 checks")
-        texts = await hands.read_list()
-        assert texts == ['click role=button[name="One"]', 'click role=button[name="Three"]']
+        await hands.press("3 steps · 0 checks▴")
+        assert await hands.read_list() == [f'Click button "{name}"' for name in ("One", "Two", "Three")]
+        await hands.press(REMOVE)
+        assert await hands.read_list() == ['Click button "Two"', 'Click button "Three"']
         for _ in range(2):
             await hands.press("Undo")
         assert await hands.said() == "Nothing is recorded."
@@ -265,23 +266,25 @@ def test_a_row_needs_checks_that_hold(record: Record) -> None:
 
     async def act(hands: Hands) -> None:
         page = hands.page
-        await hands.press("Finish")
-        assert await hands.said() == "Add a check first: what has to hold now that the task is done?"
+        await hands.press(FINISH)
+        assert await hands.said() == "Add a check first: point at what proves that the task is done."
         await hands.press("Check text")
         await page.get_by_text("Before").click()
         await hands.settle()
         assert page.url.endswith("/")  # it was pointed at, and not clicked
         await page.get_by_role("link", name="On").click()
         await page.get_by_text("Behind").wait_for()
-        await hands.press("Finish")
-        assert await hands.said() == "This does not hold here: text Before. Undo it, or go where it holds."
+        await hands.press(FINISH)
+        assert await hands.said() == (
+            'This does not hold here: The page shows "Before". Remove it, or go where it holds.'
+        )
         await hands.press("Undo")
         await hands.press("Undo")
         await hands.press("Check text")
         await page.keyboard.press("Escape")
         await hands.press("Check text")
         await page.get_by_text("Behind").click()
-        await hands.press("Finish")
+        await hands.press(FINISH)
 
     items = record(
         """<a href="#1" onclick="shown.textContent = 'Behind'">On</a><p id=shown>Before</p>""",
@@ -296,7 +299,6 @@ def test_a_selected_text_is_checked(record: Record) -> None:
 
     async def act(hands: Hands) -> None:
         await hands.page.get_by_text("42").dblclick()
-        await hands.press("Undo")
         await hands.press("Check text")
 
     assert contents(record("<p>Order <b>42</b> is on its way</p>", act)) == [{"text": "42"}]
@@ -307,7 +309,6 @@ def test_a_text_is_picked_as_checks_read_it(record: Record) -> None:
 
     async def act(hands: Hands) -> None:
         await hands.page.locator("h1").dblclick(position={"x": 20, "y": 10})
-        await hands.press("Undo")
         await hands.press("Check text")
         await hands.press("Check text")
         await hands.page.locator("#tools").click(position={"x": 300, "y": 5})
@@ -331,6 +332,85 @@ def test_what_cannot_be_checked(record: Record) -> None:
         assert "Point at a text of at most 200 characters" in await hands.said()
 
     assert record(f"<p>Just a text</p><p id=long>{'word ' * 80}</p>", act) == []
+
+
+def test_a_check_of_what_was_so_from_the_start(record: Record, pages: PageServer) -> None:
+    """The bar says at once that it proves nothing: a text, a value, the address of the start page."""
+    hint = "That was so from the start: alone it proves nothing."
+    pages.page("/two", "<!doctype html><p>Two</p>")
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        for mode, target, is_old in (
+            ("Check text", "#old", True),
+            ("Check value", "select", True),
+            ("Check value", "#box", False),
+            ("Check text", "#new", False),
+        ):
+            if target == "#box":
+                await page.locator("#box").click()
+                await page.locator("button").click()
+            await hands.press(mode)
+            await page.locator(target).click()
+            assert (hint in await hands.said()) == is_old, target
+        await hands.press("Check address")
+        assert hint in await hands.said()
+        await page.get_by_role("link").click()
+        await page.get_by_text("Two").wait_for()
+        await hands.ready()
+        await hands.press("Check address")
+        assert hint not in await hands.said()
+
+    items = record(
+        """<p id=old>Here</p><select><option>Small<option>Large</select><input type=checkbox id=box>
+        <button onclick="new_.textContent = 'Made'">Make</button><p id=new></p><a href="/two">On</a>
+        <script>new_ = document.getElementById('new')</script>""",
+        act,
+    )
+    assert len([one for one in contents(items) if "tool" not in one]) == 6
+
+
+def test_the_state_before_the_click(record: Record) -> None:
+    """A click that points at a box or a radio button switches it; the check has what was shown."""
+
+    async def act(hands: Hands) -> None:
+        for target in ("#on", "#off", "#blue", "label"):
+            await hands.press("Check value")
+            await hands.page.locator(target).click()
+            assert (await hands.said()).startswith("Check added:"), target
+
+    items = record(
+        """<input type=checkbox id=on checked><input type=checkbox id=off>
+        <input type=radio name=c id=red checked><input type=radio name=c id=blue>
+        <input type=checkbox id=last checked><label for=last>Last</label>""",
+        act,
+    )
+    assert [one["equals"] for one in contents(items)] == [True, False, False, True]
+
+
+def test_pointing_is_between_the_bar_and_the_person(record: Record) -> None:
+    """A refusal is seen while the mode is on; keys are held back and said; an empty area is no text."""
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await hands.press("Check value")
+        assert await hands.said() == HINTS["value"]
+        await page.get_by_text("Just a text").click()
+        assert await hands.said() == "That is not a field. Point at one, or press Esc."
+        assert hands.recorder._is_warning
+        await page.keyboard.press("x")
+        assert await hands.said() == "Keys are held back while you point. Press Esc first."
+        await page.keyboard.press("Escape")
+        assert await hands.said() == HINTS[""]
+        await page.keyboard.type("y")
+        assert await page.input_value("input") == "y"
+        await hands.press("Check text")
+        await page.mouse.click(600, 300)
+        assert (await hands.said()).startswith("That is the whole page.")
+        await page.keyboard.press("Escape")
+
+    items = record("<p>Just a text</p><input autofocus>", act)
+    assert contents(items) == [step("fill", "role=textbox", text="y")]
 
 
 # -- documents and tabs
@@ -364,6 +444,16 @@ def test_navigation(record: Record, pages: PageServer) -> None:
         step("click", 'role=button[name="Here"]'),
     ]
     assert str(items[1].content["url"]).endswith("/three")
+
+
+def test_there_is_nothing_before_the_start_page(record: Record) -> None:
+    """*Back* leads nowhere: not to the empty page with which each window begins."""
+
+    async def act(hands: Hands) -> None:
+        assert await hands.page.go_back() is None
+        assert hands.page.url != "about:blank"
+
+    assert record("<p>Start</p>", act) == []
 
 
 def test_a_script_that_goes_back(record: Record, pages: PageServer) -> None:
@@ -442,21 +532,230 @@ def test_what_is_drawn_and_what_is_dragged(record: Record) -> None:
         act,
     )
     assert contents(items) == [
-        {"tool": "click_at", "x": 40, "y": 60},
-        {"tool": "click_at", "x": 50, "y": 70, "click_count": 2},
+        step("click", "body > canvas", position=[40, 60]),
+        step("click", "body > canvas", position=[50, 70], click_count=2),
         {"tool": "drag_at", "start_x": 10, "start_y": 20, "end_x": 90, "end_y": 80},
         {"tool": "drag", "source": 'text="Card"', "target": 'text="Done"'},
     ]
 
 
+def test_a_drag_by_a_captured_pointer(record: Record) -> None:
+    """What a page moves with a pressed pointer is a drag to where it is dropped, or between two points."""
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        for x, y in ((305, 5), (150, 250)):
+            await page.mouse.move(20, 15)
+            await page.mouse.down()
+            await page.mouse.move(100, 60, steps=4)
+            await page.mouse.move(x, y, steps=4)
+            await page.mouse.up()
+            await hands.settle()
+
+    items = record(
+        """<style>body { margin: 0 } div { position: absolute; user-select: none }</style><div id=board
+        style="width: 250px; height: 300px"><div id=card style="left: 5px; top: 5px">Card</div></div>
+        <div id=bin style="left: 300px">Bin here</div><script>card.onpointerdown = (event) => {
+          card.setPointerCapture(event.pointerId); card.onpointermove = (one) => {
+            card.style.translate = `${one.clientX - event.clientX}px ${one.clientY - event.clientY}px` };
+          card.onpointerup = () => { card.onpointermove = null; card.style.translate = '' } }</script>""",
+        act,
+    )
+    assert contents(items) == [
+        {"tool": "drag", "source": 'text="Card"', "target": 'text="Bin here"'},
+        {"tool": "drag", "source": 'text="Card"', "target": "#board", "to_position": [150, 250]},
+    ]
+
+
+def test_what_a_pointer_brings_into_sight(record: Record) -> None:
+    """To point at a menu is a step once something in it is used, by styles or by scripts, in each level."""
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await page.get_by_text("Kitchen").hover()
+        await hands.wait_for_listeners()
+        await page.get_by_text("Mugs").hover()
+        await page.get_by_text("Blue").click()
+        await page.mouse.move(400, 300)
+        await hands.wait_for_listeners()
+        await page.get_by_text("Row").hover()
+        await page.get_by_role("button", name="Delete").click()
+        await page.get_by_role("button", name="Plain").hover()
+        await page.get_by_role("button", name="Plain").click()
+
+    items = record(
+        """<style>li ul { display: none } li:hover > ul { display: block }</style>
+        <ul><li><a href="#1">Kitchen</a><ul><li><a href="#2">Mugs</a>
+        <ul><li><a href="#3">Blue</a></ul></ul></ul>
+        <p onmouseenter="del.hidden = false" onmouseleave="del.hidden = true">Row
+        <button id=del hidden>Delete</button></p><button>Plain</button>""",
+        act,
+    )
+    assert contents(items) == [
+        step("hover", 'role=link[name="Kitchen"]'),
+        step("hover", 'role=link[name="Mugs"]'),
+        step("click", 'role=link[name="Blue"]'),
+        step("hover", 'text="Row Delete"'),
+        step("click", 'role=button[name="Delete"]'),
+        step("click", 'role=button[name="Plain"]'),
+    ]
+
+
+def test_scrolling(record: Record) -> None:
+    """Turns of the wheel one after another are a step, of the page or of a list; at its end they are none."""
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await page.mouse.move(400, 400)
+        for y in (240, 240):
+            await page.mouse.wheel(0, y)
+            await hands.wait_for_listeners()
+        await page.mouse.wheel(0, -5000)
+        await hands.wait_for_listeners()
+        await page.mouse.wheel(0, -240)
+        await page.locator("#list").hover()
+        await page.mouse.wheel(0, 120)
+        await hands.wait_for_listeners()
+
+    items = record(
+        f"""<div id=list style="height: 60px; width: 90px; overflow: auto">{"<p>x</p>" * 20}</div>
+        <div style="height: 3000px">Long</div>""",
+        act,
+    )
+    assert contents(items) == [
+        {"tool": "scroll", "direction": "down", "amount": 4},
+        {"tool": "scroll", "direction": "up", "amount": 42},
+        {"tool": "scroll", "direction": "down", "amount": 1, "target": "#list"},
+    ]
+
+
+def test_clicks_that_change_nothing(record: Record) -> None:
+    """A click on a text is no step unless something comes of it: a change, or a request."""
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        for name in ("Changes", "Asks"):
+            await page.get_by_text(name).click()
+            for _ in range(2):
+                await hands.wait_for_listeners()
+        await page.get_by_text("Idle").dblclick()
+        for _ in range(2):
+            await hands.wait_for_listeners()
+        assert await hands.said() == "A click that changed nothing is no step."
+
+    items = record(
+        """<p>Idle</p><p onclick="this.title = 'x'">Changes</p>
+        <p onclick="setTimeout(() => navigator.sendBeacon('/'), 100)">Asks</p>""",
+        act,
+    )
+    assert [one["target"] for one in contents(items)] == ['text="Changes"', 'text="Asks"']
+
+
+def test_several_options(record: Record) -> None:
+    """A list of which several may be chosen has all that are chosen, in one step."""
+
+    async def act(hands: Hands) -> None:
+        for name in ("Red", "Blue"):
+            await hands.page.get_by_role("option", name=name).click(modifiers=["Control"])
+
+    items = record("<select multiple aria-label=Colour><option>Red<option>Green<option>Blue</select>", act)
+    (content,) = contents(items)
+    assert content == step("select_option", 'role=listbox[name="Colour"]', values=["Red", "Blue"])
+
+
+def test_files(record: Record, tmp_path: Path) -> None:
+    """A file that is chosen is known by its path, which the browser tells; what a script makes is none."""
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "cv.txt").write_text(folder)
+    kept: dict[str, Path] = {}
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        for folder in ("one", "two", "one"):
+            async with page.expect_file_chooser() as opened:
+                await page.get_by_label("CV").click()
+            await (await opened.value).set_files(tmp_path / folder / "cv.txt")
+            await hands.settle()
+        kept.update(hands.recorder.list.used_files)
+
+    items = record("<label>CV <input type=file></label><p id=said></p>", act)
+    assert [one["files"] for one in contents(items)] == [["cv.txt"], ["cv-2.txt"], ["cv.txt"]]
+    assert kept == {"cv.txt": tmp_path / "one/cv.txt", "cv-2.txt": tmp_path / "two/cv.txt"}
+
+
+def test_the_bar_is_out_of_the_way(record: Record, pages: PageServer) -> None:
+    """It can be dragged and stays there on the next page; it goes aside for a field that a key leads to."""
+    pages.page("/two", "<!doctype html><p>Two</p>")
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        (x, low), high = await find_button(page, "Undo"), 40
+        assert low > 500
+        await page.mouse.move(x + 100, low + 24)  # beside all buttons
+        await page.mouse.down()
+        await page.mouse.move(x + 60, high, steps=3)
+        await page.mouse.up()
+        await hands.settle()
+        assert (await find_button(page, "Undo"))[1] < 100
+        await page.get_by_role("link").click()
+        await page.get_by_text("Two").wait_for()
+        await hands.ready()
+        assert (await find_button(page, "Undo"))[1] < 100
+        await page.go_back()
+        await hands.ready()
+        await page.get_by_role("link").focus()
+        await page.keyboard.press("Tab")
+        await hands.settle()
+        assert (await find_button(page, "Undo"))[1] > 500
+
+    record(
+        '<input style="position: fixed; top: 20px; left: 400px" tabindex=2><a href="/two" tabindex=1>On</a>',
+        act,
+    )
+
+
+def test_a_row_that_does_not_hold(record: Record) -> None:
+    """The bar says why and the window stays, so that the person can change it and try again."""
+    tried: list[int] = []
+
+    async def prove(items: list[Item]) -> list[str]:
+        tried.append(len(items))
+        return ["step 1 failed"] if len(items) > 1 else []
+
+    async def act(hands: Hands) -> None:
+        hands.recorder._prove = prove
+        await hands.page.get_by_role("button").click()
+        await hands.press("Check address")
+        await hands.press(FINISH)
+        said = await hands.said()
+        assert said.startswith("The row does not hold.")
+        assert said.endswith("\nstep 1 failed")
+        await hands.press("1 step · 1 check▴")
+        await hands.press(REMOVE)
+        await hands.press(FINISH)
+
+    assert len(record("<button>Buy</button>", act, finishes=True) or ()) == 1
+    assert tried == [2, 1]
+
+
 def test_the_end_without_a_row(record: Record) -> None:
-    """`Cancel` ends the recording, and so does closing the window."""
+    """`Cancel` asks where there is something to lose; closing the window ends the recording."""
 
     async def cancel(hands: Hands) -> None:
+        await hands.page.get_by_role("button").click()
+        await hands.press("Cancel")
+        assert (await hands.said()).startswith("End without a row?")
+        await hands.press("Check address")  # which is to go on
+        await hands.press("Cancel")
+        assert not hands.waiting.done()
+        await hands.press("Cancel")
+
+    async def cancel_nothing(hands: Hands) -> None:
         await hands.press("Cancel")
 
     async def close(hands: Hands) -> None:
         await hands.page.close()
 
-    assert record("", cancel, finishes=True) is None
-    assert record("", close, finishes=True) is None
+    for act in (cancel, cancel_nothing, close):
+        assert record("<button>Buy</button>", act, finishes=True) is None

@@ -9,7 +9,7 @@ import pytest
 from pytest_browsereval.features.record.row import Heading, format_row, make_row, propose_names
 from pytest_browsereval.features.record.steps import ANY_KIND, Item, ItemList, find_leak, holds_secret
 from tests.features.record.conftest import Record
-from tests.features.record.hands import Hands
+from tests.features.record.hands import FINISH, Hands
 
 SECRET = "hunter-two-22"
 REPLACE = """const made = document.createElement('input'); made.id = 'new';
@@ -128,7 +128,7 @@ def test_undo_keeps_what_is_secret(record: Record) -> None:
 
 def test_a_short_secret_is_told_at_once(record: Record) -> None:
     """The bar says that no row with it holds, until a fourth character is typed."""
-    hint = "A secret of fewer than 4 characters cannot be redacted: no row with it holds."
+    hint = "Use a password of at least 4 characters; a shorter one cannot be hidden."
 
     async def act(hands: Hands) -> None:
         await hands.page.get_by_label("Word").click()
@@ -153,7 +153,7 @@ def test_what_was_typed_is_kept() -> None:
     for text in ("h", "hu", "hut", "hu", "h", "", "o", "ot", "oth"):
         made.add(fill(text))
     assert made.secrets == ["of the config", "hut", "oth"]
-    made.undo()
+    made.remove(-1)
     assert made.secrets == ["of the config", "hut", "oth"]
 
 
@@ -241,12 +241,12 @@ def test_a_page_that_repeats_a_secret(record: Record) -> None:
         assert not hands.recorder.list.checks
         await page.get_by_role("button", name="named hunter22").click()
         await hands.press("Check address")
-        await hands.press("Finish")
-        assert await hands.said() == "A secret stands in: click. Undo it."
+        await hands.press(FINISH)
+        assert await hands.said() == "A secret stands in: click. Remove that."
         for _ in range(2):
             await hands.press("Undo")
         await hands.press("Check address")
-        await hands.press("Finish")
+        await hands.press(FINISH)
 
     items = record(
         """<label>Password <input type=password id=pw></label><p id=said></p>

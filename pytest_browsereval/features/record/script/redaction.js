@@ -56,6 +56,7 @@ function noteChanges(changes) {
 
 function watchFields(root) {
   ofSecrets.observe(root, {childList: true, subtree: true, attributeFilter: ["type"], attributeOldValue: true});
+  ofChanges.observe(root, {childList: true, subtree: true, attributes: true, characterData: true});
   noteFieldsIn(root);
   if (watched.has(root)) return;
   watched.add(root);

@@ -1,0 +1,107 @@
+"""What the bar says of steps and checks, in plain words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+LONGEST_SHOWN = 60
+
+_STEPS = {
+    "click": "Click {target}",
+    "drag": "Drag {source} to {target}",
+    "drag_at": "Drag from ({start_x}, {start_y}) to ({end_x}, {end_y})",
+    "hover": "Point at {target}",
+    "scroll": "Scroll {direction} by {amount}",
+    "fill": "Type {text} into {target}",
+    "check": "Check {target}",
+    "uncheck": "Uncheck {target}",
+    "select_option": "Choose {value} in {target}",
+    "upload_file": "Choose the file {files} in {target}",
+    "press_key": "Press {key}",
+    "navigate": "Go to {url}",
+    "go_back": "Go back",
+    "go_forward": "Go forward",
+    "reload": "Reload the page",
+    "open_tab": "Open {url} in a new tab",
+    "select_tab": "Switch to tab {tab_id}",
+    "handle_dialog": "{accept} the dialog",
+}
+_MORE = {
+    "click": ("position", " at {position}"),
+    "drag": ("to_position", " at {to_position}"),
+    "press_key": ("target", " in {target}"),
+    "scroll": ("target", " in {target}"),
+    "handle_dialog": ("text", " with {text}"),
+}
+_PLAIN = ("key", "direction", "url")
+_WAYS = (
+    (re.compile(r'role=(\w+)\[name=("(?:[^"\\]|\\.)*")\]'), r"\1 \2"),
+    (re.compile(r"\b(?:text|label)="), ""),
+)
+
+
+def describe_step(content: Mapping[str, JsonValue], hidden: str = "") -> str:
+    """Return what a person did, as an order.
+
+    Args:
+        content: the tool call.
+        hidden: what stands for its text, if that is a secret.
+    """
+    tool = str(content["tool"])
+    shown = {key: _format_argument(key, value) for key, value in content.items()}
+    shown["value"] = shown.get("values", shown.get("value", ""))
+    if hidden:
+        shown["text"] = hidden
+    key, more = _MORE.get(tool, ("", ""))
+    said = (_STEPS[tool] + (more if key in content else "")).format_map(shown)
+    kind = "Right-click" if content.get("button") == "right" else ""
+    kind = kind or ("Double-click" if content.get("click_count") == 2 else "")
+    return said.replace("Click", kind, 1) if kind else said
+
+
+def describe_check(content: Mapping[str, JsonValue], target: str = "") -> str:
+    """Return what a check requires, as the end of a sentence.
+
+    Args:
+        content: the check.
+        target: of the field that it is about.
+    """
+    if "text" in content:
+        return f"the page shows {_quote(content['text'])}"
+    if "url" in content:
+        return f"the address is {_shorten(str(content['url']))}"
+    field = _quote(content["field"]) if "field" in content else format_target(target)
+    value = content["equals"]
+    if isinstance(value, bool):
+        return f"{field} is {'checked' if value else 'not checked'}"
+    return f"{field} has the value {_quote(value)}"
+
+
+def format_target(target: str) -> str:
+    """Return a target in fewer signs: a role and a name, or a text."""
+    for pattern, words in _WAYS:
+        target = pattern.sub(words, target)
+    return _shorten(target)
+
+
+def _format_argument(key: str, value: JsonValue) -> str:
+    if key in ("target", "source"):
+        return format_target(str(value))
+    if key == "accept":
+        return "Accept" if value else "Dismiss"
+    if isinstance(value, list):
+        return ", ".join(str(one) if isinstance(one, int) else _quote(one) for one in value) or "nothing"
+    return _shorten(str(value)) if key in _PLAIN or not isinstance(value, str) else _quote(value)
+
+
+def _quote(value: JsonValue) -> str:
+    return json.dumps(_shorten(str(value)), ensure_ascii=False)
+
+
+def _shorten(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
