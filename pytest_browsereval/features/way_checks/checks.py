@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import JsonValue
 
-from pytest_browsereval.errors import UsageError, nearest
+from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.shared.address_pattern import check_address, matches_address
 from pytest_browsereval.features.shared.requests import Condition, RequestPattern, SeenRequest
 from pytest_browsereval.features.way_checks.recording import RECORDINGS
@@ -21,7 +21,6 @@ from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.redaction.marks import MARK
-from pytest_browsereval.runs.folder import read_messages
 
 if TYPE_CHECKING:
     from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
@@ -38,6 +37,7 @@ class WayCheck(PageCheck):
     async def look(self, window: PlaywrightWindow, seen: dict[str, Any]) -> None:
         """Add addresses and requests so far: a check that is corrected later may be about the others."""
         if recording := RECORDINGS.get(window):
+            await recording.settle()
             seen["visited"] = {"entries": list(recording.visits), "dropped": recording.dropped}
             seen["request"] = {"entries": list(recording.requests), "dropped": recording.dropped}
 
@@ -53,11 +53,15 @@ class WayCheck(PageCheck):
         if why and not (self.comparator.kind == "min" and count):
             raise GraderFault(f"whether {self.title} holds is not known: {why}")
 
-    def _list(self, criterion: Criterion, found: Sequence[object], reason: str) -> Criterion:
+    def _list(
+        self, criterion: Criterion, found: Sequence[object], reason: str, near: object = None
+    ) -> Criterion:
         actual: list[JsonValue] = [str(one) for one in found[:MOST_LISTED]]
         more = len(found) - len(actual)
         listed: JsonValue = actual[0] if len(found) == 1 else actual + ([f"and {more} more"] if more else [])
         is_met = criterion.verdict is Verdict.PASSED
+        if not found:
+            listed = None if near is None else str(near)
         if not is_met and found:
             counted = f"{format_count(len(found), 'time')}, not {self.comparator.expected}"
             reason = f"{counted}: {', '.join(map(str, actual))}"
@@ -161,11 +165,13 @@ class RequestCheck(WayCheck):
         expected = {"request": self.subject, "count": criterion.expected}
         found = list(self.pattern.find(requests))
         criterion = criterion.model_copy(update={"expected": expected})
-        return self._list(criterion, found, self._describe_nearest(requests))
+        alike = [one for one in requests if self.pattern.is_for(one)]
+        near = alike[-1] if alike else None
+        return self._list(criterion, found, self._describe_nearest(alike, requests), near)
 
-    def _describe_nearest(self, requests: Sequence[SeenRequest]) -> str:
+    def _describe_nearest(self, alike: Sequence[SeenRequest], requests: Sequence[SeenRequest]) -> str:
         pattern = self.pattern
-        if alike := [one for one in requests if pattern.is_for(one)]:
+        if alike:
             made = format_count(len(alike), f"{pattern.method or 'request'} to {alike[-1].url}")
             if len(alike) > 1:
                 made = f"{len(alike)} {pattern.method or 'request'}s to {alike[-1].url}"
@@ -280,10 +286,7 @@ class CalledCheck(WayCheck):
 
     def look_at_files(self, recorded: Recorded, seen: dict[str, Any]) -> None:
         """Add the calls of the log."""
-        try:
-            self._add(read_messages(recorded.folder), seen)
-        except (OSError, UsageError, ValueError) as error:
-            raise GraderFault(f"the log of the attempt cannot be read: {error}") from None
+        self._add(recorded.messages, seen)
 
     def _add(self, messages: Iterable[Message], seen: dict[str, Any]) -> None:
         messages = tuple(messages)

@@ -6,6 +6,7 @@ while it is left (``sendBeacon`` or ``keepalive`` in ``pagehide``), nor of messa
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -31,6 +32,10 @@ MOST_BYTES = 65_536
 MOST_KEPT = 4_000_000
 """Characters of all bodies and addresses of an attempt that are kept."""
 
+_HEADERS_S = 0.5
+"""How long headers are waited for that the browser has not told yet."""
+_WITHOUT_BODY = ("GET", "HEAD", "OPTIONS")
+
 RECORDINGS: WeakKeyDictionary[Window, WayRecording] = WeakKeyDictionary()
 """Of the windows that are open."""
 
@@ -54,6 +59,7 @@ class WayRecording:
         self.capture: CaptureContext | None = None
         self._room = MOST_KEPT
         self._by_request: dict[Request, dict[str, Any]] = {}
+        self._unread: list[tuple[Request, dict[str, Any]]] = []
         context, ours = window.context, window.tab_of
         # In a context that was there before, its user's pages are nobody's business.
         self._not_ours = {page for page in context.pages if ours(page) is None}
@@ -90,13 +96,23 @@ class WayRecording:
         if not request.url.startswith(("http:", "https:")) or self._is_of_another(request):
             return
         kind, body = request.headers.get("content-type", ""), request.post_data_buffer
-        # Chromium does not tell what files, or blobs, have in them.
         entry: dict[str, Any] = {"method": request.method, "url": cap_text(request.url.partition("#")[0])}
-        if body is not None or kind:
+        if body is not None or request.method not in _WITHOUT_BODY:
             entry |= {"kind": cap_text(kind), "body": _decode(body or b"")}
             entry["cut"] = body is None or len(body) > MOST_BYTES
         if self._keep(self.requests, entry, len(entry["url"]) + len(entry.get("body", ""))):
             self._by_request[request] = entry
+            if body is None and "cut" in entry:
+                self._unread.append((request, entry))
+
+    async def settle(self) -> None:
+        """Find out which requests had no body: Chromium does not tell what files, or blobs, have in them."""
+        unread, self._unread = self._unread, []
+        found = await asyncio.gather(*(_has_body(request) for request, _ in unread))
+        for (request, entry), has_body in zip(unread, found, strict=True):
+            entry["cut"] = has_body is not False
+            if has_body is None:
+                self._unread.append((request, entry))
 
     def _is_of_another(self, request: Request) -> bool:
         if not self._not_ours:
@@ -120,6 +136,15 @@ class WayRecording:
         else:
             self.dropped += 1
         return is_kept
+
+
+async def _has_body(request: Request) -> bool | None:
+    """Return whether something was sent; None if that is not known yet."""
+    try:
+        async with asyncio.timeout(_HEADERS_S):
+            return (await request.all_headers()).get("content-length") != "0"
+    except (TimeoutError, playwright_error()):
+        return None
 
 
 def _decode(body: bytes) -> str:

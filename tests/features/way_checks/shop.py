@@ -22,6 +22,8 @@ let mug = 0;
 <button onclick="navigator.sendBeacon('/beacon', 'seen')">Beacon</button>
 <button onclick="const f = new FormData(); f.append('a', new Blob(['x']), 'x.txt');
   fetch('/upload', {method: 'POST', body: f})">Upload</button>
+<button onclick="fetch('/upload2', {method: 'POST', body: new Blob(['x'])})">Blob</button>
+<button onclick="fetch('/logout', {method: 'POST'})">Log out</button>
 <form method="post" action="/buy"><label>Quantity <input name="quantity"></label>
 <label>Secret <input type="password" name="secret"></label>
 <button>Buy</button></form><a href="/away">Away</a><output></output>

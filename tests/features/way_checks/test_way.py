@@ -98,17 +98,20 @@ def test_what_is_not_known_errs(shop: Shop) -> None:
     """What a file holds is not recorded, and a value that decides nothing is not missed."""
     upload = {"method": "POST", "url": "{shop}/upload"}
     lost = {"request": {**upload, "body": {"contains": "secret"}}}
+    leak = {"request": {"url": "**", "sent": {"contains": "secret"}}}
     rows = [
         shop.row("open", "Upload", checks=[lost]),
         shop.row("not", "Upload", checks=[{**lost, "not": True}]),
         shop.row("made", "Upload", checks=[{"request": {**upload, "count": 1}}]),
+        shop.row("blob", "Blob", checks=[{**leak, "not": True}]),
+        shop.row("empty", "Log out", checks=[{**leak, "not": True}, {"request": {"url": "{shop}/logout"}}]),
     ]
     run = shop.play(*rows)
-    for query_id in ("open", "not"):
+    for query_id in ("open", "not", "blob"):
         attempt = run.attempt(query_id)
         assert (attempt.verdict, attempt.error_source) == ("errored", "grader"), attempt.reason
         assert "was not recorded, for it has a file or more than 64 KB" in attempt.reason
-    assert run.attempt("made").verdict == "passed"
+    assert {run.attempt(query_id).verdict for query_id in ("made", "empty")} == {"passed"}
 
 
 def test_secrets_decide_and_are_not_stored(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
