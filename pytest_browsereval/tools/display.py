@@ -92,21 +92,23 @@ def add_canvases(tree: str, canvases: Iterable[tuple[str, Sequence[str]]]) -> st
         canvases: see ``list_canvases``.
     """
     lines = tree.splitlines()
+    places = {found[1]: place for place, line in enumerate(lines) if (found := _REF.search(line))}
+    inner: dict[int | None, list[str]] = {}
     for size, (ref, *around) in canvases:
-        places = {found[1]: place for place, line in enumerate(lines) if (found := _REF.search(line))}
         if ref in places:
             named = lines[places[ref]].replace("- generic", "- canvas", 1)
             lines[places[ref]] = named.replace(" [ref=", f" {size} [ref=", 1)
-            continue
-        own = f"- canvas {size} [ref={ref}]"
-        place = next((places[one] for one in around if one in places), None)
+        else:
+            place = next((places[one] for one in around if one in places), None)
+            inner.setdefault(place, []).append(f"- canvas {size} [ref={ref}]")
+    for place, own in inner.items():
         if place is None:
-            lines.append(own)
+            lines += own
             continue
         head, _, text = lines[place].partition("]: ")
         indent = "  " * ((len(head) - len(head.lstrip())) // 2 + 1)
-        inner = [f"{indent}- text: {text}"] if text else []
-        lines[place : place + 1] = [f"{head}]:" if text else f"{head.rstrip(':')}:", f"{indent}{own}", *inner]
+        shown = (f"{indent}{one}" for one in [*own, *([f"- text: {text}"] if text else [])])
+        lines[place] = "\n".join([f"{head}]:" if text else f"{head.rstrip(':')}:", *shown])
     return "\n".join(lines)
 
 

@@ -114,6 +114,7 @@ def test_a_canvas_has_a_line_and_a_ref(visit: Visits, pages: PageServer) -> None
     )
     assert all(f"- {line}" in text for line in lines), text
     assert "    - paragraph [ref=]:\n      - canvas 20x10 [ref=]\n      - text: Hello" in text
+    assert "  - iframe [ref=]:\n    - canvas 40x30 [ref=f]" in text
     assert text.count("canvas") == len(lines)
     (ref,) = re.findall(r"canvas 20x10 \[ref=(e\d+)\]", opened.output("snapshot", target="#p"))
     opened.output("click", target=ref, position=[3, 4])

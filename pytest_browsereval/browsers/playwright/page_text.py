@@ -13,7 +13,7 @@ from pytest_browsereval.browsers.playwright.waiting import playwright_error, qui
 from pytest_browsereval.browsers.playwright.world import ask_apart, find_apart
 
 if TYPE_CHECKING:
-    from playwright.async_api import FrameLocator, Locator, Page
+    from playwright.async_api import Frame, FrameLocator, Locator, Page
 
 BODY_S = 0.5
 """A snapshot that takes longer may wait for a body that never comes."""
@@ -94,19 +94,25 @@ async def _read_frame(
 
 # Playwright gives each canvas a ref, and leaves those out that have neither a name nor anything in them.
 _CANVASES = """(root) => {
-  const up = (one) => one.assignedSlot ?? one.parentElement ?? one.getRootNode().host, found = [];
-  const walk = (...all) => {
+  const up = (one) => one.assignedSlot ?? one.parentElement ?? one.getRootNode().host
+    ?? one.ownerDocument.defaultView?.frameElement;
+  const found = [];
+  let isWhole = true;
+  const walk = (all) => {
     for (const one of all) {
       if (one.localName === 'canvas') found.push(one);
-      if (one.shadowRoot) walk(...one.shadowRoot.querySelectorAll('*'));
+      const isFrame = /^i?frame$/.test(one.localName), inner = isFrame ? one.contentDocument : one.shadowRoot;
+      if (inner) walk(inner.querySelectorAll('*'));
+      else if (isFrame) isWhole = false;
     }
   };
-  walk(root, ...root.querySelectorAll('*'));
-  return found.filter((one) => one._ariaRef && one.checkVisibility({visibilityProperty: true})).map((one) => {
+  walk([root, ...root.querySelectorAll('*')]);
+  const seen = found.filter((one) => one._ariaRef && one.checkVisibility({visibilityProperty: true}));
+  return [isWhole, seen.map((one) => {
     const {width, height} = one.getBoundingClientRect(), refs = [];
     for (let it = one; it; it = up(it)) if (it._ariaRef) refs.push(it._ariaRef.ref);
     return [`${Math.round(width)}x${Math.round(height)}`, refs];
-  });
+  })];
 }"""
 
 
@@ -116,11 +122,15 @@ async def list_canvases(page: Page, part: Locator | None, limit_s: float) -> lis
     Returns:
         For each its size in CSS pixels, and its ref, before those of what it stands in.
     """
-    scopes = page.frames[:MOST_FRAMES] if part is None else [part]
-    found = await asyncio.gather(
-        *(quietly(ask_apart(scope, _CANVASES, limit_s=limit_s), limit_s) for scope in scopes)
-    )
-    return [(size, refs) for canvases in found for size, refs in canvases or ()]
+
+    async def ask(scope: Page | Frame | Locator) -> tuple[bool, list[tuple[str, list[str]]]]:
+        return await quietly(ask_apart(scope, _CANVASES, limit_s=limit_s), limit_s) or (True, [])
+
+    is_whole, found = await ask(page if part is None else part)
+    if not is_whole and part is None:  # frames of other origins
+        for _, others in await asyncio.gather(*map(ask, page.frames[1:MOST_FRAMES])):
+            found += [one for one in others if one[1][0] not in {refs[0] for _, refs in found}]
+    return found
 
 
 async def take_snapshot(page: Page, part: Locator | None, limit_s: float) -> str:
