@@ -27,7 +27,13 @@ _DIALOGS = frozenset(("dialog", "alertdialog"))
 _PARTS = frozenset(("banner", "contentinfo", "main", "navigation", *_DIALOGS))
 """What a page has one of or a few; it may have thousands of the others."""
 _LANDMARKS = frozenset(("alert", "complementary", "form", "region", "search", *_PARTS))
-_PLURALS = {"generic": "elements", "listitem": "list items", "text": "texts", "textbox": "textboxes"}
+_PLURALS = {
+    "canvas": "canvas elements",
+    "generic": "elements",
+    "listitem": "list items",
+    "text": "texts",
+    "textbox": "textboxes",
+}
 
 
 def cap_text(text: str, more: str) -> str:
