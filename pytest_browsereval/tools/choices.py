@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Locator
 
 MOST_OPTIONS = 12
+_POLL_S = 0.1
 MOST_READ = 1000
 """Options that are compared with one that is not there."""
 
@@ -64,12 +66,17 @@ _READ = f"(one) => {{{_SWITCH} return read(one, (one) => isOn(inner(one))); }}"
 _LIST = (
     CONTROL
     + """
-  const OPTION = "[role=option]:not([hidden])";
+  const LISTBOX = '[role=listbox]', OPTION = '[role=option]:not([hidden])';
+  const boxOf = (el) => el.matches(LISTBOX) ? el : el.shadowRoot?.querySelector(LISTBOX);
+  const optionsOf = (box) => {  // of a component they stand in the page, in its slots
+    const own = [...box.querySelectorAll(OPTION)];
+    return own.length ? own : [...box.getRootNode().host?.querySelectorAll(OPTION) ?? []];
+  };
   const list = (one, asked) => {
-    const el = control(one), isNative = el.localName === 'select';
-    if (!isNative && !el.matches('[role=listbox]')) return null;
+    const el = control(one), isNative = el.localName === 'select', box = isNative ? el : boxOf(el);
+    if (!box) return null;
     const flat = (text) => (text ?? '').trim().replace(/\\s+/g, ' ');
-    const options = isNative ? [...el.options] : [...el.querySelectorAll(OPTION)];
+    const options = isNative ? [...el.options] : optionsOf(box);
     const labelOf = (it) => isNative ? it.label : it.getAttribute('aria-label') ?? it.innerText;
     const valueOf = (it) => isNative ? it.value : it.dataset.value ?? it.getAttribute('value');
     const isChosen = (it) => isNative ? it.selected
@@ -87,14 +94,15 @@ _LIST = (
     };
     const chosen = options.filter(isChosen), named = (some) => some.map((option) => flat(labelOf(option)));
     return {
-      is_native: isNative, is_multiple: isNative ? el.multiple : el.ariaMultiSelectable === 'true',
+      is_native: isNative, is_multiple: isNative ? el.multiple : box.ariaMultiSelectable === 'true',
+      is_closed: options.length > 0 && !options.some((it) => it.checkVisibility({visibilityProperty: true})),
       each: asked.map(find), chosen: of(chosen), labels: named(chosen), all: named(options.slice(0, MOST)),
     };
   };""".replace("MOST", str(MOST_READ))
 )
 _LIST_NOW = f"(one, asked) => {{{_LIST} return list(one, asked); }}"
 _LIST_THEN = f"(one, asked) => {{{_LIST} return read(one, (one) => list(one, asked)); }}"
-_OPTION = f"(one, place) => {{{_LIST} return control(one).querySelectorAll(OPTION)[place]; }}"
+_OPTION = f"(one, place) => {{{_LIST} return optionsOf(boxOf(control(one)))[place]; }}"
 
 
 async def switch(window: PlaywrightWindow, target: str, *, on: bool) -> str:
@@ -141,7 +149,7 @@ async def choose(window: PlaywrightWindow, target: str, asked: Sequence[str], *,
     """
     began, named = time.monotonic(), shorten(target, 80)
     given: list[JsonValue] = [*asked]
-    before = await act(window, target, lambda element: ask_apart(element, _LIST_NOW, given), has_hit=False)
+    before = await _find_list(window, target, given)
     if before:
         _check_asked(named, asked, before)
     each = before["each"] if before else []
@@ -176,6 +184,21 @@ async def choose(window: PlaywrightWindow, target: str, asked: Sequence[str], *,
     return f"Chose {said} in {named}.{now}"
 
 
+async def _find_list(window: PlaywrightWindow, target: str, asked: list[JsonValue]) -> dict[str, Any] | None:
+    """Return what a list has; one that is no field is waited for, as fields are, until it has the options."""
+
+    def look(element: Locator) -> Awaitable[Any]:
+        return ask_apart(element, _LIST_NOW, asked)
+
+    deadline = time.monotonic() + window.rules.action_s
+    while True:
+        found: dict[str, Any] | None = await act(window, target, look, has_hit=False)
+        is_there = not found or found["is_native"] or all(one["found"] for one in found["each"])
+        if is_there or time.monotonic() >= deadline:
+            return found
+        await asyncio.sleep(_POLL_S)
+
+
 def _check_asked(named: str, asked: Sequence[str], before: dict[str, Any]) -> None:
     if len(asked) != 1 and not before["is_multiple"]:
         raise Refusal(f"{named} takes one option: pass value instead of values.")
@@ -186,6 +209,8 @@ def _check_asked(named: str, asked: Sequence[str], before: dict[str, Any]) -> No
     if not before["is_native"]:
         if not all(one["found"] for one in before["each"]):
             raise _describe_missing(named, asked, before)
+        if before["is_closed"]:
+            raise ToolError(f"{named} is closed, so that none of its options is seen. Click it first.")
         if off := [text for text, one in zip(asked, before["each"], strict=True) if not one["usable"]]:
             raise ToolError(f"The option {_quote(off)} of {named} is disabled.")
 

@@ -69,6 +69,15 @@ LISTBOX = """<ul id=x role=listbox aria-multiselectable={}><li role=option>Red<l
   if (!ctrlKey && !metaKey) for (const one of x.children) one.ariaSelected = false;
   target.ariaSelected = !was;
 }}</script>"""
+COMPONENT_LIST = """<my-list id=x><b role=option>Red</b><b role=option style='{}'>Blue</b></my-list><script>
+customElements.get('my-list') || customElements.define('my-list', class extends HTMLElement {{
+  connectedCallback() {{
+    this.attachShadow({{mode: 'open'}}).innerHTML = '<div role=listbox aria-multiselectable=true {}><slot></slot></div>';
+    this.onclick = ({{target}}) => target.ariaSelected = target.ariaSelected !== 'true';
+  }}
+}})</script>"""
+LATE = """<ul id=x role=listbox></ul><script>setTimeout(() => x.innerHTML = '<li role=option>Oslo', 300);
+x.onclick = ({target}) => target.ariaSelected = true</script>"""
 TURNED = "<select id=x><option value=1>2<option value=2>1</select>"
 BACK = "<select id=x onchange='requestAnimationFrame(() => value = \"a\")'><option value=a>A<option value=b>B</select>"
 CHOSEN: list[tuple[str, list[Any], str, list[str]]] = [
@@ -92,6 +101,10 @@ CHOSEN: list[tuple[str, list[Any], str, list[str]]] = [
     (LISTBOX.format("false"), ["Red", "Green"], "Chose 'Green' in #x.", ["g"]),
     (LISTBOX.format("true"), [["Red", "Blue"]], "!The option 'Blue' of #x is disabled.", []),
     (LISTBOX.format("true"), ["Gren"], "!#x has no option 'Gren'. Did you mean 'Green'? Options: 'Red', 'Green', 'Blue'.", []),
+    (COMPONENT_LIST.format("", ""), [["Red", "Blue"], ["Blue"]], "Chose 'Blue' in #x. Chosen now: 'Blue'.", ["Blue"]),
+    (COMPONENT_LIST.format("", "hidden").replace("my-list", "my-closed"), [["Red"]],
+     "!#x is closed, so that none of its options is seen. Click it first.", []),
+    (LATE, ["Oslo"], "Chose 'Oslo' in #x.", ["Oslo"]),
     ("<p id=x>A", ["A"], "!Element is not a <select> element", []),
 ]  # fmt: skip
 """A page, what is chosen one after the other, what the last call says, and the values that are chosen then."""
