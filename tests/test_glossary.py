@@ -39,7 +39,7 @@ FIGURES = """
     repeat sequential statistics stats vote
 """
 PLAIN = """
-    about active ask assertion behaviour blame blank book bound chooser close closeness collection
+    about active ask assertion behaviour blame blank book bound close closeness collection
     common combine computer confirm conflict content conversation current date deadline delegate description
     detail display draft drift early ending example expression family feed fence finish flight follow foreign
     form front further goal group handwritten hidden home interop journal kind known labelling leave

@@ -171,6 +171,17 @@ def test_an_edited_file_is_another_task(evals_with_files: Evals) -> None:
     assert [one.query_id for one in run.attempts if one.row_hash != hashes[one.query_id]] == ["one"]
 
 
+def test_functions_have_files(evals_with_files: Evals) -> None:
+    """By the names of the row, whether they are async or not."""
+    (evals_with_files.path / "mine.py").write_text(
+        "def answer(context):\n    return context.files['fixtures/note.txt'].read_text()\n"
+        "async def answer_soon(context):\n    return answer(context)\n"
+    )
+    agents = {name: {"type": "function", "function": f"mine:{name}"} for name in ("answer", "answer_soon")}
+    evals_with_files.write([row("a", says=None, files=[NOTE], answer="hello")], variants=agents)
+    assert evals_with_files.run().ret == 0
+
+
 def test_an_agent_without_the_tool_is_noted(evals_with_files: Evals) -> None:
     """Before the run: it could not do what the row asks for."""
     for switches, is_noted in ({"upload_file": False}, True), ({}, False):

@@ -111,6 +111,8 @@ class SyncAgentContext:
         """The attempt's folder."""
         self.base_dir = context.base_dir
         """The folder of the eval config."""
+        self.files = context.files
+        """Where the files of the row are, by the names that it gives them."""
 
     @property
     def url(self) -> str:
