@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
@@ -139,7 +141,9 @@ class _Trial:
         blocks = []
         for place, dataset in enumerate(self.config.dataset):
             if own := [row for row in rows if row.dataset is dataset]:
-                file = output.with_name(f"{output.name}-{place}.jsonl")
+                file = output.with_name(f"{output.name}-{place}") / "rows.jsonl"
+                file.parent.mkdir()
+                _copy_files(own, dataset.file(self.config.base_dir).parent, file.parent)
                 lines = (json.dumps(row.task.model_dump(mode="json", exclude_defaults=True)) for row in own)
                 file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
                 blocks.append({"type": "jsonl", "path": str(file), "trusted": dataset.trusted})
@@ -160,6 +164,14 @@ class _Trial:
         runs = [path for path in output.glob("*/*") if (path / "tasks").is_dir()]
         self.result.runs += runs
         return {t.last.query_id: t for run in runs for t in StoredRun(run).summary.trials}, output_text
+
+
+def _copy_files(rows: list[Row], source: Path, folder: Path) -> None:
+    """Put the files of rows next to their copies; what is missing there pytest reports."""
+    for name in {file.path for row in rows for file in row.task.files if file.sha256}:
+        with suppress(OSError):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source / name, folder / name)
 
 
 def _with_dependencies(rows: list[Row], wanted: Collection[str]) -> list[Row]:

@@ -150,7 +150,7 @@ def test_a_set_is_proved(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_row_is_proved_as_its_own_eval_runs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks keep their trust, a solution needs all its steps, and a row that fails is tried alone again."""
+    """Blocks keep their trust and rows their files; a solution needs all steps, a failed row a second try."""
     monkeypatch.setenv("CITY", "right")
     (tmp_path / "verify.py").write_text(
         "import json, pathlib, sys\n"
@@ -169,7 +169,14 @@ def test_a_row_is_proved_as_its_own_eval_runs_it(tmp_path: Path, monkeypatch: py
         row("slow", graders=[blocks["slow"]]),
         {**row("typed", **page), "solution": [typed, {"tool": "done", "answer": "right"}]},
         {**row("broken", **holds), "solution": [broken]},
+        {
+            **row("upload", files=["files/cv.txt"], graders=["page_state"], checks=[{"text": "cv.txt"}]),
+            "start_url": "data:text/html,<input type=file aria-label=CV onchange=body.append(files[0].name)>",
+            "solution": [{"tool": "upload_file", "target": "label=CV", "files": ["cv.txt"]}],
+        },
     ]
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "cv.txt").write_text("Ada")
     (tmp_path / "more.jsonl").write_text(json.dumps({**row("more"), "solution": [broken]}) + "\n")
     report = examined(
         tmp_path,
@@ -180,7 +187,7 @@ def test_a_row_is_proved_as_its_own_eval_runs_it(tmp_path: Path, monkeypatch: py
         lanes=2,
     )
     assert report.validated is not None
-    assert sorted(report.validated.proved) == ["program", "slow", "typed"]
+    assert sorted(report.validated.proved) == ["program", "slow", "typed", "upload"]
     told = {one.query_id: one.message for one in report.findings if one.rule == "never-passes"}
     assert told.keys() == {"broken", "more"}
     begins = "its own solution passes without all of its steps: step 1 of the solution failed: click: "
