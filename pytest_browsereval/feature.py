@@ -58,6 +58,8 @@ class Feature:
     """Keys of a config that nothing else acts on: without the feature, a config that has one is refused."""
     checks: Mapping[str, str] = field(default_factory=dict)
     """By the key of a check of ``page_state``: where its ``CheckForm`` is, ``module:NAME``."""
+    apis: Mapping[str, str] = field(default_factory=dict)
+    """By the ``api`` of a model: where its ``Api`` is, ``module:Class``."""
     hooks: str = ""
     """The module with its hooks. It is imported when an eval is asked for, or a subcommand runs."""
     package: str = ""

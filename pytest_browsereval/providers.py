@@ -13,21 +13,24 @@ _VARIABLE_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 
 @dataclass(frozen=True)
 class Provider:
-    """A provider that speaks the chat-completions protocol over HTTP."""
+    """A provider that answers over HTTP, by one of the ``APIS``."""
 
     name: str
     base_url: str | None = None
     """None: the config has to say it. ``{resource_name}`` and ``{region}`` are filled in from the config."""
     key_variable: str | None = None
     """The environment variable that is read when the config names no key; for its own URL only."""
+    apis: tuple[str, ...] = ("chat",)
+    """Which it has; the first is asked unless the config names another."""
     is_keyless: bool = False
     """It runs on one's own machine and wants no key."""
     has_native_tools: bool = True
     has_images: bool = True
     """Pictures in messages; whether a model sees them is the model's business."""
     has_json_schema: bool = True
-    """It holds replies to a JSON schema, by ``response_format``."""
+    """It holds replies to a JSON schema."""
     has_seed: bool = True
+    """Of chat completions; the other APIs have none."""
     output_limit_field: str = "max_tokens"
     """How a request spells ``max_output_tokens``."""
     default_model: str | None = None
@@ -40,6 +43,9 @@ class Provider:
         )
 
 
+APIS = {"chat": "/chat/completions", "messages": "/messages", "responses": "/responses"}
+"""The APIs that models are asked by, and how their addresses end."""
+
 PROVIDERS: dict[str, Provider] = {
     provider.name: provider
     for provider in (
@@ -48,6 +54,7 @@ PROVIDERS: dict[str, Provider] = {
             "openai",
             "https://api.openai.com/v1",
             "OPENAI_API_KEY",
+            apis=("chat", "responses"),
             output_limit_field="max_completion_tokens",
             default_model="gpt-4o",
         ),
@@ -56,14 +63,15 @@ PROVIDERS: dict[str, Provider] = {
             "azure",
             "https://{resource_name}.openai.azure.com/openai/v1",
             "AZURE_OPENAI_API_KEY",
+            apis=("chat", "responses"),
             output_limit_field="max_completion_tokens",
         ),
-        # docs.anthropic.com/en/api/openai-sdk: response_format and seed are ignored, without an error
+        # platform.claude.com/docs/en/api/messages
         Provider(
             "anthropic",
             "https://api.anthropic.com/v1",
             "ANTHROPIC_API_KEY",
-            has_json_schema=False,
+            apis=("messages",),
             has_seed=False,
         ),
         # ai.google.dev/gemini-api/docs/openai; a request with a seed is refused: Unknown name "seed"
@@ -74,7 +82,7 @@ PROVIDERS: dict[str, Provider] = {
             has_seed=False,
         ),
         # openrouter.ai/docs/api-reference/overview: what a model does not know is left out on the way
-        Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+        Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", apis=tuple(APIS)),
         # platform.kimi.ai/docs/api/chat: JSON mode without a schema, no seed, max_tokens is deprecated
         Provider(
             "moonshot",
@@ -93,10 +101,10 @@ PROVIDERS: dict[str, Provider] = {
             output_limit_field="max_completion_tokens",
         ),
         # docs.ollama.com/api/openai-compatibility
-        Provider("ollama", "http://localhost:11434/v1", is_keyless=True),
+        Provider("ollama", "http://localhost:11434/v1", apis=tuple(APIS), is_keyless=True),
         # lmstudio.ai/docs/developer/openai-compat
-        Provider("lmstudio", "http://localhost:1234/v1", is_keyless=True),
-        Provider("openai-compatible"),
+        Provider("lmstudio", "http://localhost:1234/v1", apis=tuple(APIS), is_keyless=True),
+        Provider("openai-compatible", apis=tuple(APIS)),
     )
 }
 """By name: the providers that a config can use as they are."""
@@ -125,7 +133,7 @@ REFUSED: dict[str, str] = {
     "clado-action": "answers with actions, not with chat: write "
     "`{type: visual-action, url: http://HOST:PORT/PATH}` as the agent or as its `executor`",
 }
-"""Providers of BrowserOS that do not speak chat completions over HTTP, and what to write instead."""
+"""Providers of BrowserOS that have none of the APIs, and what to write instead."""
 
 CAPABILITIES = {
     "native tools": "has_native_tools",
@@ -138,7 +146,8 @@ CAPABILITIES = {
 
 def list_capabilities(provider: Provider) -> list[str]:
     """Return in words what a provider supports."""
-    return [name for name, field in CAPABILITIES.items() if getattr(provider, field)]
+    apis = "API " + " or ".join(provider.apis)
+    return [apis] + [name for name, field in CAPABILITIES.items() if getattr(provider, field)]
 
 
 def provider_named(name: str) -> Provider:
@@ -152,7 +161,8 @@ def provider_named(name: str) -> Provider:
     if name not in PROVIDERS:
         raise ValueError(
             f"unknown provider {name!r}.{nearest(name, PROVIDERS)} Known: {', '.join(PROVIDERS)}. "
-            "Anything else that speaks chat completions is `openai-compatible` with a `base_url`."
+            "Anything else that speaks chat completions, Anthropic's Messages or OpenAI's Responses is "
+            "`openai-compatible` with a `base_url` and its `api`."
         )
     return PROVIDERS[name]
 

@@ -14,13 +14,14 @@ from weakref import WeakKeyDictionary
 
 from pytest_browsereval.errors import ConfigError, Fault, LimitReached
 from pytest_browsereval.llm import json_tools
+from pytest_browsereval.llm.api import Body
 from pytest_browsereval.llm.completion import UNREADABLE, Completion, check_body, read_body
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.prices import cost_usd
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed
 from pytest_browsereval.llm.server import Server
 from pytest_browsereval.llm.usage import read_usage
-from pytest_browsereval.llm.wire import Body, Wire
+from pytest_browsereval.llm.wire import Wire
 from pytest_browsereval.model.limits import current_limits
 from pytest_browsereval.model.usage import Usage
 

@@ -22,7 +22,9 @@ from pydantic.alias_generators import to_camel
 
 from pytest_browsereval.addresses import is_local
 from pytest_browsereval.errors import ConfigError
-from pytest_browsereval.providers import Provider, is_variable_name, provider_named, resolve_env_value
+from pytest_browsereval.feature import Feature, list_features
+from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.providers import APIS, Provider, is_variable_name, provider_named, resolve_env_value
 
 KEYLESS = "none"
 """What ``api_key`` is set to for a server that wants no key."""
@@ -30,6 +32,9 @@ KEYLESS = "none"
 SHORTEST_KEY = 8
 """Shorter values (``none``, ``ollama``) are place-holders; redacting them would spoil every text."""
 
+
+CHAT = "chat"
+"""The API that needs no feature."""
 
 _REGION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 
@@ -60,10 +65,24 @@ class Prices(BaseModel):
     """US dollars for a million input tokens."""
     output_per_mtok: float = Field(ge=0)
     """US dollars for a million output tokens."""
+    cache_read_per_mtok: float | None = Field(default=None, ge=0)
+    """For a million input tokens read from the provider's cache; as other input unless set."""
+    cache_write_per_mtok: float | None = Field(default=None, ge=0)
+    """For a million input tokens written to it; as other input unless set."""
+
+    def cost_usd(self, usage: Usage) -> float:
+        """Return the price of tokens in US dollars."""
+        plain = self.input_per_mtok
+        read, written = (
+            plain if one is None else one for one in (self.cache_read_per_mtok, self.cache_write_per_mtok)
+        )
+        total = usage.input_tokens * plain + usage.output_tokens * self.output_per_mtok
+        total += usage.cache_read_tokens * (read - plain) + usage.cache_write_tokens * (written - plain)
+        return max(total, 0.0) / 1e6
 
 
 class LLMConfig(BaseModel):
-    """A model, reached over the chat-completions protocol."""
+    """A model, and how it is reached."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -81,8 +100,12 @@ class LLMConfig(BaseModel):
     """The model's name at the provider."""
     api_key: ApiKey | None = None
     """The name of an environment variable, such as ``OPENAI_API_KEY``; ``none`` for no key."""
+    api: Literal["chat", "messages", "responses"] | None = None
+    """How the model is asked: by ``chat`` completions, Anthropic's ``messages`` or OpenAI's ``responses``; by
+    default the first that the provider has."""
     base_url: str | None = None
-    """Where the provider is, if not at its own address; ends before ``/chat/completions``."""
+    """Where the provider is, if not at its own address; ends before ``/chat/completions``, ``/messages`` or
+    ``/responses``."""
     resource_name: str | None = Field(default=None, pattern=r"^[A-Za-z0-9-]+$")
     """The resource at Azure."""
     region: str | None = Field(default=None, min_length=1)
@@ -95,6 +118,8 @@ class LLMConfig(BaseModel):
     """Sent only if set."""
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
     """How much the model thinks; sent only if set."""
+    reasoning_summary: Literal["auto", "concise", "detailed"] | None = None
+    """Asks for a summary of what the model thinks, for the log; chat completions have none."""
     tool_calling: Literal["auto", "native", "json_schema"] = "auto"
     """How the model calls tools: by the protocol's own tool calls, or by replies in JSON, one call each, for
     servers and models without them. ``auto`` is what the provider is known to support."""
@@ -112,8 +137,6 @@ class LLMConfig(BaseModel):
 
     provider_id: str | None = None
     """A label of BrowserOS; has no effect here."""
-    reasoning_summary: Literal["auto", "concise", "detailed"] | None = None
-    """Accepted from BrowserOS configs; chat completions have no such setting."""
     access_key_id: SecretStr | None = None
     """Accepted from BrowserOS configs; requests are never signed, Bedrock takes a key here."""
     secret_access_key: SecretStr | None = None
@@ -146,7 +169,8 @@ class LLMConfig(BaseModel):
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{value!r} is not the URL of a server. Write `base_url: https://HOST/v1`")
         # People paste the whole address; the SDK adds the path itself.
-        return value.rstrip("/").removesuffix("/chat/completions")
+        value = value.rstrip("/")
+        return next((value.removesuffix(one) for one in APIS.values() if value.endswith(one)), value)
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
@@ -163,8 +187,19 @@ class LLMConfig(BaseModel):
             )
         if self.provider == "bedrock":
             self._check_bedrock()
-        if self.seed is not None and not traits.has_seed:
-            raise ValueError(f"provider {self.provider!r} does not take a seed. Leave `seed` out.")
+        if self.api_name not in traits.apis:
+            has = ", ".join(f"`{one}`" for one in traits.apis)
+            raise ValueError(
+                f"provider {self.provider!r} has no `api: {self.api}`. It has {has}. Leave `api` out "
+                "or write `provider: openai-compatible` with the `base_url` of a server that has it."
+            )
+        if self.api_name != CHAT and find_feature(self.api_name) is None:
+            raise ValueError(
+                f"the feature with the API {self.api_name!r} is not installed: its folder is missing"
+            )
+        if self.seed is not None and not (traits.has_seed and self.api_name == CHAT):
+            api = "" if self.api is None else f", asked by its API {self.api!r},"
+            raise ValueError(f"provider {self.provider!r}{api} does not take a seed. Leave `seed` out.")
         if not (self.model or traits.default_model):
             raise ValueError(f"provider {self.provider!r} needs a model. Write `model: NAME`")
         return self
@@ -185,6 +220,16 @@ class LLMConfig(BaseModel):
     def traits(self) -> Provider:
         """What the provider supports."""
         return provider_named(self.provider)
+
+    @property
+    def api_name(self) -> str:
+        """The API that the model is asked by."""
+        return self.api or self.traits.apis[0]
+
+    @property
+    def pays_to_cache(self) -> bool:
+        """True if the provider takes a price for what it has to cache anew."""
+        return self.api_name == "messages"
 
     @property
     def model_name(self) -> str:
@@ -256,6 +301,11 @@ class LLMConfig(BaseModel):
                 value = field.get_secret_value()
                 found.append(os.environ.get(value) if is_variable_name(value) else value)
         return tuple(value for value in found if value and len(value) >= SHORTEST_KEY)
+
+
+def find_feature(api: str) -> Feature | None:
+    """Return the feature that brings an API; None if there is none."""
+    return next((feature for feature in list_features().values() if api in feature.apis), None)
 
 
 def read_key(api_key: SecretStr) -> str | None:

@@ -28,10 +28,7 @@ async def cost_usd(config: LLMConfig, usage: Usage, model: str | None = None) ->
     if not usage.input_tokens + usage.output_tokens:
         return None
     if config.prices is not None:
-        return (
-            usage.input_tokens * config.prices.input_per_mtok
-            + usage.output_tokens * config.prices.output_per_mtok
-        ) / 1e6
+        return config.prices.cost_usd(usage)
     if config.is_local:
         return None
     if "genai_prices" not in sys.modules:
@@ -50,6 +47,7 @@ def _look_up_price(url: str, model: str, usage: Usage) -> float | None:
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         cache_read_tokens=usage.cache_read_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
     )
     try:
         found = genai_prices.calc_price(tokens, model, provider_api_url=url)

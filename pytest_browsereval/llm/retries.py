@@ -38,6 +38,9 @@ MOST_SHOWN = 20
 QUOTA_CODE = "insufficient_quota"
 """A 429 that waiting does not mend."""
 
+NO_MONEY = "credit balance is too low"
+"""What Anthropic answers with status 400."""
+
 
 class TryFailed(Exception):
     """One request got no usable reply.
@@ -166,7 +169,7 @@ def read_failure(
         message,
         status=status or in_body,
         retry_after_s=_find_wait(body, message) if wait_s is None else wait_s,
-        code=given if isinstance(given, str) else None,
+        code=QUOTA_CODE if NO_MONEY in message else given if isinstance(given, str) else None,
     )
     failure.is_about_content = _is_about_content(found, message)
     return failure

@@ -38,12 +38,17 @@ def read_stream(text: str) -> dict[str, Any]:
         ValueError: it holds what is not JSON.
     """
     reply = _StreamedReply()
-    for chunk in _read_chunks(text):
+    for chunk in read_events(text):
         reply.add(chunk)
     return reply.body()
 
 
-def _read_chunks(text: str) -> Iterator[Any]:
+def read_events(text: str) -> Iterator[Any]:
+    """Yield the JSON of each event.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
     # Read as one text: some servers leave out the blank line between two events.
     data, decoder = "\n".join(_DATA.findall(text.replace("\r", "\n"))), json.JSONDecoder()
     place = 0
@@ -117,9 +122,9 @@ class _StreamedReply:
         for choice in chunk.get("choices") or ():
             if (choice.get("index") or 0) == 0:
                 self._choice.update({k: choice[k] for k in ("finish_reason", "error") if choice.get(k)})
-                _merge_usage(self._usage, choice.get("usage"))
+                merge_usage(self._usage, choice.get("usage"))
                 self._add_delta(choice.get("delta") or choice.get("message") or {})
-        _merge_usage(self._usage, chunk.get("usage"))
+        merge_usage(self._usage, chunk.get("usage"))
 
     def _add_delta(self, delta: Mapping[str, Any]) -> None:
         for key in TEXTS:
@@ -180,10 +185,10 @@ def _join(pieces: Sequence[Any]) -> Any:
     return [part for parts in lists for part in parts]
 
 
-def _merge_usage(known: dict[str, Any], given: Any) -> None:
+def merge_usage(known: dict[str, Any], given: Any) -> None:
     """Add what a piece counts; the zeros of a last one count nothing."""
     for key, value in given.items() if isinstance(given, Mapping) else ():
         if isinstance(value, Mapping):
-            _merge_usage(known.setdefault(key, {}), value)
+            merge_usage(known.setdefault(key, {}), value)
         elif count_tokens(value) or key not in known:
             known[key] = value

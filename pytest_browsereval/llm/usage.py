@@ -28,11 +28,18 @@ def read_usage(usage: Any) -> Usage:
     )
     # Some count what a model thought in the total alone.
     rest = max(0, count_tokens(usage.get("total_tokens")) - given - made)
-    cached = count_tokens(details.get("cached_tokens")) if isinstance(details, Mapping) else 0
+    details = details if isinstance(details, Mapping) else {}
+    cached, written = (count_tokens(details.get(f"{name}_tokens")) for name in ("cached", "cache_write"))
     given, made = (given, made + rest) if given else (rest, made)
-    if max(given, made, cached) > MOST_TOKENS:
+    if max(given, made, cached, written) > MOST_TOKENS:
         raise TryFailed(f"the reply reports more than {MOST_TOKENS:,} tokens")
-    return Usage(input_tokens=given, output_tokens=made, cache_read_tokens=cached, requests=1)
+    return Usage(
+        input_tokens=given,
+        output_tokens=made,
+        cache_read_tokens=cached,
+        cache_write_tokens=written,
+        requests=1,
+    )
 
 
 def count_tokens(value: Any) -> int:

@@ -8,17 +8,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.addresses import find_certificates
+from pytest_browsereval.llm.api import Body, open_api
 from pytest_browsereval.llm.bounded import bound_reply
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.retries import TryFailed, read_failure
-from pytest_browsereval.llm.stream import is_stream, read_stream
+from pytest_browsereval.llm.stream import is_stream
 from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
-
-
-Body = dict[str, Any]
 
 _NEVER_SENT = "no-key"
 """Stands for the key of a server that wants none: the header is left out."""
@@ -31,12 +29,11 @@ class Wire:
         self._config = config
         self._sdk: AsyncOpenAI | None = None
         self._opening = asyncio.Lock()
-        self._extra: Body = {}
-        streaming = {"stream": True, "stream_options": {"include_usage": True}}
-        self._options: Body = streaming if config.stream else {}
+        self._headers: dict[str, Any] = {}
+        self._api = open_api(config)
 
     async def send(self, request: Body) -> Any:
-        """Send one request, once, and return the reply's JSON.
+        """Send one request, once, and return the reply's JSON; both as chat completions have them.
 
         Raises:
             TryFailed: there is no reply that is JSON.
@@ -45,14 +42,17 @@ class Wire:
         sdk = await self._open()
         import openai  # loaded by _open
 
+        sent = self._api.write(request)
         try:
-            create: Any = sdk.chat.completions.with_raw_response.create
             # As plain requests are: nothing is done with a piece of a reply, and so all are read in one way.
-            text = (await create(**request, **self._extra, extra_body=self._options)).text.lstrip("\ufeff")
+            text = await sdk.post(self._api.path, cast_to=str, body=sent, options={"headers": self._headers})
         except openai.APIStatusError as error:
-            raise read_failure(
+            failure = read_failure(
                 error.response.text, error.message, status=error.status_code, headers=error.response.headers
-            ) from None
+            )
+            if self._api.adapt(failure, sent):
+                return await self.send(request)
+            raise failure from None
         except openai.APITimeoutError:
             limit_s = self._config.request_timeout_s
             raise TryFailed(f"no reply within {limit_s:g} s", is_unanswered=True) from None
@@ -62,7 +62,8 @@ class Wire:
             why = f"the connection failed: {error.__cause__ or error}"
             raise TryFailed(why, is_unanswered=True) from None
         try:
-            return read_stream(text) if is_stream(text) else json.loads(text)
+            text = text.lstrip("\ufeff")
+            return self._api.read_stream(text) if is_stream(text) else self._api.read(json.loads(text))
         except RecursionError:
             raise TryFailed(f"the reply is nested too deeply: {beginning(text, 100)!r}") from None
         except ValueError:
@@ -73,15 +74,14 @@ class Wire:
             if self._sdk is None:
                 key = self._config.resolve_key()
                 # Half a second, in which the other lanes go on.
-                await asyncio.to_thread(import_module, "openai.resources.chat.completions")
+                await asyncio.to_thread(import_module, "openai")
                 self._sdk = self._make_sdk(key)
             return self._sdk
 
     def _make_sdk(self, key: str | None) -> AsyncOpenAI:
         import openai  # loaded by _open
 
-        if key is None:
-            self._extra = {"extra_headers": {"Authorization": openai.Omit()}}
+        self._headers = {"Authorization": openai.Omit(), **self._api.headers(key)}
         sdk = openai.AsyncOpenAI(
             # Without a value it would read OPENAI_API_KEY and send it to whatever server this is.
             api_key=key or _NEVER_SENT,

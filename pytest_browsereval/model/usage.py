@@ -15,6 +15,9 @@ class Usage(BaseModel):
     input_tokens: int = Field(default=0, ge=0)
     output_tokens: int = Field(default=0, ge=0)
     cache_read_tokens: int = Field(default=0, ge=0)
+    """Of the input: what the provider had kept."""
+    cache_write_tokens: int = Field(default=0, ge=0)
+    """Of the input: what the provider took a price for keeping."""
     requests: int = Field(default=0, ge=0)
     cost_usd: float | None = Field(default=None, ge=0)
     """None if the price of the model is not known; it is never guessed."""
@@ -50,6 +53,7 @@ class Usage(BaseModel):
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
             requests=self.requests + other.requests,
             cost_usd=(self.cost_usd or 0) + (other.cost_usd or 0) if known else None,
         )

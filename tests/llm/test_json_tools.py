@@ -180,7 +180,7 @@ def test_the_provider_decides_unless_told_otherwise() -> None:
     """``auto`` is what the provider supports; a provider without schemas is told the form only."""
     with ScriptedModel(lambda _: text_call("done", answer="x")) as model:
         native = complete(model, HELLO, block={"tool_calling": "auto"})
-        plain = complete(model, HELLO, block={"provider": "anthropic", "api_key": "none"})
+        plain = complete(model, HELLO, block={"provider": "moonshot", "api_key": "none"})
     assert (native.tool_calls, model.requests[0].tool_names) == ((), ["click", "done"])
     assert plain.tool_calls[0].arguments == {"answer": "x"}
     assert set(model.requests[1].body) == {"model", "messages"}

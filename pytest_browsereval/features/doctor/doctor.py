@@ -26,6 +26,7 @@ from pytest_browsereval.features.doctor.lint.linting import lint
 from pytest_browsereval.features.doctor.lint.loading import load
 from pytest_browsereval.features.doctor.validation import Validated, validate
 from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.llm.api import open_api
 from pytest_browsereval.llm.client import ChatClient, check_key
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.judge import JudgeConfig
@@ -343,7 +344,7 @@ async def ask_server(config: LLMConfig) -> int:
         key = config.resolve_key()
     except ConfigError:  # reported with the agent
         key = None
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    headers = open_api(config).headers(key)
     # A proxy of the environment cannot reach this machine's own ports.
     async with httpx.AsyncClient(
         verify=find_certificates(config.url), timeout=SERVER_ANSWER_S, trust_env=not config.is_local

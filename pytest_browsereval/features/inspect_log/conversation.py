@@ -30,12 +30,13 @@ def name_model(provider: str | None, model: str | None, agent: str) -> str:
 
 
 def make_usage(api: Any, usage: Usage) -> Any:
-    """Return a usage as Inspect counts: tokens that were read from a cache are not among the others."""
+    """Return a usage as Inspect counts: what a cache gave or took is not among the other tokens."""
     return api.ModelUsage(
-        input_tokens=max(usage.input_tokens - usage.cache_read_tokens, 0),
+        input_tokens=max(usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens, 0),
         output_tokens=usage.output_tokens,
         total_tokens=usage.input_tokens + usage.output_tokens,
         input_tokens_cache_read=usage.cache_read_tokens or None,
+        input_tokens_cache_write=usage.cache_write_tokens or None,
         total_cost=usage.cost_usd,
     )
 

@@ -156,6 +156,7 @@ class _AttemptSpans:
             "gen_ai.usage.input_tokens": data.usage.input_tokens or None,
             "gen_ai.usage.output_tokens": data.usage.output_tokens or None,
             "gen_ai.usage.cache_read.input_tokens": data.usage.cache_read_tokens or None,
+            "gen_ai.usage.cache_creation.input_tokens": data.usage.cache_write_tokens or None,
             "gen_ai.input.messages": self._json(query),
             "gen_ai.output.messages": self._json(answer) if data.final_answer is not None else None,
             "error.type": data.error_source,
@@ -220,6 +221,7 @@ class _AttemptSpans:
             "gen_ai.usage.input_tokens": usage and usage.input_tokens,
             "gen_ai.usage.output_tokens": usage and usage.output_tokens,
             "gen_ai.usage.cache_read.input_tokens": (usage and usage.cache_read_tokens) or None,
+            "gen_ai.usage.cache_creation.input_tokens": (usage and usage.cache_write_tokens) or None,
             "gen_ai.output.messages": self._json([_say(reply.content, turn.steps)]),
             "browsereval.cost_usd": usage and usage.cost_usd,
         }

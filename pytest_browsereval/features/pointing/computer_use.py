@@ -118,7 +118,7 @@ class ComputerUseAgent(AgentEvaluator):
         self._config = config
         self._client = client
         self._sight = Sight(context.capture, config.coordinates, config.picture_width)
-        self._talk = Conversation(keep_pictures=config.max_pictures)
+        self._talk = Conversation(keep_pictures=config.max_pictures, waits=config.pays_to_cache)
         self._specs = [specification({tool.name: tool for tool in context.tools.tools})]
 
     async def execute(self) -> AgentResult:

@@ -133,6 +133,8 @@ class UsageRule(_Rule):
     """Tokens of the answers."""
     cache_read_tokens: Expression = "cache_read_tokens"
     """Those of the input that came from a cache."""
+    cache_write_tokens: Expression = "cache_write_tokens"
+    """Those of the input that were written to one."""
     cost_usd: Expression = "cost_usd"
     """Money; where nothing tells it the cost is unknown."""
     requests: Expression = "requests"
@@ -142,7 +144,7 @@ class UsageRule(_Rule):
         """Return what a line tells; None if it tells nothing."""
         if not _found(self.when, record):
             return None
-        names = ("input_tokens", "output_tokens", "cache_read_tokens", "requests")
+        names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "requests")
         # Programs print what they like: a count below 0 would give tokens back.
         counts = {name: max(0, int(_number(_found(getattr(self, name), record)) or 0)) for name in names}
         cost = _number(_found(self.cost_usd, record))

@@ -20,8 +20,8 @@ from pytest_browsereval.features.replay.volatile import (
     replace_pictures,
     replace_volatile,
 )
+from pytest_browsereval.llm.api import Body
 from pytest_browsereval.llm.client import Send
-from pytest_browsereval.llm.wire import Body
 from pytest_browsereval.model.tasks import Task
 
 JUDGE = "judge"

@@ -8,8 +8,8 @@ from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.replay.calls import current_calls
 from pytest_browsereval.features.replay.cassettes import ModelCalls, make_cassettes
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.llm.api import Body
 from pytest_browsereval.llm.client import Send, set_interceptor
-from pytest_browsereval.llm.wire import Body
 from pytest_browsereval.run.cassettes import name_cassette
 
 

@@ -161,7 +161,9 @@ class SingleAgent(AgentEvaluator):
     async def execute(self) -> AgentResult:
         """Work until the model has an answer."""
         context, config = self._context, self._config
-        conversation = Conversation(keep_pages=config.max_pages, keep_pictures=config.max_pictures)
+        conversation = Conversation(
+            keep_pages=config.max_pages, keep_pictures=config.max_pictures, waits=config.pays_to_cache
+        )
         conversation.add_system(await self._system(conversation.nonce))
         page = await self._page()
         context.capture.log_user(f"The page at the start:\n{page}")

@@ -127,6 +127,7 @@ OWN: dict[TableName, dict[str, Column]] = {
         "input_tokens": Column("int64", _of_usage("input_tokens")),
         "output_tokens": Column("int64", _of_usage("output_tokens")),
         "cache_read_tokens": Column("int64", _of_usage("cache_read_tokens")),
+        "cache_write_tokens": Column("int64", _of_usage("cache_write_tokens")),
         "requests": Column("int32", _of_usage("requests")),
         "cost_usd": Column("float", lambda one: one.data.cost_usd),
         "node_id": Column("text", lambda one: one.data.node_id),

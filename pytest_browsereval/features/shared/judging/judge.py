@@ -35,7 +35,14 @@ RECORD = "judge"
 SENDING = (replies.RULE, replies.TAGGED, replies.BARE, replies.PARSER, replies.LONGEST, SIDES, QUALITY)
 """Our texts and limits around every question. A change of one may change every reply."""
 
-_FORMAT_WORDS = ("response_format", "json_schema", "json_object", "structured output", "json mode")
+_FORMAT_WORDS = (
+    "response_format",
+    "json_schema",
+    "json_object",
+    "structured output",
+    "json mode",
+    "output_config",
+)
 _CONTEXT_WORDS = (
     "context length",
     "context_length",

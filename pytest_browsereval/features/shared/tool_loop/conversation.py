@@ -34,13 +34,21 @@ class Conversation:
         keep_pages: how many pages stay in full. Older ones are left out when there are twice as many,
             so that most requests begin like the one before, which providers cache.
         keep_pictures: how many pictures stay.
+        waits: whether pages wait until there are three times as many, pictures until four times, and both go
+            at once: for a provider that takes a price for what it has to cache anew.
         nonce: stands in the fences; random by default, so that no page can forge one.
     """
 
-    def __init__(self, *, keep_pages: int = 3, keep_pictures: int = 2, nonce: str | None = None) -> None:
+    def __init__(
+        self, *, keep_pages: int = 3, keep_pictures: int = 2, waits: bool = False, nonce: str | None = None
+    ) -> None:
         self.nonce = nonce or secrets.token_hex(8)
         self._keep_pages = keep_pages
         self._keep_pictures = keep_pictures
+        self._most_pages, self._most_pictures = 2 * keep_pages, keep_pictures
+        if waits:
+            self._most_pages, self._most_pictures = 3 * keep_pages, 4 * keep_pictures
+        self._waits = waits
         self._entries: list[_Entry] = []
         self._pages: list[_Entry] = []
         self._pictures: list[_Entry] = []
@@ -81,7 +89,7 @@ class Conversation:
         entry = _Entry({"role": "user", "content": parts}, OLD_PICTURE)
         self._entries.append(entry)
         self._pictures.append(entry)
-        self._pictures = _newest(self._pictures, self._keep_pictures)
+        self._leave_out()
 
     def _add(self, head: dict[str, Any], text: str, page: str) -> None:
         content = f"{text}\n{self.fence(page)}" if page else text
@@ -90,8 +98,15 @@ class Conversation:
         if len(page) >= LONG:
             entry.when_old = f"{text}\n{OLD_PAGE.format(length=len(page))}"
             self._pages.append(entry)
-            if len(self._pages) > 2 * self._keep_pages:
-                self._pages = _newest(self._pages, self._keep_pages)
+            self._leave_out()
+
+    def _leave_out(self) -> None:
+        has_pages = len(self._pages) > self._most_pages
+        has_pictures = len(self._pictures) > self._most_pictures
+        if has_pages or (has_pictures and self._waits):
+            self._pages = _newest(self._pages, self._keep_pages)
+        if has_pictures or (has_pages and self._waits):
+            self._pictures = _newest(self._pictures, self._keep_pictures)
 
 
 def _newest(entries: list[_Entry], count: int) -> list[_Entry]:

@@ -83,3 +83,21 @@ def test_a_trimmed_conversation_keeps_the_protocol() -> None:
     conversation.add_picture(b"x", "image/png", "The page:")
     conversation.add_picture(b"y", "image/png", "The page:")
     check_request({"model": "m", "messages": conversation.messages})
+
+
+def test_where_caching_has_a_price_old_parts_wait_and_go_together() -> None:
+    """Most requests begin like the one before; the latest pages and pictures are there in each."""
+    conversation = Conversation(keep_pages=2, keep_pictures=1, waits=True)
+    conversation.add_user("The task.", PAGE)
+    changes, before = 0, list(conversation.messages)
+    for turn in range(30):
+        conversation.add_reply(reply(f"c{turn}"))
+        conversation.add_result(f"c{turn}", "ok", f"page {turn} {PAGE}")
+        conversation.add_picture(bytes([turn]), "image/jpeg", "The page:")
+        now = list(conversation.messages)
+        changes += now[: len(before)] != before
+        before = now
+        pictures = sum(isinstance(message["content"], list) for message in now)
+        assert whole_pages(conversation) <= 6
+        assert 1 <= pictures <= 4
+    assert changes <= 30 / 4

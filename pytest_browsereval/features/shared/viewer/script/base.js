@@ -83,6 +83,7 @@ function tokens(usage) {
   if (!usage || !usage.requests) return "";
   const parts = [`${Number(usage.input_tokens).toLocaleString("en")} in`, `${Number(usage.output_tokens).toLocaleString("en")} out`];
   if (usage.cache_read_tokens) parts.push(`${Number(usage.cache_read_tokens).toLocaleString("en")} of them cached`);
+  if (usage.cache_write_tokens) parts.push(`${Number(usage.cache_write_tokens).toLocaleString("en")} written to the cache`);
   if (usage.requests > 1) parts.push(counted(usage.requests, "call"));
   if (usage.cost_usd !== null && usage.cost_usd !== undefined) parts.push(money(usage.cost_usd));
   return parts.join(", ");
