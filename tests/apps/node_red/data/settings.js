@@ -1,0 +1,1 @@
+module.exports = {flowFile: "flows.json", editorTheme: {tours: false}, telemetry: {enabled: false}};
