@@ -89,7 +89,8 @@ def record_row(arguments: argparse.Namespace) -> int:
             append_row(arguments.out, row)
             _say(f"Added {heading.query_id!r} to {arguments.out}.")
     except BaseException:
-        recording.print_lost()
+        if recording.items.items:
+            recording.print_lost()
         raise
     if arguments.out is None:
         print(format_row(row))
@@ -252,8 +253,9 @@ def _choose_browser(config: EvalConfig | None, *, headless: bool) -> PlaywrightB
 
     own = config.browser if config else None
     chosen = own if isinstance(own, PlaywrightBrowserConfig) else PlaywrightBrowserConfig()
-    kind = PlaywrightBrowserConfig if headless else ShownBrowserConfig
-    return kind.model_validate({**dict(chosen), "headless": headless})
+    if headless:
+        return chosen.model_copy(update={"headless": True})
+    return ShownBrowserConfig.model_construct(**{**dict(chosen), "headless": False})  # it is checked already
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

@@ -143,7 +143,7 @@ class Recorder:
             for method in ("Page.enable", "Runtime.enable"):
                 await session.send(method)
             if frame is None:  # what was there before the start page is nowhere to go back to
-                await session.send("Page.resetNavigationHistory")
+                await quietly(session.send("Page.resetNavigationHistory"), ANSWER_S)
             named = {"name": self._bridge, "executionContextName": self._world}
             await session.send("Runtime.addBinding", named)
             source = {"source": _read_script(self._bridge), "worldName": self._world, "runImmediately": True}

@@ -93,6 +93,15 @@ class Person:
         """Turn the wheel down, where the pointer is."""
         await self._do("xdotool", "click", "--repeat", str(notches), "--delay", "40", "5")
 
+    async def drag_scroll_bar(self) -> None:
+        """Scroll down by the bar of the page, which is at its right edge."""
+        x, y, height = await self.hands.page.evaluate("[innerWidth - 7, 60, innerHeight / 3]")
+        await self._move(x, y)
+        await run("xdotool", "mousedown", "1")
+        for _ in range(4):
+            await run("xdotool", "mousemove_relative", "--sync", "0", str(int(height / 4)))
+        await self._do("xdotool", "mouseup", "1", "mousemove_relative", "--", "-200", "0")
+
     async def _find(self, target: str) -> Point:
         element = locate(self.hands.page, target)
         await element.wait_for()

@@ -567,6 +567,24 @@ def test_a_drag_by_a_captured_pointer(record: Record) -> None:
     ]
 
 
+def test_a_hand_that_slips(record: Record) -> None:
+    """A press that moves a little within a button is a click, also where the page holds the mouse."""
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await page.mouse.move(20, 20)
+        await page.mouse.down()
+        await page.mouse.move(32, 24, steps=3)
+        await page.mouse.up()
+
+    items = record(
+        """<style>body { margin: 0 } button { width: 200px; height: 60px }</style>
+        <button onmousedown="event.preventDefault()">Bold</button>""",
+        act,
+    )
+    assert contents(items) == [step("click", 'role=button[name="Bold"]')]
+
+
 def test_what_a_pointer_brings_into_sight(record: Record) -> None:
     """To point at a menu is a step once something in it is used, by styles or by scripts, in each level."""
 

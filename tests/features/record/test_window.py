@@ -76,9 +76,11 @@ def test_the_first_recording(
 def test_a_window_that_is_closed(
     drive: Drive, pages: PageServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was recorded is printed, and the password that was typed is not."""
+    """What was recorded is printed, a drag of the scroll bar too; the password that was typed is not."""
     url = pages.page(
-        "/login", "<!doctype html><label>Password <input type=password></label><a href='#a'>On</a>"
+        "/login",
+        "<!doctype html><label>Password <input type=password></label><a href='#a'>On</a>"
+        "<p style='height: 3000px'>",
     )
 
     async def act(hands: Hands) -> None:
@@ -86,6 +88,7 @@ def test_a_window_that_is_closed(
         await person.click("label=Password")
         await person.type("hunter-two-22")
         await person.click("text=On")
+        await person.drag_scroll_bar()
         await person.key("alt+F4")
 
     with show_screen(*SMALL, monkeypatch):
@@ -93,5 +96,6 @@ def test_a_window_that_is_closed(
         assert main(["record", url, "--query", "Log in."]) == 1
     err = capsys.readouterr().err
     assert "So that nothing is lost, this is what was recorded:" in err
-    assert '"text": "${PASSWORD}"}, {"tool": "click", "target": "role=link[name=\\"On\\"]"}' in err
+    assert '"text": "${PASSWORD}"}, {"tool": "click", "target": "role=link[name=\\"On\\"]"}, ' in err
+    assert '{"tool": "scroll", "direction": "down", "amount": ' in err
     assert "hunter" not in err

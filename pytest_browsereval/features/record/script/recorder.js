@@ -142,7 +142,8 @@ function onPress(event) {
   if (!(deep instanceof Element)) return void (press = null);
   const isBar = deep.clientWidth > 0 && (event.offsetX >= deep.clientWidth + deep.clientLeft || event.offsetY >= deep.clientHeight + deep.clientTop);
   const scroller = isBar && !closest(deep, ACTIVE) ? deep : null;
-  press = {deep, events: [event], start: [clientX, clientY].map(Math.round), before: lookAround(), scroller,
+  const one = closest(deep, ACTIVE) ?? deep;
+  press = {deep, one, place: placeOn(one), events: [event], start: [clientX, clientY].map(Math.round), before: lookAround(), scroller,
     from: scroller && placeOf(scroller)};
 }
 
@@ -151,15 +152,21 @@ const hasMoved = (event) => Math.hypot(event.clientX - press.start[0], event.cli
 // -- drags that a page makes of a pressed pointer; those of the browser have events of their own
 
 function onMove(event) {
+  if (press?.scroller && !event.buttons) {
+    tellScrolled();
+    press.scroller = null;
+  }
   if (!press || press.source || !(event.buttons & 1) || !hasMoved(event) || closest(press.deep, FIELDS)) return;
-  press.source = closest(press.deep, ACTIVE) ?? press.deep;
+  press.source = press.one;
   press.targets = candidatesFor(press.source);  // the drag may change what it is called
 }
 
 function onRelease(event) {
   const was = press;
-  if (was?.scroller) return tellScrolled(was);
+  if (was?.scroller) return tellScrolled();
   if (!was?.source || event.button !== 0 || (!was.isCaptured && !getSelection().isCollapsed)) return;
+  // A hand that slips while it clicks a button.
+  if (was.source.matches(ACTIVE) && was.source.contains(document.elementFromPoint(event.clientX, event.clientY)) && placeOn(was.source) === was.place) return;
   const isHeld = was.isCaptured || was.events.some((one) => one.defaultPrevented);
   if (!isDrawing(was.deep) && !isHeld && was.before === lookAround()) return;
   was.isDrag = true;
@@ -177,6 +184,8 @@ function onRelease(event) {
     note("A drag within this frame is not recorded: it ends at no element.");
   }
 }
+
+const placeOn = (one) => JSON.stringify(one.getBoundingClientRect());
 
 function tellDrag(targets, to, one, more = {}) {
   actedAt = performance.now();
@@ -372,7 +381,7 @@ function isRecorded(event, one, isField, hasModifier) {
 const HANDLERS = {
   pointerdown: onPress, pointerover: onHover, pointermove: onMove, pointerup: onRelease, click: onClick,
   dblclick: onDoubleClick, input: onInput, change: onChange, keydown: onKey, dragstart: onDragStart, drop: onDrop,
-  wheel: onWheel, mousedown: (event) => press?.events.push(event),
+  wheel: onWheel, scrollend: tellScrolled, mousedown: (event) => press?.events.push(event),
   gotpointercapture: () => { if (press) press.isCaptured = true; }, pointercancel: () => { press = null; },
   focusin: (event) => { if (byKey && event.target instanceof Element) bar.avoid(event.target); },
 };

@@ -93,6 +93,7 @@ function onWheel(event) {
   const one = event.composedPath()[0], isUpright = Math.abs(event.deltaY) >= Math.abs(event.deltaX);
   const delta = (isUpright ? event.deltaY : event.deltaX) * [1, 16, innerHeight][event.deltaMode];
   if (event.ctrlKey || !delta || !(one instanceof Element)) return;
+  if (press) press.scroller = null;
   const direction = isUpright ? (delta < 0 ? "up" : "down") : delta < 0 ? "left" : "right";
   if (wheel && wheel.direction !== direction) tellWheel();
   if (!wheel) {
@@ -114,9 +115,12 @@ function tellWheel() {
   sendScroll(isHeld ? was.one : was.scroller, was.direction, was.pixels, was.changes);
 }
 
-// By the bar of what scrolls.
-function tellScrolled({scroller, from}) {
-  const [x, y] = placeOf(scroller).map((now, axis) => now - from[axis]);
+// By the bar of what scrolls: a press on that has no end which is told.
+function tellScrolled() {
+  if (!press?.scroller) return;
+  const {scroller, from} = press;
+  press.from = placeOf(scroller);
+  const [x, y] = press.from.map((now, axis) => now - from[axis]);
   const isUpright = Math.abs(y) >= Math.abs(x);
   const direction = isUpright ? (y < 0 ? "up" : "down") : x < 0 ? "left" : "right";
   if (x || y) sendScroll(scroller === ofPage() ? null : scroller, direction, Math.abs(isUpright ? y : x), changes);
