@@ -220,9 +220,8 @@ async def _run_agent(course: Course, capture: CaptureContext) -> None:
     broken = (one.fault for one in (guard, course.listener, capture.follower) if one)  # an agent may catch it
     if fault := course.traffic.fault() or next(filter(None, broken), None):
         raise fault
-    if (lost := context.tools.unawaited) and result.termination_reason is TerminationReason.COMPLETED:
-        fix = f"`await context.tools.call({lost[0]!r}, ...)`"
-        raise Fault(ErrorSource.AGENT, f"the agent called {lost[0]} and never awaited it. Write {fix}.")
+    if result.termination_reason is TerminationReason.COMPLETED:
+        context.tools.check_awaited()
 
 
 async def _judge_broken(course: Course, window: Window) -> None:

@@ -155,6 +155,16 @@ class Toolbox:
             raise fault
         return result
 
+    def check_awaited(self) -> None:
+        """Check that each call was awaited: an answer would be graded as if the agent had acted.
+
+        Raises:
+            Fault: one was not.
+        """
+        if lost := self.unawaited:
+            fix = f"`await context.tools.call({lost[0]!r}, ...)`"
+            raise Fault(ErrorSource.AGENT, f"the agent called {lost[0]} and never awaited it. Write {fix}.")
+
     async def refuse(self, name: str, arguments: dict[str, Any], why: str) -> ToolResult:
         """Record and count a call that cannot be made, because its arguments are not JSON for example.
 
