@@ -301,6 +301,8 @@ class EvalConfig(Block):
         yield from (("gate", rule) for rule in self.gate.compares)
         if self.capture.checks == "each":
             yield "capture", "checks"
+        if self.capture.downloads != DownloadLimits():
+            yield "capture", "downloads"
         yield from ((key,) for key in ("attacks", "export", "guards") if getattr(self, key))
         if not isinstance(self.trials, int):
             yield ("trials",)

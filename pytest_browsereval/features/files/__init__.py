@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from pytest_browsereval.feature import Feature
 
-FEATURE = Feature(kits=("tools:KIT",), checks={"download": "check:FORM"}, hooks="plugin")
+FEATURE = Feature(
+    kits=("tools:KIT",), checks={"download": "check:FORM"}, keys=(("capture", "downloads"),), hooks="plugin"
+)
