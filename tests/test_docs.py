@@ -149,6 +149,9 @@ def read_config(block: Mapping[str, Any], text: str, file: Path, registry: Regis
     whole += "" if {"agent", "variants"} & block.keys() else "\nagent: noop"
     file.write_text(whole, encoding="utf-8")
     environ = dict.fromkeys(re.findall(r"\$\{(\w+)\}", text), "https://example.test")
+    environ |= {
+        name: "otpauth://totp/a?secret=JBSWY3DPEHPK3PXP" for name in environ if name.endswith("_TOTP")
+    }
     load_config(file, registry=registry, environ=environ)
 
 

@@ -13,11 +13,9 @@ from pytest_browsereval.errors import ErrorSource, Fault, nearest
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.tools.base import DONE, Tool
+from pytest_browsereval.tools.variables import TYPING
 
 EXAMPLE = '"solution": [{"tool": "click", "target": "text=Buy"}, {"tool": "done", "answer": "bought"}]'
-
-TYPING = frozenset({"fill", "type_text", "type_at", "type_keys"})
-"""The tools whose ``text`` may be a variable: what other tools take stays as the row has it."""
 
 _VARIABLE = re.compile(r"(\$*)\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -173,6 +171,7 @@ class ScriptedAgent(AgentEvaluator):
     async def execute(self) -> AgentResult:
         """Call the tools; a step that fails ends the play without an answer, and graders judge the rest."""
         context = self._context
+        context.tools.fills_variables = False  # these are, below: a text may be ``${NAME}`` itself
         for number, step in enumerate(context.task.solution, 1):
             name, arguments = _parts(_fill_variable(step, context.variables))
             result = await context.tools.call(str(name), arguments)

@@ -16,6 +16,7 @@ from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config.environment import Interpolation
 from pytest_browsereval.config.gate import GateConfig
 from pytest_browsereval.config.model import LISTS, MAX_NAME, EvalConfig
+from pytest_browsereval.config.variables import read_totp
 from pytest_browsereval.config_text import Document, DocumentError, KeyPath, format_path, parse, read_text
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
 from pytest_browsereval.errors import ConfigError, RegistryError, nearest
@@ -251,7 +252,14 @@ def _build_config(draft: Draft, path: Path, registry: Registry) -> EvalConfig:
 def _take_variables(draft: Draft, config: EvalConfig) -> None:
     """Make secrets of the variables that solutions may type, whatever they are called."""
     environment = draft.environment
-    for place, name in enumerate(config.variables):
+    for place, (name, made) in enumerate(config.variables.items()):
+        if made is not None:
+            environment.named[name] = secret = made.totp.get_secret_value()
+            try:
+                read_totp(secret)
+            except ValueError as error:
+                draft.report(("variables", name, "totp"), str(error))
+            continue
         value = environment.environ.get(name, "")
         if value and len(value.strip()) < SHORTEST_VARIABLE:
             draft.report(

@@ -19,6 +19,7 @@ from pytest_browsereval.config.export import ExportConfig
 from pytest_browsereval.config.gate import GateConfig, GatedRow
 from pytest_browsereval.config.guard import GuardConfig
 from pytest_browsereval.config.names import SiteName, VariableName, VariantName
+from pytest_browsereval.config.variables import TotpVariable, Variables, name_variables, read_totp
 from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.errors import ConfigError, nearest
 from pytest_browsereval.graders.base import GraderConfig
@@ -38,6 +39,10 @@ MAX_NAME = 100
 
 Traffic = Literal["record", "replay", "auto"]
 """What to do with the requests of pages, besides the record for graders."""
+
+VariablesInput = (
+    tuple[VariableName | dict[VariableName, TotpVariable], ...] | dict[VariableName, TotpVariable | None]
+)
 
 RULES = ("all", "any", "majority")
 
@@ -161,9 +166,10 @@ class EvalConfig(Block):
     """The time when pages open, of rows without a ``clock`` of their own: ``2026-03-01T09:00``."""
     sites: dict[SiteName, SiteConfig] = Field(default_factory=dict)
     """Local web apps under test; rows write ``{name}`` for the base URL of one."""
-    variables: tuple[VariableName, ...] = ()
-    """Environment variables that solutions may type: a step whose text is ``${NAME}`` types the value of
-    that variable, if the dataset is ``trusted``. The values are redacted wherever they stand."""
+    variables: dict[VariableName, TotpVariable | None] = Field(default_factory=dict)
+    """Environment variables that solutions and agents may type: what has ``${NAME}`` as its text types the
+    value, if the dataset is ``trusted``. The values are redacted wherever they stand. ``{CODE: {totp:
+    ${SECRET}}}`` is a code of two-factor authentication."""
     limits: LimitsConfig = LimitsConfig()
     """What one attempt may use."""
     budget: BudgetConfig = BudgetConfig()
@@ -221,6 +227,11 @@ class EvalConfig(Block):
                 f"`--eval-output={scheme}://{rest.lstrip('/')}` on the command line"
             )
         return value
+
+    @field_validator("variables", mode="before", json_schema_input_type=VariablesInput)
+    @classmethod
+    def _by_name(cls, value: Any) -> Any:
+        return name_variables(value)
 
     @field_validator("variants")
     @classmethod
@@ -342,9 +353,11 @@ class EvalConfig(Block):
         """Return the same values by the names of their variables."""
         return dict(self._secrets)
 
-    def variable_values(self) -> dict[str, str]:
+    def variable_values(self) -> Variables:
         """Return the values of those ``variables`` that are set."""
-        return {name: self._secrets[name] for name in self.variables if name in self._secrets}
+        codes = {name: read_totp(one.totp.get_secret_value()) for name, one in self.variables.items() if one}
+        known = {name: self._secrets[name] for name in self.variables.keys() - codes if name in self._secrets}
+        return Variables(known, codes)
 
     def names_in_clear(self) -> tuple[str, ...]:
         """Return the names of the other variables in the file, whose values are not redacted."""

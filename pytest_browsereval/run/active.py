@@ -325,6 +325,11 @@ class ActiveRun:
         self._redactor = Redactor((*list_spellings(self._secrets), *list_base64_forms(self._secrets)))
         know_secrets(self._redactor.spellings)
 
+    def hide_code(self, code: str) -> None:
+        """Redact what was made to be typed, from now on."""
+        self._secrets.add(code)
+        self._take_secrets()
+
     def hide(self, graders: Iterable[GraderConfig]) -> None:
         """Redact the secrets of a row's own graders too."""
         own = {secret for grader in graders for secret in texts_of(grader, "secrets")}

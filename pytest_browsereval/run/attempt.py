@@ -186,7 +186,8 @@ async def _run_agent(course: Course, capture: CaptureContext) -> None:
     run, trial, window = course.run, course.trial, capture.window
     sites = trial.sites | run.toolsets.sites_used(course.row, run.config.sites)
     folder, base_dir = course.folder.path, run.config.base_dir
-    known = ToolContext(course.task, folder, base_dir, course.urls, trial.variables, trial.files)
+    values = trial.variables.telling(run.hide_code)
+    known = ToolContext(course.task, folder, base_dir, course.urls, values, trial.files)
     guard = guard_calls(run, known, capture, course.node_id)
     context = agent_context(
         run, trial.agent, trial.key.variant, known, sites, capture=capture, output_dir=course.store.root

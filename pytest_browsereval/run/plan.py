@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.config.variables import Variables
 from pytest_browsereval.contracts import naming
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
 from pytest_browsereval.datasets.files import locate_files
@@ -75,7 +76,7 @@ class Trial:
     """Sites that the row uses, beside those that it names: placeholders may have been filled in before."""
     site_urls: Mapping[str, str] = field(default_factory=dict)
     """Sites that are leased already by whoever runs the trial: the attempt works with these instances."""
-    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    variables: Variables = field(default_factory=lambda: Variables({}, {}), repr=False)
     """Values that an agent may type, by the names of their variables; none for a row that is not trusted."""
     derived: Derived | None = None
     """What the row was derived from; None for a plain one."""
@@ -310,7 +311,7 @@ class Plan:
             add_advisory(graders, self._advisory),
             config.variants[entry.variant],
             derived=entry.dataset.find_derived(task.query_id),
-            variables=config.variable_values() if entry.dataset.trusted else {},
+            variables=config.variable_values() if entry.dataset.trusted else Variables({}, {}),
             files=locate_files(task, entry.ref),
         )
 

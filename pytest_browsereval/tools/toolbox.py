@@ -22,6 +22,7 @@ from pytest_browsereval.errors import (
     nearest,
 )
 from pytest_browsereval.tools.base import ENDINGS, GIVE_UP, SetsOff, Tool, ToolContext, ToolError, ToolResult
+from pytest_browsereval.tools.variables import find_value
 
 ToolRunner = Callable[[Tool, dict[str, Any]], Awaitable[ToolResult]]
 """Runs a tool's body in a window and returns the envelope. Raises ``Fault`` once the window has died, and
@@ -62,6 +63,8 @@ class Toolbox:
         self._capture = capture
         self._context = context
         self._max_steps = max_steps
+        self.fills_variables: bool = outer is None or outer.fills_variables
+        """Whether a call that types ``${NAME}`` types the value of that variable."""
         self.answer: str | None = None
         """What ``done`` was called with."""
         self.is_done = False
@@ -229,6 +232,14 @@ class Toolbox:
             why = f"{what.format(limit)}; all were used"
             raise self._capture.limits.reach(LimitReached(TerminationReason.MAX_STEPS, why))
 
+    async def _act(self, known: Tool, values: dict[str, Any]) -> ToolResult:
+        url = self._capture.window.url
+        value = find_value(known.name, values, self._context, url) if self.fills_variables else None
+        if value is None:
+            return await self._run(known, values)
+        result = await self._run(known, {**values, "text": value})
+        return replace(result, output=result.output.replace(value, str(values["text"])))
+
     async def _try(self, name: str, arguments: dict[str, Any], guard: Guard | None = None) -> ToolResult:
         known = self._tools.get(name)
         if known is None:
@@ -243,7 +254,7 @@ class Toolbox:
                 return ToolResult.refusal(f"wrong arguments for {name}: {error}")
             if guard is not None and (why := await guard(name, values, known.sets_off)) is not None:
                 return ToolResult.refusal(why)
-            return self._end(name, values) if name in ENDINGS else await self._run(known, values)
+            return self._end(name, values) if name in ENDINGS else await self._act(known, values)
         except (Fault, LimitReached):
             raise
         except ToolError as error:

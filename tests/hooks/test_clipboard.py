@@ -11,7 +11,9 @@ import pytest
 from tests.hooks.small_evals import Evals, row
 from tests.support import serving
 
-PAGE = """<!doctype html><title>Field</title><input aria-label=F><p id=seen></p><button>Copy</button><script>
+PAGE = """<!doctype html><title>Field</title><input aria-label=F><p id=seen></p><button>Copy</button>
+<input type=button value=Paste onclick="navigator.clipboard.readText().then(
+  (text) => document.querySelector('input').value += text, (why) => document.title = why.name)"><script>
 document.querySelector('button').onclick = () => navigator.clipboard.writeText(`code of ${location.search}`);
 addEventListener('copy', () => setTimeout(() => fetch('/copied' + location.search), 0));
 const look = async () => {
@@ -71,6 +73,10 @@ def sees(name: str) -> dict[str, Any]:
     return {"tool": "wait_for_text", "text": f"{name} has copied", "timeout_s": 30}
 
 
+def shows(text: str) -> dict[str, Any]:
+    return {"tool": "wait_for_text", "text": text}
+
+
 def test_rows_that_run_at_once_paste_their_own_text(evals: Evals, site: str) -> None:
     """With two lanes each row pastes what it has copied itself, also by the page; the next one nothing."""
     appends = {"tool": "type_text", "target": FIELD, "text": "BBB"}
@@ -83,3 +89,17 @@ def test_rows_that_run_at_once_paste_their_own_text(evals: Evals, site: str) -> 
     ]
     run = evals.play(rows, browser=PATIENT, lanes=2)
     run.assert_outcomes(passed=4)
+
+
+def test_a_page_reads_the_clipboard_with_a_permission(evals: Evals, site: str) -> None:
+    """By the asynchronous API, each row its own text beside the others; without a permission none."""
+    paste = {"tool": "click", "target": "role=button[name='Paste']"}
+    rows = [
+        field_row("a", site, "ONEONE", *copies("ONE"), sees("b"), paste, shows("ONEONE")),
+        field_row("b", site, "TWOTWO", *copies("TWO"), sees("a"), paste, shows("TWOTWO")),
+    ]
+    run = evals.play(rows, browser={**PATIENT, "context": {"permissions": ["clipboard-read"]}}, lanes=2)
+    run.assert_outcomes(passed=2)
+    check = {"js": "document.title", "equals": "NotAllowedError"}
+    refused = [{**field_row("c", site, "", *copies("X"), paste), "checks": [check]}]
+    evals.play(refused, browser=PATIENT).assert_outcomes(passed=1)

@@ -35,6 +35,8 @@ class Recording:
     items: ItemList
     sites: Mapping[str, str] = field(default_factory=dict)
     """The base URLs that sites have."""
+    known: Mapping[str, str] = field(default_factory=dict)
+    """The names of the config's variables, by the values that may be typed."""
 
     def make_row(self, *, is_whole: bool = True) -> tuple[dict[str, JsonValue], dict[str, str]]:
         """Return the row, and the variables that it types with their values.
@@ -46,8 +48,7 @@ class Recording:
         from pytest_browsereval.features.record.steps import hide_leaks
 
         items = self.items.items if is_whole else hide_leaks(self.items.items, self.items.secrets)
-        known = self.config.variable_values() if self.config else {}
-        names = propose_names(items, known, os.environ, prefix_of(self.heading.start_url))
+        names = propose_names(items, self.known, os.environ, prefix_of(self.heading.start_url))
         return make_row(self.heading, items, names, self.sites), {
             name: value for value, name in names.items()
         }
@@ -76,7 +77,8 @@ def record_row(arguments: argparse.Namespace) -> int:
     config = _load(arguments)
     _check_address(arguments.url, config)
     heading = _ask_heading(arguments)
-    recording = Recording(heading, config, ItemList(config.variable_values().values() if config else ()))
+    known = config.variable_values().list_typed() if config else {}
+    recording = Recording(heading, config, ItemList(known), known=known)
     _say(f"Recording {heading.query_id!r}. The bar in the window says how to go on.")
     try:
         if not asyncio.run(_record(recording, arguments)):

@@ -111,12 +111,11 @@ def propose_names(
 
     Args:
         items: what was recorded.
-        known: values of the variables that the config has.
+        known: the names of the config's variables, by their values.
         environ: the environment; a variable of another value is not taken.
         prefix: what names begin with, of the site's name.
     """
     names: dict[str, str] = {}
-    by_value = {value: name for name, value in known.items()}
     for item in items:
         value = item.typed
         if not value or value in names:
@@ -124,7 +123,7 @@ def propose_names(
         stem = f"{prefix}{NAMES.get(item.secret, 'PASSWORD')}"
         tries = (stem, *(f"{stem}_{number}" for number in range(2, 1000)))
         free = (one for one in tries if environ.get(one, value) == value and one not in names.values())
-        names[value] = by_value.get(value) or next(free)
+        names[value] = known.get(value) or next(free)
     return names
 
 

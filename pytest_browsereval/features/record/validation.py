@@ -62,7 +62,8 @@ def find_problems(
         if config is None:
             arguments = _write_config(folder, tuple(values))
         else:
-            arguments = _override_config(folder, config, (*config.variables, *values), sets)
+            arguments = _override_config(folder, config, tuple(values), sets)
+            values = {**values, **{f"{name}_SECRET": secret for name, secret in _list_codes(config).items()}}
         command = (
             "-q",
             "-p",
@@ -95,10 +96,14 @@ def _write_config(folder: Path, variables: tuple[str, ...]) -> list[str]:
 def _override_config(
     folder: Path, config: EvalConfig, variables: tuple[str, ...], sets: Sequence[str]
 ) -> list[str]:
+    codes = _list_codes(config)
     keys: dict[str, Any] = {
         "variants": json.loads(AGENTS),
         "dataset": [{**OWN, "path": str(folder / ROWS)}],
-        "variables": list(dict.fromkeys(variables)),
+        "variables": [
+            *(name for name in dict.fromkeys((*config.variables, *variables)) if name not in codes),
+            *({name: {"totp": f"${{{name}_SECRET}}"}} for name in codes),
+        ],
         "graders": [],  # those of the row, which ask no model
         "gate": {},
         "trials": 1,
@@ -107,6 +112,10 @@ def _override_config(
         keys["browser.headless"] = True
     more = [f"{key}={json.dumps(value)}" for key, value in keys.items() if key != "gate" or config.is_gated]
     return [f"--eval-config={config.path}", *(f"--eval-set={text}" for text in (*sets, *more))]
+
+
+def _list_codes(config: EvalConfig) -> dict[str, str]:
+    return {name: one.totp.get_secret_value() for name, one in config.variables.items() if one}
 
 
 def _judge(found: Mapping[str, TaskMetadata], output: str) -> Iterator[str]:

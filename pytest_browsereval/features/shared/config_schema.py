@@ -327,7 +327,10 @@ def _add_shorthands(schema: Schema) -> None:
     properties["browser"]["default"] = {"type": "playwright"}
     properties["variants"]["propertyNames"]["pattern"] = VARIANT_NAME
     properties["sites"]["propertyNames"]["pattern"] = SITE_NAME
-    properties["variables"]["items"]["pattern"] = SITE_NAME
+    names, blocks = properties["variables"]["anyOf"]
+    names["items"]["anyOf"][0]["pattern"] = SITE_NAME
+    for block in (names["items"]["anyOf"][1], blocks):
+        block["propertyNames"] = {"pattern": SITE_NAME}
     properties["tools"]["properties"] = _describe_switches()
     texts: dict[str, Schema] = {
         "dataset": {"type": "string", "description": "The path of a file."},

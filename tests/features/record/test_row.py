@@ -78,7 +78,7 @@ def test_names_of_variables() -> None:
         fill("4242", "no such kind"),
     ]
     environ = {"SHOP_PASSWORD_2": "something else", "SHOP_NEW_PASSWORD": "second"}
-    assert propose_names(items, {"OWN": "of config"}, environ, "SHOP_") == {
+    assert propose_names(items, {"of config": "OWN"}, environ, "SHOP_") == {
         "first one": "SHOP_PASSWORD",
         "second": "SHOP_NEW_PASSWORD",
         "third": "SHOP_PASSWORD_3",

@@ -83,7 +83,7 @@ def test_a_secret_is_one_in_each_field(record: Record) -> None:
         known=("of the config",),
     )
     assert items is not None
-    names = propose_names(items, {"OWN": "of the config"}, {})
+    names = propose_names(items, {"of the config": "OWN"}, {})
     line = format_row(make_row(Heading("a", "Do it.", "https://x.test/"), items, names, {}))
     assert [line.count(text) for text in ("${OWN}", "${PASSWORD}", "Ulm", SECRET)] == [1, 2, 1, 0]
     assert "of the config" not in line

@@ -161,7 +161,8 @@ ACCEPTED: list[dict[str, Any]] = [
             "b": {"command": ["x"], "static": None, "health": "/up"},
         }
     },
-    {"variables": ["SHOP_PASSWORD", "_b2"]},
+    {"variables": ["SHOP_PASSWORD", "_b2", {"CODE": {"totp": "${SECRET}"}}]},
+    {"variables": {"CODE": {"totp": "${SECRET}"}}},
     {"capture": {"trace": True, "har": "${HAR}"}, "tools": {"tabs": "off", "mine": False}},
     {"browser": "playwright"},
     {"browser": {"headless": False}},
