@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from pytest_browsereval.redaction.marks import HIDDEN
+from pytest_browsereval.redaction.marks import HIDDEN, MARK
 from pytest_browsereval.redaction.names import is_secret_name
 from pytest_browsereval.redaction.redactor import Redactor
 
@@ -15,6 +15,9 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*\Z")
 
 _USER_INFO = re.compile(r"(?<=://)[^/?#\s@]+@")
 """A user name and password in a URL."""
+
+_PASSWORD = re.compile(r"""(?<=://)[^/?#\s@:"']*:[^/?#\s@"']+@""")
+"""The same where there is a password."""
 
 _PARAMETER = re.compile(r"(?<=[?&])([\w.-]+)=[^&#\s'\"]+")
 """A parameter in a URL."""
@@ -72,6 +75,11 @@ def hide_secrets(value: Any, depth: int = 10) -> Any:
     if isinstance(value, str) and (named := _NAMED.match(value)) and is_secret_name(named[1], "variable"):
         return f"{named[0]}{HIDDEN}"
     return value
+
+
+def hide_passwords(text: str) -> str:
+    """Return a text without users and passwords of addresses: a page or an agent may have made one up."""
+    return _PASSWORD.sub(f"{MARK}@", text) if "@" in text and "://" in text else text
 
 
 def hide_logins(text: str) -> str:

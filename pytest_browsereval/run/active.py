@@ -16,6 +16,7 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import texts_of
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.redaction.config import hide_passwords
 from pytest_browsereval.redaction.known import know_secrets
 from pytest_browsereval.redaction.redactor import Redactor
 from pytest_browsereval.redaction.spellings import list_base64_forms, list_spellings
@@ -317,8 +318,8 @@ class ActiveRun:
     # -- secrets
 
     def redact(self, text: str) -> str:
-        """Return the text without the secrets of the config."""
-        return self._redactor.redact(text)
+        """Return the text without the secrets of the config, and without passwords in addresses."""
+        return hide_passwords(self._redactor.redact(text))
 
     def _take_secrets(self) -> None:
         """Redact the secrets in all their spellings, and cut no text through one."""

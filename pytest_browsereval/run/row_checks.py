@@ -20,14 +20,13 @@ from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.llm.client import check_key
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Asker, Needs, Offers, ask_needs, check_fit
+from pytest_browsereval.redaction.config import hide_passwords
 from pytest_browsereval.registry import Registry, read_block
 from pytest_browsereval.run.relations import sites_to_reset
 from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.sites import names_in, unknown_sites
 from pytest_browsereval.tools.toolkits import PAGELESS
 from pytest_browsereval.validation_errors import list_problems, wrong_booleans
-
-_PASSWORD = re.compile(r"://[^/?#\s@:\"]*:[^/?#\s@\"]+@")
 
 
 def read_graders(
@@ -135,7 +134,8 @@ def check_row(
     way = "Prepare the state by the `reset` of the site or by the start_url"
     needs = Needs(page=task.setup_script is not None)
     check_fit(Asker("the row", "has a setup_script", way), needs, offers)
-    if _PASSWORD.search(task.model_dump_json(include={"start_url", "solution"})):
+    addresses = task.model_dump_json(include={"start_url", "solution"})
+    if hide_passwords(addresses) != addresses:
         raise ValueError(
             "an address has a user and a password, which each record of it would show. Take them out, and "
             "write `browser: {context: {http_credentials: {username: NAME, password: ${VARIABLE}, origin: "

@@ -214,6 +214,21 @@ def test_a_password_in_an_address_is_refused(evals: Evals, subtests: pytest.Subt
             assert "rose" not in "\n".join((*run.outlines, *run.errlines))
 
 
+def test_an_address_that_an_agent_makes_up_keeps_its_password(evals: Evals) -> None:
+    """Neither its log nor the address of the page, the traffic or the answer has what it typed there."""
+    with desk() as (url, asked):
+        lured = url.replace("http://", "http://ada:rose-bud%2F77@") + "/staging/"
+        code = f"async def go(context):\n    await context.tools.call('navigate', {{'url': {lured!r}}})\n"
+        (evals.path / "agents.py").write_text(f"{code}    return 'I opened ' + {lured!r}\n")
+        agent = {"type": "function", "function": "agents:go"}
+        rows = [see("a", url, "touch=0")]
+        run = evals.play(rows, agent=agent, browser="playwright", capture={"har": True, "trace": "on"})
+        run.assert_outcomes(passed=1)
+    assert asked[-1][1] is not None
+    files = [file for file in run.folder.rglob("*") if file.is_file()]
+    assert [file for file in files if b"rose-bud" in file.read_bytes()] == []
+
+
 def test_the_schema_of_a_config_has_playwrights_options(evals: Evals) -> None:
     """Editors complete them."""
     text = json.dumps(json.loads("\n".join(evals.run_command("schema").outlines)))
