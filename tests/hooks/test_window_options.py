@@ -130,6 +130,19 @@ def test_a_password_goes_to_its_origin_and_into_no_file(
     assert PASSWORD not in "\n".join(run.outlines)
 
 
+def test_a_password_passes_the_filter_of_origins(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A site behind basic auth opens with ``allowed_origins`` too, in a window that is lent as well."""
+    monkeypatch.setenv("STAGING", PASSWORD)
+    with desk() as (url, asked):
+        rows = [see("a", f"{url}/staging/", "touch=0")]
+        context = {"http_credentials": {**LOGIN, "origin": url}}
+        variants = {"ours": "scripted", "lent": {"type": "command", "command": ["echo", "seen"], "cdp": True}}
+        browser = {"context": context, "allowed_origins": ["shop.example"]}
+        run = evals.play(rows, browser=browser, variants=variants)
+        run.assert_outcomes(passed=2)
+    assert len({given for _, given in asked} - {None}) == 1
+
+
 def test_keys_in_headers_need_allowed_origins(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """With them a page elsewhere gets nothing, and a row that starts elsewhere is not begun."""
     monkeypatch.setenv("SHOP_TOKEN", "t-123456789")
