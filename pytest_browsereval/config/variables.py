@@ -90,6 +90,9 @@ class Variables(Mapping[str, str]):
         self._tell(code)
         return code
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._values or name in self._codes  # and makes no code
+
     def __iter__(self) -> Iterator[str]:
         yield from (*self._values, *self._codes)
 

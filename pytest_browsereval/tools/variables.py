@@ -30,7 +30,9 @@ def find_value(name: str, arguments: Mapping[str, Any], context: ToolContext | N
     match = _NAMED.fullmatch(str(arguments.get("text"))) if name in TYPING else None
     if match is None or context is None or match[1] not in context.variables:
         return None
-    allowed = {origin_of(one) for one in (context.task.start_url or "", *context.site_urls.values())}
+    own = (context.task.start_url or "", *context.site_urls.values())
+    allowed = {origin_of(one) for one in own if one.startswith("http")}
     if origin_of(url) not in allowed:
-        raise Refusal(f"{match[0]} is typed only on pages of {', '.join(sorted(filter(None, allowed)))}.")
+        places = ", ".join(sorted(allowed)) or "the row's start_url, and it has none"
+        raise Refusal(f"{match[0]} is typed only on pages of {places}.")
     return context.variables[match[1]]

@@ -25,7 +25,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, cor
 
 from pytest_browsereval.browsers.playwright.origins import OriginPattern, origin_of
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.redaction.names import is_secret_name
+from pytest_browsereval.redaction.names import SHORTEST_SECRET, is_secret_name
 from pytest_browsereval.validation_errors import list_problems, snake
 
 ROW_KEYS = ("device", "locale", "timezone_id", "color_scheme", "viewport", "geolocation")
@@ -243,11 +243,11 @@ def list_secrets(options: Mapping[str, Any]) -> Iterator[str]:
         yield one["password"]
         # A page may show the header that it gets.
         yield base64.b64encode(f"{one['username']}:{one['password']}".encode()).decode()
-    yield (options.get("proxy") or {}).get("password") or ""
-    yield from (one.get("passphrase") or "" for one in options.get("client_certificates") or ())
+    others = [(options.get("proxy") or {}).get("password") or ""]
+    others += [one.get("passphrase") or "" for one in options.get("client_certificates") or ()]
     for value in list_secret_headers(options).values():
-        yield value
-        yield from value.split()[1:]  # of `Bearer TOKEN` the token alone
+        others += [value, *value.split()[1:]]  # of `Bearer TOKEN` the token alone
+    yield from (one for one in others if len(one) >= SHORTEST_SECRET)
 
 
 def merge_options(

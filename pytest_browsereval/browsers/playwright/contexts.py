@@ -87,7 +87,7 @@ class PageOptions(BrowserConfig):
 
     def secrets(self) -> tuple[str, ...]:
         """Return the passwords and keys of the windows' options."""
-        return tuple(filter(None, list_secrets(self.context)))
+        return tuple(list_secrets(self.context))
 
     def site_names(self) -> tuple[str, ...]:
         """Return the names of sites that logins are for."""

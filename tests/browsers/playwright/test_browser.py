@@ -73,6 +73,26 @@ def test_a_wrong_config_is_refused(subtests: pytest.Subtests) -> None:
             PlaywrightBrowserConfig.model_validate({"type": "playwright", **options})
 
 
+def test_what_lets_anybody_in_is_secret() -> None:
+    """Passwords, keys in headers and the header of basic auth; short words would spoil texts."""
+    config = PlaywrightBrowserConfig.model_validate(
+        {
+            "allowed_origins": ["shop.example"],
+            "context": {
+                "http_credentials": {"username": "ada", "password": "bud7", "origin": "https://shop.example"},
+                "extra_http_headers": {
+                    "X-Api-Key": "Bearer Sesame1",
+                    "Cookie": "a=b c",
+                    "Accept": "text/html",
+                },
+            },
+        }
+    )
+    assert set(config.secrets()) == {"bud7", "YWRhOmJ1ZDc=", "Bearer Sesame1", "Sesame1"}
+    proxy = {"server": "http://p:1", "username": "ada", "password": "ab"}
+    assert PlaywrightBrowserConfig(context={"proxy": proxy}).secrets() == ()
+
+
 def test_paths_are_those_of_the_configs_folder(tmp_path: Path) -> None:
     """The file of stored state is looked for beside the config, before anything is launched."""
     (tmp_path / "state.json").write_text("{}")
