@@ -281,3 +281,12 @@ def test_tools_as_texts_work_with_it() -> None:
         result = {"role": "tool", "tool_call_id": reply.tool_calls[0].id, "content": "ok"}
         ask(server, [*HELLO, reply.message, result], options={"tools": [TOOL]}, **fields)
         assert server.problems == []
+
+
+def test_a_redirect_to_another_host_is_sent_no_key() -> None:
+    """Clients drop the usual header on the way, but not Anthropic's: nothing is sent there."""
+    with MessagesServer([message("believe me")]) as other:
+        there = {"Location": f"{other.base_url}/messages"}
+        with MessagesServer([Answer({}, 307, there)]) as server, pytest.raises(Fault, match="another host"):
+            ask(server)
+        assert (other.requests, other.problems) == ([], [])
