@@ -60,6 +60,8 @@ class Feature:
     """By the key of a check of ``page_state``: where its ``CheckForm`` is, ``module:NAME``."""
     apis: Mapping[str, str] = field(default_factory=dict)
     """By the ``api`` of a model: where its ``Api`` is, ``module:Class``."""
+    sites: Mapping[str, str] = field(default_factory=dict)
+    """By the key of a site's block that tells its kind: the class of such sites, ``module:Class``."""
     hooks: str = ""
     """The module with its hooks. It is imported when an eval is asked for, or a subcommand runs."""
     package: str = ""

@@ -317,8 +317,9 @@ class EvalConfig(Block):
         yield from ((key,) for key in ("attacks", "export", "guards") if getattr(self, key))
         if not isinstance(self.trials, int):
             yield ("trials",)
-        if any(site.compose for site in self.sites.values()):
-            yield "sites", "compose"
+        for key in ("command", "compose"):
+            if any(getattr(site, key) for site in self.sites.values()):
+                yield "sites", key
 
     @property
     def absolute_gate(self) -> GateConfig:

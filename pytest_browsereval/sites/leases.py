@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, Outage, nearest
 from pytest_browsereval.sites.base import Site
-from pytest_browsereval.sites.settings import RESTART, SiteConfig
+from pytest_browsereval.sites.settings import RESTART, SiteConfig, find_kind
 
 
 class Sites:
@@ -162,11 +162,12 @@ class Sites:
             from pytest_browsereval.sites.static import StaticSite  # most evals have no web server
 
             return StaticSite(config.folder(self._base_dir), self._withheld)
-        from pytest_browsereval.sites.command import CommandSite
-
         name_of_log = f"{name}-{os.getpid()}-{next(self._numbers)}.log"
         log = self._log_dir / name_of_log if self._log_dir else None
-        return CommandSite(name, config, self._base_dir, log, self._redact, withheld=self._withheld)
+        site: Site = find_kind("command")(
+            name, config, self._base_dir, log, self._redact, withheld=self._withheld
+        )
+        return site
 
     async def _discard(self, site: Site) -> None:
         self._running.discard(site)

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
-import re
-import shutil
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -15,9 +11,9 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.feature import list_features
 from pytest_browsereval.model.tasks import Ready
 from pytest_browsereval.redaction.names import secret_values
-from pytest_browsereval.sites.folder import find_misfit
 from pytest_browsereval.temporary import read_environment
 
 _UrlPath = Annotated[str, StringConstraints(pattern=r"^/\S*$")]
@@ -27,8 +23,7 @@ _Reset = Annotated[str, StringConstraints(pattern=r"^(restart|(GET|POST|PUT|PATC
 RESTART = "restart"
 """The ``reset`` of a site that is stopped and started."""
 _OF_STATIC = {"static", "package", "ready", "toolkits"}
-_DATA = "{data}"
-_PLACEHOLDER = re.compile(r"\{(python|port|data)\}")
+DATA = "{data}"
 
 
 class SiteConfig(BaseModel):
@@ -125,7 +120,7 @@ class SiteConfig(BaseModel):
                 f"a static site has no {', '.join(sorted(beside))}. "
                 "Leave that out, or serve the site with a command."
             )
-        named = any(_DATA in text for text in (*(self.command or ()), *self.env.values(), str(self.cwd)))
+        named = any(DATA in text for text in (*(self.command or ()), *self.env.values(), str(self.cwd)))
         if named != (self.data is not None):
             given = f"data is {str(self.data)!r}, and nothing names its copy" if self.data else "no data"
             raise ValueError(
@@ -141,21 +136,16 @@ class SiteConfig(BaseModel):
             data: the copy; None stands for what is copied.
         """
         home = _package_folder(self.package) if self.package is not None else base_dir
-        cwd = str(self.cwd or "").replace(_DATA, str(data or self.data))
+        cwd = str(self.cwd or "").replace(DATA, str(data or self.data))
         return (home or base_dir) / (self.static or cwd)
-
-    def arguments(self, port: int | str = "{port}", data: Path | str = _DATA) -> list[str]:
-        """Return the command with its placeholders filled in."""
-        values = {"python": sys.executable, "port": str(port), "data": str(data)}
-        return [_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in self.command or ()]
 
     def secrets(self) -> tuple[str, ...]:
         """Return the variables of the command that must never be written."""
         return secret_values(self.env)
 
-    def environment(self, port: int, data: Path | str = _DATA) -> dict[str, str]:
+    def environment(self, port: int, data: Path | str = DATA) -> dict[str, str]:
         """Return the variables of the command."""
-        own = {name: value.replace(_DATA, str(data)) for name, value in self.env.items()}
+        own = {name: value.replace(DATA, str(data)) for name, value in self.env.items()}
         # Unbuffered, or the last lines of a Python site that dies would be lost.
         return {**read_environment(), "PYTHONUNBUFFERED": "1", **own, "PORT": str(port)}
 
@@ -171,33 +161,49 @@ def check(configs: Mapping[str, SiteConfig], base_dir: Path) -> None:
         ConfigError: a package, a folder or a program is missing.
     """
     for name, config in configs.items():
+        if config.command is not None:
+            find_kind("command").check(name, config, base_dir)
+            continue
         if config.package is not None and _package_folder(config.package) is None:
             raise ConfigError(
                 f"sites.{name}.package is {config.package!r}, and no package of that name is installed. "
                 f"Allowed: a package that Python can import. Run `pip install {config.package}`."
             )
-        if config.data is not None:
-            template = base_dir / config.data
-            why = find_misfit(template) if template.is_dir() else "is not a folder"
-            if why is not None:
-                raise ConfigError(
-                    f"sites.{name}.data is {str(config.data)!r}, and {str(template)!r} {why}. Allowed: a "
-                    f"folder, relative to {str(base_dir)!r}, of files, folders and links that stay in it."
-                )
-        folder = config.folder(base_dir)
-        if not folder.is_dir():
-            key, given = ("static", config.static) if config.static is not None else ("cwd", config.cwd)
-            home = f"the package {config.package!r}" if config.package is not None else repr(str(base_dir))
-            raise ConfigError(
-                f"sites.{name}.{key} is {str(given)!r}, and there is no folder {str(folder)!r}. Allowed: "
-                f"a folder that exists, relative to {home}. Create it, or correct the path."
-            )
-        if config.command is not None and _program(config, folder, base_dir) is None:
-            raise ConfigError(
-                f"sites.{name}.command begins with {config.command[0]!r}, which is neither a program on PATH "
-                f"nor one in {str(folder)!r}. Allowed: a program that can be executed, or {{python}} for the "
-                f"Python that runs pytest. Install it, or write its path."
-            )
+        check_folder(f"sites.{name}.static", config.static, config, base_dir)
+
+
+def check_folder(key: str, given: Path | None, config: SiteConfig, base_dir: Path) -> Path:
+    """Return the folder of a site.
+
+    Args:
+        key: whose value names it.
+        given: that value.
+        config: the site.
+        base_dir: the folder of the config.
+
+    Raises:
+        ConfigError: it is missing.
+    """
+    folder = config.folder(base_dir)
+    if not folder.is_dir():
+        home = f"the package {config.package!r}" if config.package is not None else repr(str(base_dir))
+        raise ConfigError(
+            f"{key} is {str(given)!r}, and there is no folder {str(folder)!r}. Allowed: "
+            f"a folder that exists, relative to {home}. Create it, or correct the path."
+        )
+    return folder
+
+
+def find_kind(key: str) -> Any:
+    """Return the class of sites whose blocks have this key.
+
+    Raises:
+        ConfigError: the feature that brings it is not there.
+    """
+    for feature in list_features().values():
+        if key in feature.sites:
+            return feature.load(feature.sites[key])
+    raise ConfigError(f"sites with a {key!r} are not there: this package lacks the feature that runs them.")
 
 
 def _package_folder(package: str) -> Path | None:
@@ -205,10 +211,3 @@ def _package_folder(package: str) -> Path | None:
     spec = importlib.util.find_spec(package)
     folders = spec.submodule_search_locations if spec is not None else None
     return Path(next(iter(folders))) if folders else None
-
-
-def _program(config: SiteConfig, folder: Path, base_dir: Path) -> str | None:
-    program = config.arguments(data=base_dir / (config.data or ""))[0]
-    if os.path.dirname(program):  # noqa: PTH120 a Path forgets the ./ that makes it one
-        program = str(folder / program)
-    return shutil.which(program, path=config.env.get("PATH"))

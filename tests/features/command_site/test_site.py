@@ -15,7 +15,8 @@ import psutil
 import pytest
 
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.sites import SiteConfig, Sites, check, command
+from pytest_browsereval.features.command_site import site as command
+from pytest_browsereval.sites import SiteConfig, Sites, check
 from tests.browsers.listening import Kept
 from tests.support import has_ended, pass_time, until
 

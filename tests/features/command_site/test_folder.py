@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.errors import ConfigError, Fault
+from pytest_browsereval.features.command_site.folder import copy_data
 from pytest_browsereval.sites import SiteConfig, Sites, check
-from pytest_browsereval.sites.folder import copy_data
 from pytest_browsereval.temporary import own_folder
+from tests.features.command_site.test_site import get
 from tests.hooks.conftest import evals
 from tests.hooks.small_evals import Evals
-from tests.sites.test_sites import get
 
 __all__ = ["evals"]
 

@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import os
+import re
 import secrets
 import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
+from pytest_browsereval.features.command_site.folder import copy_data, find_misfit
+from pytest_browsereval.features.command_site.output import SiteOutput
 from pytest_browsereval.processes import supervise_command
 from pytest_browsereval.sites.base import Site
-from pytest_browsereval.sites.folder import copy_data
-from pytest_browsereval.sites.output import SiteOutput
-from pytest_browsereval.sites.settings import RESTART, SiteConfig
+from pytest_browsereval.sites.settings import DATA, RESTART, SiteConfig, check_folder
 
 if TYPE_CHECKING:
     from httpx import AsyncClient
@@ -36,6 +39,7 @@ _ENDING_S = 1.0
 _CLOSED = "was closed while it was needed"
 _FIRST_PAUSE_S = 0.02
 _LONGEST_PAUSE_S = 0.25
+_PLACEHOLDER = re.compile(r"\{(python|port|data)\}")
 
 
 class CommandSite(Site):
@@ -73,6 +77,31 @@ class CommandSite(Site):
         self._output: SiteOutput | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._client: AsyncClient | None = None
+
+    @staticmethod
+    def check(name: str, config: SiteConfig, base_dir: Path) -> None:
+        """Refuse a site that cannot work on this machine.
+
+        Raises:
+            ConfigError: a folder or the program is missing, or its data cannot be copied.
+        """
+        if config.data is not None:
+            template = base_dir / config.data
+            why = find_misfit(template) if template.is_dir() else "is not a folder"
+            if why is not None:
+                raise ConfigError(
+                    f"sites.{name}.data is {str(config.data)!r}, and {str(template)!r} {why}. Allowed: a "
+                    f"folder, relative to {str(base_dir)!r}, of files, folders and links that stay in it."
+                )
+        folder = check_folder(f"sites.{name}.cwd", config.cwd, config, base_dir)
+        program = _fill(config, data=base_dir / (config.data or ""))[0]
+        given = str(folder / program) if os.path.dirname(program) else program  # noqa: PTH120 a Path drops ./
+        if shutil.which(given, path=config.env.get("PATH")) is None:
+            raise ConfigError(
+                f"sites.{name}.command begins with {(config.command or ())[0]!r}, which is neither a program "
+                f"on PATH nor one in {str(folder)!r}. Allowed: a program that can be executed, or {{python}} "
+                "for the Python that runs pytest. Install it, or write its path."
+            )
 
     @property
     def url(self) -> str:
@@ -177,7 +206,7 @@ class CommandSite(Site):
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 cwd=self._config.folder(self._base_dir, self._data),
-                env=self._config.environment(self._port, self._data or "{data}"),
+                env=self._config.environment(self._port, self._data or DATA),
                 start_new_session=True,  # Ctrl-C is for pytest; the site ends when its leash is let go
             )
         except OSError as error:
@@ -186,7 +215,7 @@ class CommandSite(Site):
             self._output.follow(self._process.stdout)
 
     def _arguments(self) -> list[str]:
-        return self._config.arguments(self._port, self._data or "{data}")
+        return _fill(self._config, self._port, self._data or DATA)
 
     async def _until_healthy(self) -> None:
         limit_s, pause_s = self._config.health_timeout_s, _FIRST_PAUSE_S
@@ -237,6 +266,12 @@ class CommandSite(Site):
             f"  its last {len(lines)} lines:" if lines else "  it printed nothing",
         ]
         return "\n".join([*head, *(f"    {line}" for line in lines)])
+
+
+def _fill(config: SiteConfig, port: int | str = "{port}", data: Path | str = DATA) -> list[str]:
+    """Return the command with its placeholders filled in."""
+    values = {"python": sys.executable, "port": str(port), "data": str(data)}
+    return [_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in config.command or ()]
 
 
 async def _end(process: subprocess.Popen[bytes], limit_s: float) -> None:
