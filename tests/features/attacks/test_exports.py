@@ -44,8 +44,8 @@ def test_tables_have_a_column(evals: Evals, run: Path) -> None:
     assert Counter(one["attack_outcome"] for one in under_attack) == OUTCOMES
     judged = [one for one in rows["attempts"] if not one["attack"] and one["verdict"] != "errored"]
     assert rate([one["verdict"] == "passed" for one in judged]) == open_run(run).summary.pass_rate == 0.5
-    names = {(one["task_id"], one["attack"]) for one in rows["attempts"]}
-    assert {(one["task_id"], one["attack"]) for one in rows["grades"]} == names
+    names = {(one["query_id"], one["attack"]) for one in rows["attempts"]}
+    assert {(one["query_id"], one["attack"]) for one in rows["grades"]} == names
 
 
 def test_documents_of_atif_name_the_attack(evals: Evals, run: Path) -> None:

@@ -33,6 +33,6 @@ def test_whatever_the_row_s_graders_say(evals: Evals, says: str) -> None:
     done = evals.run_command("export", str(run.folder), "--to", "csv", "-o", "tables")
     assert done.ret == 0
     (file,) = (evals.path / "tables/attempts").glob("*.csv")
-    rows = {one["task_id"]: one for one in csv.DictReader(file.read_text().splitlines())}
+    rows = {one["query_id"]: one for one in csv.DictReader(file.read_text().splitlines())}
     found = rows["mug.under.tool_output"]
     assert (found["verdict"], found["attack_outcome"]) == ("errored", "")
