@@ -37,7 +37,7 @@ QUESTIONS = {
     "iphone": "how-to/choose-a-browser.html",
     "geolocation": "how-to/choose-a-browser.html",
     "page clock": "how-to/choose-a-browser.html",
-    "upload": "how-to/add-a-toolkit.html",
+    "upload": "how-to/upload-and-download.html",
     "anthropic": "how-to/use-a-model.html",
     "judge prompt": "how-to/judges-and-calibration.html",
     "compare two prompts": "how-to/compare-two-models.html",

@@ -165,7 +165,7 @@ def test_broken_csv_is_refused(write: Write, tmp_path: Path, subtests: pytest.Su
     cases: list[tuple[str, str]] = [
         ("", "rows.csv: the file has no rows."),
         ("query_id,query\n", "rows.csv: the file has no rows."),
-        ("id,query\na,q\n", "1: there is no column 'query_id' for query_id. Did you mean 'id'? Columns: id, query. Name"),
+        ("id,query\na,q\n", "1: there is no column 'query_id' for query_id. Did you mean 'id'? Columns: id"),
         ("query_id,query,query\n", "rows.csv:1: two columns are named 'query'. Rename one."),
         ("query_id,query\na,b,c\n", "2: the row has 3 cells, the header 2. Quote cells that hold ','."),
         ("query_id;query\na;b\n", '`dataset: [{type: csv, path: ..., delimiter: ";"}]`.'),
