@@ -22,7 +22,7 @@ WEB = """
     address app banner bucket cdp clipboard console dom download endpoint event frame har html http input link
     llm local log login mcp navigation origin page pointer popup pull push redirect remote
     response script search server service
-    stream timeline token trace view viewer wire
+    stream timeline token totp trace view viewer wire
 """
 CODE = """
     base binary cache callable choice ci conftest contract control controller env environment file filter

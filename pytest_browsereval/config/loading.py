@@ -16,7 +16,6 @@ from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config.environment import Interpolation
 from pytest_browsereval.config.gate import GateConfig
 from pytest_browsereval.config.model import LISTS, MAX_NAME, EvalConfig
-from pytest_browsereval.config.variables import read_totp
 from pytest_browsereval.config_text import Document, DocumentError, KeyPath, format_path, parse, read_text
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
 from pytest_browsereval.errors import ConfigError, RegistryError, nearest
@@ -254,11 +253,7 @@ def _take_variables(draft: Draft, config: EvalConfig) -> None:
     environment = draft.environment
     for place, (name, made) in enumerate(config.variables.items()):
         if made is not None:
-            environment.named[name] = secret = made.totp.get_secret_value()
-            try:
-                read_totp(secret)
-            except ValueError as error:
-                draft.report(("variables", name, "totp"), str(error))
+            environment.named[name] = made.totp.get_secret_value()
             continue
         value = environment.environ.get(name, "")
         if value and len(value.strip()) < SHORTEST_VARIABLE:

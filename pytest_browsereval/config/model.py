@@ -19,7 +19,7 @@ from pytest_browsereval.config.export import ExportConfig
 from pytest_browsereval.config.gate import GateConfig, GatedRow
 from pytest_browsereval.config.guard import GuardConfig
 from pytest_browsereval.config.names import SiteName, VariableName, VariantName
-from pytest_browsereval.config.variables import TotpVariable, Variables, name_variables, read_totp
+from pytest_browsereval.config.variables import TotpVariable, Variables, name_variables
 from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.errors import ConfigError, nearest
 from pytest_browsereval.graders.base import GraderConfig
@@ -196,6 +196,7 @@ class EvalConfig(Block):
 
     _path: Path = PrivateAttr(default=Path("eval.yaml"))
     _secrets: dict[str, str] = PrivateAttr(default_factory=dict)
+    _codes: dict[str, Any] = PrivateAttr(default_factory=dict)
     _in_clear: tuple[str, ...] = PrivateAttr(default=())
     _derived: tuple[DatasetConfig, ...] = PrivateAttr(default=())
     _notes: tuple[str, ...] = PrivateAttr(default=())
@@ -320,6 +321,8 @@ class EvalConfig(Block):
         for key in ("command", "compose"):
             if any(getattr(site, key) for site in self.sites.values()):
                 yield "sites", key
+        if any(self.variables.values()):
+            yield "variables", "totp"
 
     @property
     def absolute_gate(self) -> GateConfig:
@@ -356,9 +359,13 @@ class EvalConfig(Block):
 
     def variable_values(self) -> Variables:
         """Return the values of those ``variables`` that are set."""
-        codes = {name: read_totp(one.totp.get_secret_value()) for name, one in self.variables.items() if one}
-        known = {name: self._secrets[name] for name in self.variables.keys() - codes if name in self._secrets}
-        return Variables(known, codes)
+        plain = [name for name, made in self.variables.items() if made is None]
+        return Variables({name: self._secrets[name] for name in plain if name in self._secrets}, self.codes)
+
+    @property
+    def codes(self) -> dict[str, Any]:
+        """What makes the codes among the variables, by their names."""
+        return self._codes
 
     def names_in_clear(self) -> tuple[str, ...]:
         """Return the names of the other variables in the file, whose values are not redacted."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from hashlib import sha1, sha256, sha512
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
 
 from pydantic import SecretStr
 
@@ -14,9 +12,6 @@ from pytest_browsereval.config.block import Block
 
 if TYPE_CHECKING:
     from pyotp import TOTP
-
-
-_URI = "otpauth://totp/"
 
 
 class TotpVariable(Block):
@@ -34,36 +29,6 @@ def name_variables(value: Any) -> Any:
     for one in value:
         named |= one if isinstance(one, dict) else {one: None}
     return named
-
-
-def read_totp(secret: str) -> TOTP:
-    """Return what makes codes.
-
-    Raises:
-        ValueError: the package is missing, or it is not a secret of TOTP.
-    """
-    try:
-        import pyotp
-    except ImportError:
-        raise ValueError("needs a package. Run `pip install 'pytest-browsereval[totp]'`") from None
-
-    class Totp(pyotp.TOTP):
-        min_secret_length_bits = 80  # many sites give no more, and it is their choice
-
-    try:
-        plain = secret.replace(" ", "")
-        head, _, query = plain.partition("?") if "://" in plain else (_URI, "", f"secret={plain}")
-        given = dict(parse_qsl(query)) if head.startswith(_URI) else {}
-        digits, period = int(given.get("digits", 6)), int(given.get("period", 30))
-        digest = {"SHA1": sha1, "SHA256": sha256, "SHA512": sha512}[given.get("algorithm", "SHA1")]
-        made = Totp(given["secret"], digits=digits, interval=period, digest=digest)
-        made.now()
-    except (ValueError, KeyError, ZeroDivisionError):
-        raise ValueError(
-            "is not a secret of TOTP. Write the text in base 32 that the site shows beside its QR code, or "
-            f"the address in that, which begins with `{_URI}`."
-        ) from None
-    return made
 
 
 class Variables(Mapping[str, str]):

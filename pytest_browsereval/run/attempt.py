@@ -51,7 +51,7 @@ from pytest_browsereval.run.cassettes import InterceptedCalls, PageTraffic, name
 from pytest_browsereval.run.grading import Grading, decide, find_broken_page, grade_all, total_cost
 from pytest_browsereval.run.plan import Trial
 from pytest_browsereval.run.session import Session
-from pytest_browsereval.run.start_page import await_ready, choose_ready
+from pytest_browsereval.run.start_page import await_ready
 from pytest_browsereval.run.store import AttemptRecord, RunStore
 from pytest_browsereval.run.workplace import agent_context, guard_calls, open_capture, read_figures
 from pytest_browsereval.sites import fill, names_in
@@ -100,27 +100,23 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
                 session.sites.lease(names, needs_reset=course.row.requires_reset)
             )
             task = course.fill({**trial.site_urls, **leased})
-            if config.capture.trace != "off" or config.capture.console:
+            trace, console = config.capture.trace, config.capture.console
+            if trace != "off" or console:
                 stack.callback(course.warn_of_recording)  # once it is saved, which may fail too
-                course.recording = await stack.enter_async_context(
-                    record_attempt(
-                        folder.path, trace=config.capture.trace, console=config.capture.console, redact=redact
-                    )
-                )
+                recording = record_attempt(folder.path, trace=trace, console=console, redact=redact)
+                course.recording = await stack.enter_async_context(recording)
             async with AsyncExitStack() as opened:
                 har = None
                 traffic = merge_needs(grader.needs(task) for grader in course.graders).traffic
                 if config.capture.har or traffic is not None:
                     pages = session.cassettes.intercept_pages(cassette, course.urls.values())
                     course.traffic = await opened.enter_async_context(pages)
-                    kept_traffic = record_traffic(
-                        folder.path, traffic or Traffic(), redact, course.traffic.keep
-                    )
-                    har = await opened.enter_async_context(kept_traffic)
+                    wanted, keep = traffic or Traffic(), course.traffic.keep
+                    traffic_record = record_traffic(folder.path, wanted, redact, keep)
+                    har = await opened.enter_async_context(traffic_record)
                 opened.push_async_callback(windows.close_window, str(folder.path))
-                prepare = behaviour.prepare_window
                 about = task, course.graders, config, course.urls, folder.path, redact
-                begins = prepare(*about) if prepare else []
+                begins = behaviour.prepare_window(*about) if behaviour.prepare_window else []
                 if course.recording is not None:
                     begins.insert(0, course.recording.begin)
                 window = await windows.create_window(
@@ -193,10 +189,8 @@ async def _run_agent(course: Course, capture: CaptureContext) -> None:
         run, trial.agent, trial.key.variant, known, sites, capture=capture, output_dir=course.store.root
     )
     context.tools.guard = guard
-    ready = choose_ready(course.task, run.config.sites, course.urls)
     try:
-        if ready is not None:
-            await await_ready(window, ready)
+        await await_ready(window, course.task, run.config.sites, course.urls)
     finally:
         await capture.first_picture()
     capture.log_user(course.task.query)

@@ -24,27 +24,22 @@ ANSWER_S = 5.0
 """How long the page may take to answer once."""
 
 
-def choose_ready(task: Task, sites: Mapping[str, SiteConfig], urls: Mapping[str, str]) -> Ready | None:
-    """Return what a row waits for: its own ``ready``, or that of the site which it starts at.
+async def await_ready(
+    window: Window, task: Task, sites: Mapping[str, SiteConfig], urls: Mapping[str, str]
+) -> None:
+    """Wait until the start page of a window is ready: as the row says, or the site which it starts at.
 
     Args:
+        window: at the start page.
         task: the row, its placeholders filled in.
         sites: of the config.
         urls: of the sites that it uses.
-    """
-    start, own = f"{task.start_url}/", task.ready
-    home = next((name for name, url in urls.items() if name in sites and start.startswith(f"{url}/")), None)
-    if own is None and home is not None and (ready := sites[home].ready) is not None:
-        own = Ready.model_validate(fill(ready.model_dump(), urls))
-    return own
-
-
-async def await_ready(window: Window, ready: Ready) -> None:
-    """Wait until the page of a window is ready.
 
     Raises:
         Fault: source *site*: it is not within the time, with what is there instead.
     """
+    if (ready := _choose_ready(task, sites, urls)) is None:
+        return
     if not isinstance(window, PlaywrightWindow):  # which was refused, unless a plug-in has changed the row
         raise Fault(ErrorSource.HARNESS, "the row has `ready`, and this browser has no page to look at")
     loop = asyncio.get_running_loop()
@@ -59,6 +54,14 @@ async def await_ready(window: Window, ready: Ready) -> None:
                 f"the page was not ready within {ready.timeout_s:g} s (`ready`): {lacks}. There was {there}",
             )
         await asyncio.sleep(POLL_S)
+
+
+def _choose_ready(task: Task, sites: Mapping[str, SiteConfig], urls: Mapping[str, str]) -> Ready | None:
+    start = f"{task.start_url}/"
+    home = next((name for name, url in urls.items() if name in sites and start.startswith(f"{url}/")), None)
+    if task.ready is None and home is not None and (ready := sites[home].ready) is not None:
+        return Ready.model_validate(fill(ready.model_dump(), urls))
+    return task.ready
 
 
 async def _try(window: PlaywrightWindow, ready: Ready) -> str | None:

@@ -162,8 +162,6 @@ def test_keys_in_headers_need_allowed_origins(evals: Evals, monkeypatch: pytest.
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"viewport": {"width": 9, "height": 9}}, "*:*: browser.viewport: belongs into `context`*"),
-    ({"timezone": "UTC"}, "*browser.timezone: belongs into `context`*{timezone_id: ...}*"),
     ({"context": {"locales": "de"}}, "*:*: browser.context.locales: is not an option*'locale'?*"),
     ({"context": {"httpCredentials": {}}}, "*Did you mean 'http_credentials'?*"),
     ({"context": {"offline": "perhaps"}}, "*browser.context.offline: expected true or false, not 'perhaps'*"),

@@ -137,21 +137,6 @@ def read_options(block: Any) -> Any:
     return given
 
 
-def moved(block: Mapping[str, Any], names: Mapping[str, str]) -> None:
-    """Refuse keys of the browser's block that belong into its ``context``.
-
-    Raises:
-        ValidationError: there is one.
-    """
-    problems: list[Places] = [
-        ((old,), f"belongs into `context`. Write `browser: {{context: {{{new}: ...}}}}`.")
-        for old, new in names.items()
-        if old in block
-    ]
-    if problems:
-        raise _invalid(block, problems)
-
-
 def _invalid(block: Any, problems: list[Places]) -> ValidationError:
     lines = [
         InitErrorDetails(

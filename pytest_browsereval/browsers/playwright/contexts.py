@@ -16,17 +16,12 @@ from pytest_browsereval.browsers.playwright.context_options import (
     list_secret_headers,
     list_secrets,
     merge_options,
-    moved,
     read_options,
 )
 from pytest_browsereval.browsers.playwright.origins import AllowedOrigins
 from pytest_browsereval.browsers.playwright.place import WindowRules
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, nearest
 
-_MOVED = {
-    **{name: name for name in ("viewport", "device_scale_factor", "locale", "storage_state")},
-    "timezone": "timezone_id",
-}
 DEFAULT_VIEWPORT = {"width": 1280, "height": 720}
 """Playwright's."""
 
@@ -47,13 +42,6 @@ class PageOptions(BrowserConfig):
     """How long a navigation may take."""
     action_timeout_ms: float = Field(default=5_000, gt=0)
     """How long an action waits until its element can be used."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _one_place_for_options(cls, block: Any) -> Any:
-        if isinstance(block, Mapping):
-            moved(block, _MOVED)
-        return block
 
     @field_validator("allowed_origins")
     @classmethod

@@ -5,17 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from pytest_browsereval.browsers.base import (
-    PLAIN_TRAFFIC,
-    Browser,
-    BrowserConfig,
-    Window,
-    WindowRequest,
-    WindowTraffic,
-)
+from pytest_browsereval.browsers.base import Browser, BrowserConfig, Window, WindowRequest
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.contracts import check_result, describe_member, naming
 from pytest_browsereval.errors import ErrorSource, Fault, PluginError, StopRun
@@ -47,17 +39,7 @@ class WindowManager:
         return dict(self._windows)
 
     async def create_window(
-        self,
-        query_id: str,
-        start_url: str | None = None,
-        setup_script: str | None = None,
-        *,
-        wants_cdp: bool = False,
-        opened: Callable[[Window], Awaitable[object]] | None = None,
-        traffic: WindowTraffic = PLAIN_TRAFFIC,
-        context: Mapping[str, Any] | None = None,
-        clock: str | None = None,
-        site_urls: Mapping[str, str] | None = None,
+        self, query_id: str, start_url: str | None = None, setup_script: str | None = None, **more: Any
     ) -> Window:
         """Open a window at its start page.
 
@@ -65,12 +47,7 @@ class WindowManager:
             query_id: the attempt's key; any text that no open window has.
             start_url: absolute; None opens an empty page.
             setup_script: JavaScript evaluated in the start page.
-            wants_cdp: a program of another process will attach to the window's browser.
-            opened: called with the window before it goes to its start page.
-            traffic: how its network traffic is recorded, and what answers its requests.
-            context: what the row chooses of its window.
-            clock: the time when its pages open.
-            site_urls: base URLs of the sites that the row uses.
+            more: further fields of ``WindowRequest``.
 
         Raises:
             Fault: source *window_creation* or *navigation*; nothing is left open.
@@ -82,8 +59,7 @@ class WindowManager:
                 f"A window is already open for {query_id!r}. Close it by close_window({query_id!r}) first, "
                 "or give each attempt a key of its own."
             )
-        row = context or {}, clock, site_urls or {}
-        request = WindowRequest(query_id, start_url, setup_script, wants_cdp, traffic, *row, opened)
+        request = WindowRequest(query_id, start_url, setup_script, **more)
         self._opening.add(query_id)
         try:
             window = await self._open(request)

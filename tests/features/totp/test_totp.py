@@ -13,7 +13,8 @@ from urllib.parse import parse_qs, urlsplit
 import pyotp
 import pytest
 
-from pytest_browsereval.config.variables import Variables, read_totp
+from pytest_browsereval.config.variables import Variables
+from pytest_browsereval.features.totp.reader import read_totp
 from tests.hooks.small_evals import Evals, row
 from tests.support import PageServer, serving
 
