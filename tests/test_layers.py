@@ -66,10 +66,7 @@ FAMILIES = ("agents", "graders", "browsers", "datasets", "tools")
 GATHERS = {"tools.toolkits": "the catalog of all toolkits"}
 """Modules that know all members of their family."""
 
-BETWEEN_MEMBERS = {
-    ("tools.pointer", "tools.input"): "one wheel turns, whether over an element or over a point",
-    ("tools.tabs", "tools.navigation"): "an address is checked and opened alike in a new tab",
-}
+BETWEEN_MEMBERS = {("tools.tabs", "tools.navigation"): "an address is checked and opened alike in a new tab"}
 """Arrows between members that are meant, each with its reason."""
 
 DOORS: dict[str, set[str]] = {

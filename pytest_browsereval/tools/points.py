@@ -25,13 +25,6 @@ Point = tuple[float, float]
 
 Pair = Annotated[list[float], Field(min_length=2, max_length=2)]
 Position = Annotated[Pair, Field(description="[x, y] in CSS pixels from the element's top left corner.")]
-Path = Annotated[
-    list[Pair],
-    Field(min_length=2, max_length=200, description="[[x, y], …]: all points that the pointer goes through."),
-]
-Duration = Annotated[
-    float, Field(ge=0, le=30, description="Seconds that the way takes; 0: as fast as pages can follow.")
-]
 
 DRAG_STEPS = 10
 DRAG_PAUSE_S = 0.02

@@ -9,9 +9,9 @@ import pytest
 
 from pytest_browsereval.browsers.base import Browser, BrowserConfig, ForeignTool, Survey
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
+from pytest_browsereval.features.scripting.tools import evaluate
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.tools.base import tool
-from pytest_browsereval.tools.scripting import evaluate
 from pytest_browsereval.tools.toolkit import Toolkit, ToolkitConfig
 from pytest_browsereval.tools.toolkits import CATALOG, build_plugged_kits, kits_for, resolve_tools
 
@@ -22,9 +22,9 @@ NAMES = {
         *("click", "hover", "fill", "type_text", "press_key", "select_option"),
         *("check", "uncheck", "drag", "scroll", "handle_dialog"),
     ],
-    "pointer": ["click_at", "hover_at", "type_at", "type_keys", "drag_at", "scroll_at"],
     "tabs": ["list_tabs", "open_tab", "select_tab", "close_tab"],
     "files": ["upload_file", "read_download"],
+    "pointer": ["click_at", "hover_at", "type_at", "type_keys", "drag_at", "scroll_at"],
     "scripting": ["evaluate"],
     "finish": ["done"],
 }

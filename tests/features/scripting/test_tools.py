@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pytest_browsereval.tools.scripting import MAX_LENGTH
+from pytest_browsereval.features.scripting.tools import MAX_LENGTH
 from tests.support import PATIENCE_S, Visits
 
 

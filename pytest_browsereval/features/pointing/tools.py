@@ -13,9 +13,7 @@ from pytest_browsereval.tools.following import follow_input
 from pytest_browsereval.tools.input import Button, ClickCount, Direction, Notches, describe_click, turn_wheel
 from pytest_browsereval.tools.keys import HoldMs, Modifiers, holding
 from pytest_browsereval.tools.points import (
-    Duration,
     Pair,
-    Path,
     Point,
     drag_pointer,
     format_point,
@@ -28,6 +26,13 @@ from pytest_browsereval.tools.values import describe_keys, find_focused
 
 X = Annotated[float, Field(description="CSS pixels from the left edge of the viewport.")]
 Y = Annotated[float, Field(description="CSS pixels from the top edge of the viewport.")]
+Path = Annotated[
+    list[Pair],
+    Field(min_length=2, max_length=200, description="[[x, y], …]: all points that the pointer goes through."),
+]
+Duration = Annotated[
+    float, Field(ge=0, le=30, description="Seconds that the way takes; 0: as fast as pages can follow.")
+]
 Typed = Annotated[str, Field(max_length=2000, description="The text.")]
 Clear = Annotated[bool, Field(description="Delete what is there before.")]
 
