@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import JsonValue
 
 from pytest_browsereval.browsers.playwright.origins import shorten
-from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.browsers.playwright.world import ask_apart, find_apart
 from pytest_browsereval.errors import nearest
@@ -86,16 +84,14 @@ _LIST = (
       const labelled = options.filter((option) => flat(labelOf(option)) === flat(wanted));
       const valued = options.filter((option) => valueOf(option) === wanted);
       const found = labelled.length ? labelled : valued;
-      const both = found.filter((option) => valueOf(option) === wanted);
-      return {
-        found: of(both.length ? both : found), values: found.map(valueOf),
-        usable: of(found.filter((option) => !option.matches(':disabled, [aria-disabled=true]'))),
-      };
+      const both = found.filter((option) => valueOf(option) === wanted), meant = both.length ? both : found;
+      const usable = meant.filter((option) => !option.matches(':disabled, [aria-disabled=true]'));
+      return {found: of(meant), usable: of(usable), values: found.map(valueOf)};
     };
     const chosen = options.filter(isChosen), named = (some) => some.map((option) => flat(labelOf(option)));
     return {
       is_native: isNative, is_multiple: isNative ? el.multiple : box.ariaMultiSelectable === 'true',
-      is_closed: options.length > 0 && !options.some((it) => it.checkVisibility({visibilityProperty: true})),
+      is_closed: !isNative && options.every((it) => !it.checkVisibility({visibilityProperty: true})),
       each: asked.map(find), chosen: of(chosen), labels: named(chosen), all: named(options.slice(0, MOST)),
     };
   };""".replace("MOST", str(MOST_READ))
@@ -150,27 +146,16 @@ async def choose(window: PlaywrightWindow, target: str, asked: Sequence[str], *,
     began, named = time.monotonic(), shorten(target, 80)
     given: list[JsonValue] = [*asked]
     before = await _find_list(window, target, given)
-    if before:
-        _check_asked(named, asked, before)
-    each = before["each"] if before else []
+    if before is None:
+        raise Refusal(f"{named} is not a list of options.")
+    _check_asked(named, asked, before)
     # By their places: what one is called may be the value of another one.
-    places = [place for one in each for place in [i for i in one["found"] if i in one["usable"]][:1]]
-    kept = before["chosen"] if before and before["is_multiple"] and adds else []
-    is_known = len(places) == len(given) > 0
-    how: dict[str, Any] = {"index": [*kept, *places]} if is_known else {"value": given}
-    try:
-        if before is None or before["is_native"]:
-            await act(window, target, lambda element: element.select_option(**how))
-        else:
-            await _click_options(window, target, before, {*kept, *places})
-    except playwright_error() as error:
-        # Playwright waited in vain; a model needs the options that there are.
-        if "option being selected is not enabled" in str(error) and before:
-            off = [text for text, one in zip(asked, each, strict=True) if one["found"] and not one["usable"]]
-            raise ToolError(f"The option {_quote(off or asked)} of {named} is disabled.") from None
-        if not before or "did not find some options" not in str(error):
-            raise
-        raise _describe_missing(named, asked, before) from None
+    kept = before["chosen"] if before["is_multiple"] and adds else []
+    places = [*kept, *(one["usable"][0] for one in before["each"])]
+    if before["is_native"]:
+        await act(window, target, lambda element: element.select_option(index=places))
+    else:
+        await _click_options(window, target, before, set(places))
     after = await read_back(window, target, _LIST_THEN, began, given)
     said = _quote(asked, 60) or "nothing"
     if after is None:
@@ -185,7 +170,7 @@ async def choose(window: PlaywrightWindow, target: str, asked: Sequence[str], *,
 
 
 async def _find_list(window: PlaywrightWindow, target: str, asked: list[JsonValue]) -> dict[str, Any] | None:
-    """Return what a list has; one that is no field is waited for, as fields are, until it has the options."""
+    """Return what a list has, once it has the options or they were waited for; None if it is no list."""
 
     def look(element: Locator) -> Awaitable[Any]:
         return ask_apart(element, _LIST_NOW, asked)
@@ -193,8 +178,7 @@ async def _find_list(window: PlaywrightWindow, target: str, asked: list[JsonValu
     deadline = time.monotonic() + window.rules.action_s
     while True:
         found: dict[str, Any] | None = await act(window, target, look, has_hit=False)
-        is_there = not found or found["is_native"] or all(one["found"] for one in found["each"])
-        if is_there or time.monotonic() >= deadline:
+        if not found or all(one["usable"] for one in found["each"]) or time.monotonic() >= deadline:
             return found
         await asyncio.sleep(_POLL_S)
 
@@ -206,22 +190,13 @@ def _check_asked(named: str, asked: Sequence[str], before: dict[str, Any]) -> No
         if len({*one["values"]}) > 1 and text not in one["values"]:
             values, what = _quote(one["values"]), repr(shorten(text, 60))
             raise ToolError(f"{named} has several options {what}. Write the value of one of them: {values}.")
-    if not before["is_native"]:
-        if not all(one["found"] for one in before["each"]):
-            raise _describe_missing(named, asked, before)
-        if before["is_closed"]:
-            raise ToolError(f"{named} is closed, so that none of its options is seen. Click it first.")
-        if off := [text for text, one in zip(asked, before["each"], strict=True) if not one["usable"]]:
-            raise ToolError(f"The option {_quote(off)} of {named} is disabled.")
-
-
-def _describe_missing(named: str, asked: Sequence[str], before: dict[str, Any]) -> ToolError:
-    """Return which options a list does not have, the one that may be meant, and some that there are."""
-    labels: list[str] = before["all"]
-    missing = [text for text, one in zip(asked, before["each"], strict=True) if not one["found"]]
-    hint = nearest(missing[0], labels) if missing else ""
-    options = _quote(labels) or "none"
-    return ToolError(f"{named} has no option {_quote(missing or asked, 60)}.{hint} Options: {options}.")
+    if missing := [text for text, one in zip(asked, before["each"], strict=True) if not one["found"]]:
+        hint, options = nearest(missing[0], before["all"]), _quote(before["all"]) or "none"
+        raise ToolError(f"{named} has no option {_quote(missing, 60)}.{hint} Options: {options}.")
+    if before["is_closed"]:
+        raise ToolError(f"{named} is closed, so that none of its options is seen. Click it first.")
+    if off := [text for text, one in zip(asked, before["each"], strict=True) if not one["usable"]]:
+        raise ToolError(f"The option {_quote(off)} of {named} is disabled.")
 
 
 async def _click_options(
@@ -232,12 +207,11 @@ async def _click_options(
     wrong = wanted.symmetric_difference(before["chosen"]) if is_multiple else wanted - {*before["chosen"]}
     modifiers: list[Literal["ControlOrMeta"]] = ["ControlOrMeta"] if is_multiple else []
     for place in sorted(wrong):
-        action = partial(_click_option, place=place, modifiers=modifiers)
-        await act(window, target, action)
 
+        async def click(element: Locator, place: int = place) -> None:
+            await find_apart(element, _OPTION, place).click(modifiers=modifiers)
 
-async def _click_option(element: Locator, *, place: int, modifiers: list[Literal["ControlOrMeta"]]) -> None:
-    await find_apart(element, _OPTION, place).click(modifiers=modifiers)
+        await act(window, target, click)
 
 
 def _quote(labels: Sequence[str], longest: int = 30) -> str:

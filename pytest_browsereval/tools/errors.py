@@ -80,8 +80,6 @@ def _too_late(named: str, target: str, text: str) -> str:
     for sign, state in _STATES.items():
         if sign in text:
             return f"{named} {state}."
-    if "did not find some options" in text:
-        return f"{named} has no such option."
     if _LOADING.search(text):
         return "The page did not load in time."
     looked = _LOOKING.split(text)

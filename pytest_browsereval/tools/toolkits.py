@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from pytest_browsereval.browsers.base import BrowserConfig, Survey
@@ -188,11 +188,7 @@ def check_names(kits: Iterable[Toolkit]) -> None:
 
 
 def _clash(name: str, one: Toolkit, other: Toolkit) -> str:
-    if one is other and name == one.key:
-        return f"The toolkit {name!r} (from {one.owner}) has a tool of its own name. Rename one of them."
     guest = next((kit for kit in (other, one) if kit.owner not in (OURS, BROWSER)), None)
-    if guest and name == one.key == other.key and one.owner == other.owner:
-        return f"The toolkit {name!r} (from {guest.owner}) is there twice. Take one out of `toolkits`."
     way = (
         f"Take the toolkit {guest.key!r} out of `toolkits`, or have {guest.owner} rename what is its own."
         if guest
@@ -204,14 +200,8 @@ def _clash(name: str, one: Toolkit, other: Toolkit) -> str:
     )
 
 
-def _names(kits: Iterable[Toolkit]) -> Iterator[str]:
-    for kit in kits:
-        yield kit.key
-        yield from kit.names
-
-
 def _check_switches(switches: Mapping[str, bool], kits: tuple[Toolkit, ...]) -> None:
-    known = list(_names(kits))
+    known = [name for kit in kits for name in (kit.key, *kit.names)]
     for name, value in switches.items():
         if name not in (*known, OTHERS):
             listed = "; ".join(f"{kit.key}: {', '.join(kit.names)}" for kit in kits)

@@ -135,11 +135,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a tool of its own name": (
         {"toolkits": {"type": "clashing", "tool_name": "clashing"}},
-        "*tools: The toolkit 'clashing' (from conftest.py) has a tool of its own name. Rename one of them.*",
+        "*tools: Two tools or toolkits are named 'clashing': *Take the toolkit 'clashing' out*",
     ),
     "one that is there twice": (
         {"toolkits": ["words", "words"]},
-        "*shop.eval.yaml:1: tools: The toolkit 'words' (from conftest.py) is there twice. Take one out*",
+        "*shop.eval.yaml:1: tools: Two tools or toolkits are named 'words': *Take the toolkit 'words' out*",
     ),
     "a switch of what there is not": (
         {"tools": {"clik": False}},

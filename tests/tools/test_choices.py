@@ -105,7 +105,7 @@ CHOSEN: list[tuple[str, list[Any], str, list[str]]] = [
     (COMPONENT_LIST.format("", "hidden").replace("my-list", "my-closed"), [["Red"]],
      "!#x is closed, so that none of its options is seen. Click it first.", []),
     (LATE, ["Oslo"], "Chose 'Oslo' in #x.", ["Oslo"]),
-    ("<p id=x>A", ["A"], "!Element is not a <select> element", []),
+    ("<p id=x>A", ["A"], "!#x is not a list of options.", []),
 ]  # fmt: skip
 """A page, what is chosen one after the other, what the last call says, and the values that are chosen then."""
 
