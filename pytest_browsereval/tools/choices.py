@@ -65,6 +65,7 @@ _LIST = (
     CONTROL
     + """
   const LISTBOX = '[role=listbox]', OPTION = '[role=option]:not([hidden])';
+  const OFF = '[disabled], optgroup[disabled] > *, [aria-disabled=true]';
   const boxOf = (el) => el.matches(LISTBOX) ? el : el.shadowRoot?.querySelector(LISTBOX);
   const optionsOf = (box) => {  // of a component they stand in the page, in its slots
     const own = [...box.querySelectorAll(OPTION)];
@@ -85,7 +86,7 @@ _LIST = (
       const valued = options.filter((option) => valueOf(option) === wanted);
       const found = labelled.length ? labelled : valued;
       const both = found.filter((option) => valueOf(option) === wanted), meant = both.length ? both : found;
-      const usable = meant.filter((option) => !option.matches(':disabled, [aria-disabled=true]'));
+      const usable = meant.filter((option) => !option.matches(OFF));
       return {found: of(meant), usable: of(usable), values: found.map(valueOf)};
     };
     const chosen = options.filter(isChosen), named = (some) => some.map((option) => flat(labelOf(option)));

@@ -240,7 +240,7 @@ async def _record(recording: Recording, arguments: argparse.Namespace) -> bool:
             window = await browser.open_window(WindowRequest("record", url, clock=clock, site_urls=urls))
             try:
                 await fit_window(window, chosen.context.get("viewport"))
-                return await record(window, recording.items, prove, is_shown=not arguments.headless)
+                return await record(window, recording.items, prove)
             finally:
                 await window.close()
     finally:

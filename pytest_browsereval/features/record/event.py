@@ -11,25 +11,9 @@ from pydantic.alias_generators import to_camel
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Page
 
-OfPage = Literal[
-    "hello",
-    "traverse",
-    "look",
-    "click",
-    "double",
-    "fill",
-    "switch",
-    "select",
-    "key",
-    "drag",
-    "hover",
-    "scroll",
-    "files",
-    "nothing",
-    "note",
-    "dialog",
-    "closed",
-]
+StepKind = Literal["click", "double", "fill", "switch", "select", "files", "key", "drag", "hover", "scroll"]
+"""What was done: ``switch`` is a check box or radio button."""
+OfPage = Literal["hello", "traverse", "look", "nothing", "note", "dialog", "closed"]
 OfBar = Literal["mode", "text", "value", "address", "remove", "place", "finish", "cancel"]
 
 
@@ -38,7 +22,7 @@ class Signal(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
-    kind: OfPage | OfBar
+    kind: StepKind | OfPage | OfBar
     key: str = Field(default="", max_length=60)
     targets: tuple[str, ...] = Field(default=(), max_length=8)
     text: str = Field(default="", max_length=20_000)

@@ -38,7 +38,7 @@ from pytest_browsereval.features.record.text import describe_check
 from pytest_browsereval.tools.targets import locate
 
 if TYPE_CHECKING:
-    from playwright.async_api import CDPSession, Dialog, Frame, Page
+    from playwright.async_api import CDPSession, Frame, Page
 
     from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 
@@ -73,15 +73,11 @@ class Recorder:
         window: at its start page.
         items: where what is done is kept, with the secrets that are known.
         prove: tries a row before the recording ends.
-        is_shown: whether a person sees it, who answers dialogs of the page then.
     """
 
-    def __init__(
-        self, window: PlaywrightWindow, items: ItemList, prove: Prove, *, is_shown: bool = False
-    ) -> None:
+    def __init__(self, window: PlaywrightWindow, items: ItemList, prove: Prove) -> None:
         self.list = items
         self._prove = prove
-        self._is_shown = is_shown
         self.window = window
         self._heard: asyncio.Queue[Heard] = asyncio.Queue()
         self._views: list[View] = []
@@ -99,7 +95,6 @@ class Recorder:
         """Listen to the pages of the window, and to those that will open."""
         context = self.window.context
         context.on("page", lambda page: self._spawn(self._attach(page)))
-        context.on("dialog", self._on_dialog)
         context.on("close", lambda _: self._put(None, Signal(kind="closed")))
         context.on("request", self._on_requested)
         await self._judge.begin()
@@ -187,15 +182,6 @@ class Recorder:
         except ValidationError:
             return
         self._put(view, signal, event["executionContextId"])
-
-    def _on_dialog(self, dialog: Dialog) -> None:
-        if not self._is_shown and not dialog.message.startswith(QUESTION):
-            self._spawn(self._accept_dialog())
-
-    async def _accept_dialog(self) -> None:
-        """Answer a dialog with OK where nobody can see it."""
-        if self.window.dialog is not None:
-            await self.window.answer_dialog(accept=True)
 
     def _on_dialog_opened(self, view: View, event: dict[str, Any]) -> None:
         view.dialog = "" if event["message"].startswith(QUESTION) else event["type"]
@@ -470,16 +456,15 @@ class Recorder:
         )
 
 
-async def record(window: PlaywrightWindow, items: ItemList, prove: Prove, *, is_shown: bool) -> bool:
+async def record(window: PlaywrightWindow, items: ItemList, prove: Prove) -> bool:
     """Record what a person does in an open window; return whether they have finished, with a row that holds.
 
     Args:
         window: at its start page.
         items: where what is done is kept.
         prove: tries a row before the recording ends.
-        is_shown: whether a person sees the window.
     """
-    recorder = Recorder(window, items, prove, is_shown=is_shown)
+    recorder = Recorder(window, items, prove)
     await recorder.begin()
     return await recorder.wait()
 

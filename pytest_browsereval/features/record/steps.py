@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from pydantic import JsonValue
 
+from pytest_browsereval.features.record.event import StepKind
 from pytest_browsereval.features.record.text import describe_check, describe_step
 from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.redaction.spellings import list_spellings
 
-Kind = Literal[
-    "click", "double", "fill", "switch", "select", "files", "key", "drag", "hover", "scroll", "move", "check"
-]
-"""What was done: ``switch`` is a check box or radio button, ``move`` is to another page or tab."""
+Kind = StepKind | Literal["move", "check"]
+"""``move`` is to another page or tab."""
 
 MOST_NOTCHES = 100
 ANY_KIND = "password"
@@ -193,24 +192,19 @@ def find_leak(items: Iterable[Item], more: Iterable[str] = ()) -> Item | None:
 
 
 def hide_leaks(items: Iterable[Item], more: Iterable[str]) -> list[Item]:
-    """Return the items with a mark in the place of each text that repeats a secret.
+    """Return the items; of one that repeats a secret, the tool and a mark in the place of all else.
 
     Args:
         items: what was recorded.
         more: secrets besides those that the items type.
     """
     items = list(items)
-    typed = list_secrets(items)
-    secrets = [*typed, *more]
+    secrets = [*list_secrets(items), *more]
+    return [replace(one, content=_hide(one.content)) if find_leak([one], secrets) else one for one in items]
 
-    def hide(item: Item, key: str, value: JsonValue) -> JsonValue:
-        texts = _list_texts(replace(item, content={key: value}), typed)
-        return HIDDEN if any(holds_secret(text, secrets) for text in texts) else value
 
-    return [
-        replace(one, content={key: hide(one, key, value) for key, value in one.content.items()})
-        for one in items
-    ]
+def _hide(content: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    return {key: value if key == "tool" else HIDDEN for key, value in content.items()}
 
 
 def holds_secret(text: str, secrets: Iterable[str]) -> bool:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 
 from pydantic import JsonValue
 
-LONGEST_SHOWN = 60
+from pytest_browsereval.browsers.playwright.origins import shorten
+
+_shorten = partial(shorten, limit=60)
 
 _STEPS = {
     "click": "Click {target}",
@@ -100,8 +103,3 @@ def _format_argument(key: str, value: JsonValue) -> str:
 
 def _quote(value: JsonValue) -> str:
     return json.dumps(_shorten(str(value)), ensure_ascii=False)
-
-
-def _shorten(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"

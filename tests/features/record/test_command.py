@@ -43,8 +43,8 @@ def drive(monkeypatch: pytest.MonkeyPatch) -> Drive:
     """Return a function that lets somebody act in the window that the command opens."""
 
     def take(act: Act) -> None:
-        async def record(window: PlaywrightWindow, items: ItemList, prove: Prove, *, is_shown: bool) -> bool:
-            recorder = Recorder(window, items, prove, is_shown=is_shown)
+        async def record(window: PlaywrightWindow, items: ItemList, prove: Prove) -> bool:
+            recorder = Recorder(window, items, prove)
             await recorder.begin()
             hands = Hands(window, recorder)
             await hands.ready()

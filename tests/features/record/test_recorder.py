@@ -497,9 +497,13 @@ def test_tabs(record: Record, pages: PageServer) -> None:
 
 
 def test_a_dialog(record: Record) -> None:
-    """Where nobody sees it, it is answered with OK, which is a step."""
+    """What a person answers is a step."""
+
+    async def answer(hands: Hands) -> None:
+        await hands.window.answer_dialog(accept=True)
 
     async def act(hands: Hands) -> None:
+        hands.page.on("dialog", lambda _: answer(hands))
         await hands.page.get_by_role("button", name="Delete").click()
         await hands.page.get_by_text("true Ada").wait_for()
 
