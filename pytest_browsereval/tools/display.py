@@ -80,7 +80,7 @@ def cut_tree(tree: str, more: str) -> str:
         parsed = _parse(lines, kept, keeps_dialogs=keeps_dialogs)
         # The sizes fall as fewer children stay, so that the most that fit are found by halving.
         fewer = range(_MOST_CHILDREN + 1)
-        found = bisect_right(fewer, MAX_LENGTH, key=lambda most: _measure(parsed, most))
+        found = bisect_right(fewer, MAX_LENGTH, key=lambda most: len("\n".join(_keep(parsed, most))))
         if found:
             break
     shown = "\n".join(_keep(parsed, max(found - 1, 0)))
@@ -116,10 +116,6 @@ def add_canvases(tree: str, canvases: Iterable[tuple[str, Sequence[str]]]) -> st
         shown = (f"{indent}{one}" for one in [*own, *([f"- text: {text}"] if text else [])])
         lines[place] = "\n".join([f"{head}]:" if text else f"{head.rstrip(':')}:", *shown])
     return "\n".join(lines)
-
-
-def _measure(lines: Sequence[_Line], most: int) -> int:
-    return sum(len(one) + 1 for one in _keep(lines, most))
 
 
 def _shorten(line: str) -> str:

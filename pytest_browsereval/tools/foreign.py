@@ -17,11 +17,6 @@ from pytest_browsereval.tools.toolkit import TOOL_NAME
 
 MOST_PROBLEMS = 5
 PROBLEM_LENGTH = 200
-_VALUES = (
-    *("text", "value", "values", "key", "keys", "url", "answer", "reason", "script", "accept", "direction"),
-    *("address", "tab_id"),
-)
-"""Arguments that hold a value in tools that do not say which one does; the first that is given counts."""
 
 
 class AnyArguments(BaseModel):
@@ -120,11 +115,6 @@ def guess_sets_off(name: str) -> SetsOff:
     if re.search("select_option|dialog", name, re.IGNORECASE):
         return "choice"
     return "keys" if re.search("type|press|key", name, re.IGNORECASE) else ""
-
-
-def guess_value(arguments: Mapping[str, Any]) -> str:
-    """Return which argument is what a call gives, by the names of its arguments; empty if none is."""
-    return next((name for name in _VALUES if arguments.get(name) not in (None, "", [])), "")
 
 
 def _calling(name: str) -> Callable[..., Awaitable[str]]:

@@ -25,7 +25,7 @@ from pytest_browsereval.tools.values import (
     UNFOCUSED,
     describe_filled,
     describe_typed,
-    finds_no_focus,
+    find_focused,
     make_ready,
     read_value,
 )
@@ -121,7 +121,7 @@ async def press_key(
         raise Refusal("Give either key or keys.")
     pressed = keys or [str(key)]
     names = [name_key(one) for one in pressed]
-    is_lost = target is None and any(len(name) == 1 for name in names) and await finds_no_focus(window)
+    is_lost = target is None and any(len(name) == 1 for name in names) and await find_focused(window) is False
     if target is not None:
         await make_ready(window, target, for_text=False)
     async with follow_input(window):

@@ -307,11 +307,6 @@ async def find_focused(window: PlaywrightWindow) -> bool | None:
     return await quietly(ask_apart(window.page, _FOCUSED), window.rules.title_s)
 
 
-async def finds_no_focus(window: PlaywrightWindow) -> bool:
-    """Tell whether it is known that no element has the focus."""
-    return await find_focused(window) is False
-
-
 async def describe_keys(
     window: PlaywrightWindow, text: str, where: str, *, has_focus: bool | None, began: float
 ) -> str:

@@ -13,7 +13,6 @@ from pytest_browsereval.features.causes.targets import Target, read_refs, read_t
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.redaction.marks import MARK, WITHHELD
 from pytest_browsereval.runs.turns import StoredStep
-from pytest_browsereval.tools.foreign import guess_value
 
 ROUNDS = 3
 """How often actions or pages have to come one after the other to be a repetition."""
@@ -31,6 +30,12 @@ HARMLESS = frozenset({"look", "wait", "back", "end"})
 
 FIELDS = frozenset({"textbox", "searchbox", "combobox", "spinbutton"})
 """Roles of what is clicked before something is typed there."""
+
+_VALUES = (
+    *("text", "value", "values", "key", "keys", "url", "answer", "reason", "script", "accept", "direction"),
+    *("address", "tab_id"),
+)
+"""Arguments that hold a value in tools that do not say which one does; the first that is given counts."""
 
 UNREAD = "unread"
 """The kind of a model's reply that was no call."""
@@ -211,7 +216,7 @@ def _value_of(kind: str, params: Mapping[str, Any], tool: str, holds: str | None
             if params.get(key) not in (None, [], "left", 1, 0)
         )
     given = params.get(holds) if holds else None
-    return _say_value(params.get(guess_value(params)) if given is None else given)
+    return _say_value(params.get(_guess_value(params)) if given is None else given)
 
 
 def _say_value(given: Any) -> str:
@@ -306,3 +311,8 @@ def find_cycle(keys: Sequence[object], least: int) -> range | None:
             if end - start >= size * ROUNDS:
                 return range(start, end)
     return None
+
+
+def _guess_value(arguments: Mapping[str, Any]) -> str:
+    """Return which argument is what a call gives, by the names of its arguments; empty if none is."""
+    return next((name for name in _VALUES if arguments.get(name) not in (None, "", [])), "")

@@ -22,7 +22,6 @@ from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import Tool
-from pytest_browsereval.tools.foreign import OutsideTool
 from pytest_browsereval.tools.input import NOTCH_PX
 from pytest_browsereval.tools.toolbox import Toolbox
 from pytest_browsereval.tools.toolkit import Toolkit
@@ -276,12 +275,6 @@ class PointingConfig(AgentConfig):
             ValueError: some are switched off, or the browser brings others.
         """
         del kits
-        # First: of foreign tools it would be wrong to say that switches took ours away.
-        if any(isinstance(tool, OutsideTool) for tool in tools.values()):
-            raise ValueError(
-                f"the agent {self.type!r} acts at points of a picture by tools of ours, and the browser "
-                "brings tools of its own. Write `browser: playwright`, or an agent of the type single."
-            )
         needed = dict.fromkeys(tool for name in ALWAYS for tool in KINDS[name].tools)
         if missing := [name for name in needed if name not in tools]:
             kits_of = [kit.key for kit in CATALOG.values() if {*missing} & {*kit.names}]
@@ -289,7 +282,8 @@ class PointingConfig(AgentConfig):
             raise ValueError(
                 f"the agent {self.type!r} acts at points of a picture and needs the tools "
                 f"{', '.join(missing)}, which are not there. Take {switches}, whichever is written, out of "
-                "`tools`."
+                "`tools`. If the browser brings tools of its own, write `browser: playwright`, or an agent "
+                "of the type single."
             )
         return ()
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,7 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.record.files import FOLDER
 from pytest_browsereval.features.record.steps import Item, list_files
 from pytest_browsereval.redaction.text import well_formed
+from pytest_browsereval.run_files import write_whole
 
 LONGEST_ID = 48
 NAMES = {
@@ -161,7 +160,10 @@ def read_ids(path: Path) -> dict[str, int]:
         raise UsageError(
             f"--out is {format_path(path)}, and there is no folder {format_path(path.parent)}. Create it."
         )
-    _check_file(path)
+    if path.exists() and not path.is_file():  # to open a pipe would wait for its reader
+        raise UsageError(f"{format_path(path)} cannot be written: it is not a plain file.")
+    if not all(os.access(one, os.W_OK) for one in (path.parent, path) if one.exists()):
+        raise UsageError(f"{format_path(path)} cannot be written: it or its folder is read-only.")
     if not path.exists() or not path.stat().st_size:
         return {}
     return {ref.query_id: ref.line for ref in JsonLinesConfig(path=path.absolute()).index(path.parent)}
@@ -173,36 +175,8 @@ def append_row(path: Path, row: Mapping[str, Any]) -> None:
     Raises:
         UsageError: it cannot be written.
     """
-    # Without a buffer, which would write the rest when it is closed.
-    with refuse_unwritable(path), path.open("ab+", buffering=0) as file:
-        text = format_row(row) + "\n"
-        size = file.seek(0, os.SEEK_END)
-        if size:
-            file.seek(-1, os.SEEK_END)
-            text = ("\n" if file.read(1) != b"\n" else "") + text
-        try:
-            _write_all(file, text.encode())
-        except BaseException:
-            with contextlib.suppress(OSError):
-                file.truncate(size)
-            raise
-
-
-def _check_file(path: Path) -> None:
-    """Refuse what takes no row, and create nothing.
-
-    Raises:
-        UsageError: with the reason.
-    """
-    if path.exists():
-        if not path.is_file():  # to open a pipe would wait for its reader
-            raise UsageError(f"{format_path(path)} cannot be written: it is not a plain file.")
-        with refuse_unwritable(path), path.open("rb+"):
-            return
-    if not os.access(path.parent, os.W_OK):
-        raise UsageError(f"{format_path(path)} cannot be written: its folder takes no new file.")
-
-
-def _write_all(file: FileIO, data: bytes) -> None:
-    while data:  # a full disk may take a part
-        data = data[file.write(data) :]
+    with refuse_unwritable(path):
+        own = path.resolve()  # not the link to it
+        before = own.read_bytes() if own.exists() else b""
+        gap = b"\n" if before and not before.endswith(b"\n") else b""
+        write_whole(own, b"".join((before, gap, format_row(row).encode(), b"\n")))
