@@ -141,8 +141,8 @@ async def wait_for_text(
     """
     if text is None and target is None:
         raise Refusal("Give a text, a target, or both.")
-    where = "on the page" if target is None else f"in {shorten(target, 80)}"
-    named, where = (repr(shorten(text, 80)), where) if text else (shorten(str(target), 80), "on the page")
+    named = repr(shorten(text, 80)) if text else shorten(str(target), 80)
+    where = f"in {shorten(target, 80)}" if text and target else "on the page"
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s
     while True:
@@ -154,9 +154,8 @@ async def wait_for_text(
         now = loop.time()
         if now >= deadline:
             gap = f" {describe_gap(seen)}" if seen is not None and not seen.is_whole else ""
-            late = f"is still {where} after" if is_there else "did not appear within"
-            what = f"{named} in {shorten(target, 80)}" if text and target and not is_there else named
-            raise Refusal(f"{what} {late} {timeout_s:g} s.{gap}")
+            late = f"is still {where} after" if is_there else f"did not appear {where} within"
+            raise Refusal(f"{named} {late} {timeout_s:g} s.{gap}")
         # A page that takes long to be read is read less often.
         await asyncio.sleep(min(max(POLL_S, 2 * (now - begun)), deadline - now))
 

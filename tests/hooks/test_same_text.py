@@ -86,5 +86,5 @@ def test_every_reader_sees_the_same(evals: Evals) -> None:
     grade = run.attempt("hidden").grader_results["page_state"]
     assert len([one for one in grade.criteria if one.verdict == "failed"]) == len(HIDDEN)
     tree, text, waits = read_outputs(evals, "hidden")
-    assert waits[0] == "'Never shown' did not appear within 0 s."
+    assert waits[0] == "'Never shown' did not appear on the page within 0 s."
     assert not [hidden for hidden in HIDDEN if hidden in text or hidden in tree]

@@ -168,7 +168,7 @@ def test_wait_for_text_sees_what_a_user_sees(visit: Visits) -> None:
         said = opened.output("wait_for_text", text=text, timeout_s=PATIENCE_S)
         assert said.endswith(" is on the page.")
     assert opened.refusal("wait_for_text", text="secret", timeout_s=0.2) == (
-        "'secret' did not appear within 0.2 s."
+        "'secret' did not appear on the page within 0.2 s."
     )
 
 
@@ -197,8 +197,10 @@ def test_a_wait_may_be_for_a_part_and_until_it_is_gone(visit: Visits) -> None:
     said = opened.refusal("wait_for_text", text="Loading", gone=True, **brief)
     assert said == "'Loading' is still on the page after 0.2 s."
     said = opened.refusal("wait_for_text", text="Done", target="#b", **brief)
-    assert said == "'Done' in #b did not appear within 0.2 s."
-    assert opened.refusal("wait_for_text", target="#c", **brief) == "#c did not appear within 0.2 s."
+    assert said == "'Done' did not appear in #b within 0.2 s."
+    assert (
+        opened.refusal("wait_for_text", target="#c", **brief) == "#c did not appear on the page within 0.2 s."
+    )
     assert opened.refusal("wait_for_text", text="x", target="p", **brief).startswith("p matches 2 elements: ")
     opened.js("document.body.insertAdjacentHTML('beforeend', '<p hidden id=h>x')")
     assert opened.output("wait_for_text", target="#h", gone=True) == "#h is not on the page."

@@ -78,7 +78,7 @@ def test_plain_json(capsys: pytest.CaptureFixture[str]) -> None:
     """The same for programs: the catalog as it is, and the tools of each variant."""
     assert main(["tools", "--json"]) == 0
     plain = json.loads(capsys.readouterr().out)
-    assert plain["toolkits"][4] == {
+    assert plain["toolkits"][3] == {
         "key": "tabs",
         "label": "Several tabs",
         "tools": ["list_tabs", "open_tab", "select_tab", "close_tab"],
