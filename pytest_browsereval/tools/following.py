@@ -15,7 +15,7 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 if TYPE_CHECKING:
     from playwright.async_api import Frame, Request
 
-_DRAWN = """new Promise((go) => {
+DRAWN = """new Promise((go) => {
   requestAnimationFrame(() => setTimeout(go));
   setTimeout(go, 100);  // a page that is not drawn has no frames
 })"""
@@ -33,7 +33,7 @@ async def await_frame(window: PlaywrightWindow) -> None:
     async def wait() -> None:
         with suppress(NoTab):  # the page was closed
             session = await window.cdp_session(window.page)
-            await session.send("Runtime.evaluate", {"expression": _DRAWN, "awaitPromise": True})
+            await session.send("Runtime.evaluate", {"expression": DRAWN, "awaitPromise": True})
 
     await quietly(wait(), _DRAWN_S)
 

@@ -15,6 +15,7 @@ from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.model.messages import Hit
 from pytest_browsereval.tools.base import Refusal, ToolError
+from pytest_browsereval.tools.following import DRAWN
 from pytest_browsereval.tools.hits import note_point
 
 if TYPE_CHECKING:
@@ -169,10 +170,7 @@ _WATCH = """(one, other) => {
     return seen.size ? ['', 'both are where they were'] : ['nothing on the page has moved', ''];
   }};
 }"""
-_END = """async (watch) => {
-  await new Promise((go) => { requestAnimationFrame(() => setTimeout(go)); setTimeout(go, 100); });
-  return watch.end();
-}"""
+_END = f"async (watch) => {{ await {DRAWN}; return watch.end(); }}"
 
 
 async def drag_between(

@@ -271,6 +271,3 @@ def test_sizes_are_read_from_the_first_bytes(subtests: pytest.Subtests) -> None:
                 smaller = shrunk(data, (7, 5))
                 assert size_of(smaller) == (7, 5)
                 assert smaller[:4] == data[:4] or kind in ("webp", "lossless", "alpha")
-
-
-# -- as an executor

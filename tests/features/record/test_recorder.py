@@ -24,7 +24,7 @@ def step(tool: str, target: str = "", **more: Any) -> dict[str, Any]:
 
 
 def test_a_form(record: Record) -> None:
-    """What is typed is one `fill`, the click that gave the focus is no step, a box is checked."""
+    """What is typed is one `fill`, a box is checked; of several options all that are chosen are one step."""
 
     async def act(hands: Hands) -> None:
         page = hands.page
@@ -35,6 +35,8 @@ def test_a_form(record: Record) -> None:
         await page.get_by_label("News").click()
         await page.keyboard.press("Tab")
         await page.keyboard.press("ArrowDown")
+        for name in ("Red", "Blue"):
+            await page.get_by_role("option", name=name).click(modifiers=["Control"])
         await page.get_by_role("button", name="Send").click()
         await page.get_by_text("Thank you").wait_for()
         await hands.press("Check text")
@@ -49,6 +51,7 @@ def test_a_form(record: Record) -> None:
         <label>Name <input id=name></label> <label for=m>Mail</label> <input id=m type=email>
         <label><input type=checkbox> News</label>
         <label>Size <select><option>Small<option>Large</select></label>
+        <select multiple aria-label=Colour><option>Red<option>Green<option>Blue</select>
         <button>Send</button></form><p id=said></p>""",
         act,
         finishes=True,
@@ -59,6 +62,7 @@ def test_a_form(record: Record) -> None:
         step("fill", 'role=textbox[name="Mail"]', text="ada@x.test"),
         step("check", 'role=checkbox[name="News"]'),
         step("select_option", 'role=combobox[name="Size"]', value="Large"),
+        step("select_option", 'role=listbox[name="Colour"]', values=["Red", "Blue"]),
         step("click", 'role=button[name="Send"]'),
         {"text": "Thank you"},
         {"field": "Name", "equals": "Ada"},
@@ -102,7 +106,7 @@ def test_keys(record: Record) -> None:
 
 
 def test_clicks(record: Record) -> None:
-    """Twice is a double click; a press on a label goes to its box, or stands for it where that is hidden."""
+    """Twice is a double click; a label stands for a box that is hidden; a hand may slip within a button."""
 
     async def act(hands: Hands) -> None:
         page = hands.page
@@ -113,13 +117,20 @@ def test_clicks(record: Record) -> None:
         await page.get_by_text("Menu here").click(button="right")
         await page.locator("svg").click()
         await page.get_by_text("Seen", exact=True).click()
+        await page.get_by_role("button", name="Bold").hover(position={"x": 20, "y": 20})
+        await page.mouse.down()
+        box = await page.get_by_role("button", name="Bold").bounding_box()
+        assert box
+        await page.mouse.move(box["x"] + 32, box["y"] + 24, steps=3)
+        await page.mouse.up()
 
     items = record(
         """<div>Open me</div><label><input type=checkbox> Seen</label>
         <label><input type=checkbox hidden> Unseen</label>
         <label><input type=radio name=c> Red</label><label><input type=radio name=c> Blue</label>
         <p oncontextmenu="event.preventDefault()">Menu here</p>
-        <button aria-label=Save><svg width=20 height=20><path d="M0 0h20v20z"/></svg></button>""",
+        <button aria-label=Save><svg width=20 height=20><path d="M0 0h20v20z"/></svg></button>
+        <button style="width: 200px; height: 60px" onmousedown="event.preventDefault()">Bold</button>""",
         act,
     )
     assert contents(items) == [
@@ -130,6 +141,7 @@ def test_clicks(record: Record) -> None:
         step("click", 'text="Menu here"', button="right"),
         step("click", 'role=button[name="Save"]'),
         step("uncheck", 'role=checkbox[name="Seen"]'),
+        step("click", 'role=button[name="Bold"]'),
     ]
 
 
@@ -294,28 +306,20 @@ def test_a_row_needs_checks_that_hold(record: Record) -> None:
     assert contents(items) == [{"text": "Behind"}]
 
 
-def test_a_selected_text_is_checked(record: Record) -> None:
-    """A part of a text that the person has selected is the check, without a further click."""
+def test_a_text_is_picked_as_checks_read_it(record: Record) -> None:
+    """A selection needs no further click; boxes of their own are words, capitals of a style are not."""
 
     async def act(hands: Hands) -> None:
         await hands.page.get_by_text("42").dblclick()
         await hands.press("Check text")
-
-    assert contents(record("<p>Order <b>42</b> is on its way</p>", act)) == [{"text": "42"}]
-
-
-def test_a_text_is_picked_as_checks_read_it(record: Record) -> None:
-    """Boxes of their own are words, and capitals of a style are not: else the check would not hold."""
-
-    async def act(hands: Hands) -> None:
         await hands.page.locator("h1").dblclick(position={"x": 20, "y": 10})
         await hands.press("Check text")
         await hands.press("Check text")
         await hands.page.locator("#tools").click(position={"x": 300, "y": 5})
 
-    page = """<h1 style='text-transform: uppercase'>Ready</h1>
+    page = """<p>Order <b>42</b> is on its way</p><h1 style='text-transform: uppercase'>Ready</h1>
         <div id=tools><button>Save</button><button>Cancel</button></div>"""
-    assert contents(record(page, act)) == [{"text": "Ready"}, {"text": "Save Cancel"}]
+    assert contents(record(page, act)) == [{"text": "42"}, {"text": "Ready"}, {"text": "Save Cancel"}]
 
 
 def test_what_cannot_be_checked(record: Record) -> None:
@@ -417,12 +421,13 @@ def test_pointing_is_between_the_bar_and_the_person(record: Record) -> None:
 
 
 def test_navigation(record: Record, pages: PageServer) -> None:
-    """What a link or a form opens is no step of its own; an address, back and reload of the browser are."""
+    """What a link opens is no step; an address, back and reload are. Before the start page is nothing."""
     pages.page("/two", "<!doctype html><title>Two</title><button>Here</button>")
     pages.page("/three", "<!doctype html><title>Three</title><p>Three")
 
     async def act(hands: Hands) -> None:
         page = hands.page
+        assert await page.go_back() is None
         await page.get_by_role("link", name="Two").click()
         await page.get_by_role("button", name="Here").wait_for()
         await hands.settle()
@@ -444,16 +449,6 @@ def test_navigation(record: Record, pages: PageServer) -> None:
         step("click", 'role=button[name="Here"]'),
     ]
     assert str(items[1].content["url"]).endswith("/three")
-
-
-def test_there_is_nothing_before_the_start_page(record: Record) -> None:
-    """*Back* leads nowhere: not to the empty page with which each window begins."""
-
-    async def act(hands: Hands) -> None:
-        assert await hands.page.go_back() is None
-        assert hands.page.url != "about:blank"
-
-    assert record("<p>Start</p>", act) == []
 
 
 def test_a_script_that_goes_back(record: Record, pages: PageServer) -> None:
@@ -571,24 +566,6 @@ def test_a_drag_by_a_captured_pointer(record: Record) -> None:
     ]
 
 
-def test_a_hand_that_slips(record: Record) -> None:
-    """A press that moves a little within a button is a click, also where the page holds the mouse."""
-
-    async def act(hands: Hands) -> None:
-        page = hands.page
-        await page.mouse.move(20, 20)
-        await page.mouse.down()
-        await page.mouse.move(32, 24, steps=3)
-        await page.mouse.up()
-
-    items = record(
-        """<style>body { margin: 0 } button { width: 200px; height: 60px }</style>
-        <button onmousedown="event.preventDefault()">Bold</button>""",
-        act,
-    )
-    assert contents(items) == [step("click", 'role=button[name="Bold"]')]
-
-
 def test_what_a_pointer_brings_into_sight(record: Record) -> None:
     """To point at a menu is a step once something in it is used, by styles or by scripts, in each level."""
 
@@ -671,18 +648,6 @@ def test_clicks_that_change_nothing(record: Record) -> None:
         act,
     )
     assert [one["target"] for one in contents(items)] == ['text="Changes"', 'text="Asks"']
-
-
-def test_several_options(record: Record) -> None:
-    """A list of which several may be chosen has all that are chosen, in one step."""
-
-    async def act(hands: Hands) -> None:
-        for name in ("Red", "Blue"):
-            await hands.page.get_by_role("option", name=name).click(modifiers=["Control"])
-
-    items = record("<select multiple aria-label=Colour><option>Red<option>Green<option>Blue</select>", act)
-    (content,) = contents(items)
-    assert content == step("select_option", 'role=listbox[name="Colour"]', values=["Red", "Blue"])
 
 
 def test_files(record: Record, tmp_path: Path) -> None:
