@@ -28,6 +28,7 @@ TIERS = (
     "published",
     "interop",
     "benchmarks",
+    "apps",
 )
 """Marks of tests that need more than the test extras, or more time; ``pyproject.toml`` says what."""
 
