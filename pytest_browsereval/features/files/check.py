@@ -13,15 +13,8 @@ from typing import Any
 from pydantic import JsonValue
 
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.capture.downloads import (
-    DOWNLOADS,
-    HOW_TO_READ_PDF,
-    Download,
-    NoText,
-    count_rows,
-    list_downloads,
-    read_pages,
-)
+from pytest_browsereval.capture.downloads import DOWNLOADS, Download, list_downloads
+from pytest_browsereval.features.files.texts import HOW_TO_READ_PDF, NoText, count_rows, read_pages
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.comparators import COMPARATORS, Comparator, read_comparator
 from pytest_browsereval.graders.page_checks import CheckForm, PageCheck, read_count

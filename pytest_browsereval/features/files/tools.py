@@ -11,10 +11,11 @@ from pydantic import BeforeValidator, Field
 
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.capture.downloads import DOWNLOADS, Download, NoText, list_downloads, read_pages
+from pytest_browsereval.capture.downloads import DOWNLOADS, Download, list_downloads
 from pytest_browsereval.datasets.files import hash_file
 from pytest_browsereval.errors import ErrorSource, Fault, nearest
 from pytest_browsereval.features.files.choosers import choosers_of
+from pytest_browsereval.features.files.texts import NoText, read_pages
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.tools.base import Refusal, ToolContext, ToolError, tool
 from pytest_browsereval.tools.following import follow_input

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.capture.downloads import NoText, count_rows, list_downloads, read_pages
+from pytest_browsereval.capture.downloads import list_downloads
 from pytest_browsereval.features.files.downloads import make_safe
+from pytest_browsereval.features.files.texts import NoText, count_rows, read_pages
 from pytest_browsereval.runs.run import StoredRun
 from tests.features.files.conftest import act, play, said
 from tests.hooks.small_evals import Evals, row

@@ -1,0 +1,112 @@
+"""Reads downloads as text: tables, PDF, texts of several encodings."""
+
+from __future__ import annotations
+
+import csv
+import io
+import mimetypes
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from pytest_browsereval.run_files import Stamp, make_stamp, open_written
+from pytest_browsereval.session_caches import cache_for_session
+
+MOST_READ_BYTES = 50_000_000
+"""Larger files are not read as text."""
+MOST_PDF_PAGES = 500
+PDF_LIMIT_S = 20.0
+"""For the text of a PDF: a page may have made one that is read for ever."""
+HOW_TO_READ_PDF = "run `pip install 'pytest-browsereval[pdf]'`"
+
+# In a process of its own, which can be ended.
+_READ_PDF = f"""
+import io, sys
+from pypdf import PdfReader
+pages = PdfReader(io.BytesIO(sys.stdin.buffer.read())).pages
+for page, _ in zip(pages, range({MOST_PDF_PAGES})):
+    sys.stdout.buffer.write(page.extract_text().replace("\\f", " ").encode("utf-8", "replace") + b"\\f")
+"""
+_KINDS = {
+    b"PK\x03\x04": "a ZIP archive or a file of an office program",
+    b"\xd0\xcf\x11\xe0": "a file of an older office program",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+    b"\x1f\x8b": "a gzip archive",
+    b"MZ": "a program of Windows",
+    b"\x7fELF": "a program of Linux",
+    b"SQLite": "a database",
+}
+_CONTROLS = frozenset(range(32)) - {*b"\t\n\f\r\x1b"}
+
+
+class NoText(ValueError):
+    """A file has no text that can be read; the message says what it is, or what is missing."""
+
+
+def read_pages(file: Path) -> list[str]:
+    """Return the text of a file by its pages, of which only a PDF has several; it blocks.
+
+    Raises:
+        NoText: it is not text, a table as text, or a PDF, or too large.
+        OSError: it cannot be read.
+    """
+    return list(_read_pages(file, make_stamp(file.lstat())))
+
+
+@cache_for_session(maxsize=16)
+def _read_pages(file: Path, stamp: Stamp) -> list[str]:
+    """Return the same of a file in that state: checks ask again and again."""
+    del stamp
+    with open_written(str(file)) as opened:
+        data = opened.read(MOST_READ_BYTES + 1)
+    if len(data) > MOST_READ_BYTES:
+        raise NoText(f"it has more than {MOST_READ_BYTES:,} bytes, too many to read")
+    if b"%PDF-" in data[:1024]:
+        return _read_pdf(data)
+    return [_decode(data, file.name)]
+
+
+def count_rows(text: str) -> int:
+    """Return how many rows a table as text has below its header; empty lines are none.
+
+    Raises:
+        NoText: it is not a table.
+    """
+    header = text.partition("\n")[0]
+    delimiter = max(",;\t|", key=header.count)
+    try:
+        table = csv.reader(io.StringIO(text), delimiter=delimiter)
+        rows = sum(any(map(str.strip, row)) for row in table)
+    except csv.Error as error:
+        raise NoText(f"it is not a table: {error}") from None
+    return max(0, rows - 1)
+
+
+def _decode(data: bytes, name: str) -> str:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    if _CONTROLS.isdisjoint(data):
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return data.decode("cp1252", "replace")  # what old programs write
+    kind = next((kind for sign, kind in _KINDS.items() if data.startswith(sign)), "binary data")
+    media_type = mimetypes.guess_type(name)[0]
+    raise NoText(f"it is not text, but {kind}{f' ({media_type})' if media_type else ''}")
+
+
+def _read_pdf(data: bytes) -> list[str]:
+    if find_spec("pypdf") is None:
+        raise NoText(f"it is a PDF; to read these, {HOW_TO_READ_PDF}")
+    try:
+        command = [sys.executable, "-P", "-c", _READ_PDF]
+        read = subprocess.run(command, input=data, capture_output=True, timeout=PDF_LIMIT_S, check=False)  # noqa: S603 our own
+    except subprocess.TimeoutExpired:
+        raise NoText(f"it is a PDF, which could not be read within {PDF_LIMIT_S:g} s") from None
+    if read.returncode:
+        *_, last = ["", *read.stderr.decode(errors="replace").strip().splitlines()]
+        raise NoText(f"it is a PDF that cannot be read: {last[:200]}")
+    return read.stdout.decode("utf-8", "replace").split("\f")[:-1]
