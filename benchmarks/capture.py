@@ -27,9 +27,9 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig, ScreenshotMode
 from pytest_browsereval.capture.har import record_traffic
 from pytest_browsereval.capture.message_log import MessageLogger
-from pytest_browsereval.capture.recording import Recording, record_attempt
+from pytest_browsereval.capture.recording import TraceMode
 from pytest_browsereval.capture.screenshots import write_new
-from pytest_browsereval.capture.trace import TraceMode
+from pytest_browsereval.features.traces.recording import Recording, record_attempt
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.redaction.spellings import list_spellings

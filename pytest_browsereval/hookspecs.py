@@ -13,6 +13,7 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     import pyarrow as pa
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
     from pytest_browsereval.browsers.base import Window
     from pytest_browsereval.capture.context import CaptureContext
+    from pytest_browsereval.capture.recording import WindowRecording
     from pytest_browsereval.commands.base import Command
     from pytest_browsereval.config import EvalConfig, GateConfig
     from pytest_browsereval.config.guard import GuardedCall
@@ -222,6 +224,21 @@ def pytest_browsereval_modify_task(task: Task, config: EvalConfig) -> Task | Non
 
 
 # ---------------------------------------------------------------- during an attempt
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_browsereval_record_window(
+    eval_config: EvalConfig, folder: Path, redact: Callable[[str], str]
+) -> AbstractAsyncContextManager[WindowRecording] | None:
+    """Called on the loop's thread before a window opens: return what records it until its agent has ended.
+
+    ``async with`` gives the recording, and saves it once the verdict is known, also if the attempt breaks.
+
+    Args:
+        eval_config: of the run.
+        folder: of the attempt, which exists.
+        redact: takes the run's secrets out of a text.
+    """
 
 
 @pytest.hookspec

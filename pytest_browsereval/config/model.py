@@ -13,7 +13,7 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.browsers.base import BrowserConfig, PictureFormat
 from pytest_browsereval.capture.context import ScreenshotMode
-from pytest_browsereval.capture.trace import TraceMode
+from pytest_browsereval.capture.recording import TraceMode
 from pytest_browsereval.config.block import Block
 from pytest_browsereval.config.export import ExportConfig
 from pytest_browsereval.config.gate import GateConfig, GatedRow
@@ -311,10 +311,10 @@ class EvalConfig(Block):
     def list_feature_keys(self) -> Iterator[tuple[str, ...]]:
         """Yield the keys that are set and nothing but a feature acts on: without it, the run is refused."""
         yield from (("gate", rule) for rule in self.gate.compares)
-        if self.capture.checks == "each":
-            yield "capture", "checks"
-        if self.capture.downloads != DownloadLimits():
-            yield "capture", "downloads"
+        plain = CaptureConfig()
+        for key in ("checks", "console", "downloads", "trace"):
+            if getattr(self.capture, key) != getattr(plain, key):
+                yield "capture", key
         yield from ((key,) for key in ("attacks", "export", "guards") if getattr(self, key))
         if not isinstance(self.trials, int):
             yield ("trials",)

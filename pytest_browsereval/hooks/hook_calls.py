@@ -58,6 +58,7 @@ def make_behaviour(config: pytest.Config, loaded: EvalConfig) -> Behaviour:
 
     return Behaviour(
         modify_task=used("modify_task", lambda task: _modify(config, task, loaded)),
+        record_window=used("record_window"),
         prepare_window=used("prepare_window"),
         window_opened=used("window_opened"),
         create_agent=used("create_agent", lambda context: _create(config, context), ErrorSource.AGENT),

@@ -18,7 +18,7 @@ from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.capture.har import record_traffic
 from pytest_browsereval.capture.message_log import log_last
 from pytest_browsereval.capture.output import OUTPUT_FILE, AttemptOutput, keep_output
-from pytest_browsereval.capture.recording import Recording, record_attempt
+from pytest_browsereval.capture.recording import WindowRecording
 from pytest_browsereval.capture.tracebacks import details_of
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.datasets.ids import name_attempt
@@ -100,10 +100,9 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
                 session.sites.lease(names, needs_reset=course.row.requires_reset)
             )
             task = course.fill({**trial.site_urls, **leased})
-            trace, console = config.capture.trace, config.capture.console
-            if trace != "off" or console:
+            record_window = behaviour.record_window
+            if record_window and (recording := record_window(config, folder.path, redact)):
                 stack.callback(course.warn_of_recording)  # once it is saved, which may fail too
-                recording = record_attempt(folder.path, trace=trace, console=console, redact=redact)
                 course.recording = await stack.enter_async_context(recording)
             async with AsyncExitStack() as opened:
                 har = None
@@ -335,7 +334,7 @@ class Course:
         self.output: AttemptOutput | None = None
         self.calls: InterceptedCalls | None = None
         self.traffic = PageTraffic()
-        self.recording: Recording | None = None
+        self.recording: WindowRecording | None = None
         self.result = AgentResult(None, TerminationReason.ERROR)
         self.ending = Ending()
         self.evidence: dict[str, JsonValue] = {}
@@ -392,7 +391,7 @@ class Course:
         capture.close()
 
     def warn_of_recording(self) -> None:
-        """Add what went wrong with trace and console to the warnings of the attempt."""
+        """Add what went wrong with the recording of the window to the warnings of the attempt."""
         if self.recording and self.capture:
             for warning in self.recording.warnings:
                 self.capture.add_warning(ErrorSource.BROWSER, warning)

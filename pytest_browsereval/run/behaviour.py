@@ -6,11 +6,13 @@ import asyncio
 import inspect
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.capture.recording import WindowRecording
 from pytest_browsereval.config.guard import GuardedCall
 from pytest_browsereval.contracts import describe_place
 from pytest_browsereval.deadline import Overran, within
@@ -40,6 +42,7 @@ class Behaviour:
     """What plug-ins change about an attempt; None leaves a thing as it is."""
 
     modify_task: Callable[[Task], Task] | None = None
+    record_window: Callable[..., AbstractAsyncContextManager[WindowRecording] | None] | None = None
     prepare_window: Callable[..., list[Callable[[Window], Awaitable[object]]]] | None = None
     """Asked for what is awaited with a window before it goes to its start page."""
     window_opened: Callable[[Window, Task], object] | None = None

@@ -12,10 +12,10 @@ import pytest
 from pytest_browsereval.browsers.base import Browser, WindowRequest
 from pytest_browsereval.browsers.playwright import clipboard
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.capture.recording import Recording
 from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
+from pytest_browsereval.features.traces.recording import Recording
 from tests.browsers.listening import Listening
-from tests.capture.consoles import read_console
+from tests.features.traces.consoles import read_console
 from tests.support import PageServer, Run, Visit, Visits, until
 
 FIELDS = """<input id=from><textarea id=to></textarea>

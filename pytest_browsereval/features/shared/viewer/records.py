@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.console import CONSOLE_FILE
 from pytest_browsereval.capture.dom import DOM_FOLDER, INERT
 from pytest_browsereval.capture.downloads import INDEX, list_downloads
 from pytest_browsereval.capture.har import HAR_FILE
 from pytest_browsereval.capture.output import OUTPUT_FILE
+from pytest_browsereval.capture.recording import CONSOLE_FILE
 from pytest_browsereval.features.shared.viewer.attempts import ShownAttempt, list_names, names_in, read_lines
 from pytest_browsereval.model.progress import PROGRESS_FILE
 from pytest_browsereval.run_files import open_written

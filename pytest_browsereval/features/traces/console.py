@@ -13,14 +13,12 @@ from typing import IO, TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.playwright.clipboard import DONE
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.capture.recording import CONSOLE_FILE
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.redaction.text import redact_line
 
 if TYPE_CHECKING:
     from playwright.async_api import ConsoleMessage, Page, WebError
-
-CONSOLE_FILE = "console.jsonl"
-"""Its name in the attempt's folder; empty where no page said anything."""
 
 MOST_LINES = 1_000
 MOST_BYTES = 1_000_000

@@ -10,18 +10,14 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.capture.recording import TRACE_FILE
 from pytest_browsereval.redaction.logins import remove_logins
 from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.temporary import own_folder
-
-TRACE_FILE = "trace.zip"
-"""Its name in the attempt's folder. ``playwright show-trace trace.zip`` shows it."""
-
-TraceMode = Literal["off", "on", "retain-on-failure"]
 
 STOP_S = 30.0
 """How long the browser may take to hand over what it has recorded."""

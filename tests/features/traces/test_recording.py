@@ -15,21 +15,21 @@ import yaml
 
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
-from pytest_browsereval.capture.console import CONSOLE_FILE
-from pytest_browsereval.capture.recording import Recording, record_attempt
-from pytest_browsereval.capture.trace import TRACE_FILE, TraceMode, clean_trace
+from pytest_browsereval.capture.recording import CONSOLE_FILE, TRACE_FILE, TraceMode
 from pytest_browsereval.config.loading import load_config
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
+from pytest_browsereval.features.traces.recording import Recording, record_attempt
+from pytest_browsereval.features.traces.trace import clean_trace
 from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.temporary import remove_own_folder
 from tests.browsers.listening import Listening
-from tests.capture.consoles import read_console
 from tests.features.cdp_browser.test_browser import PATIENT
+from tests.features.traces.consoles import read_console
 from tests.hooks.small_evals import Evals, row
 from tests.support import PageServer, Run, until
 
@@ -257,7 +257,7 @@ def test_what_a_browser_cannot_record_is_refused(chromium: Listening, tmp_path: 
         path.write_text(yaml.safe_dump(block, sort_keys=False))
         config, store = load_config(path, registry=registry), RunStore(tmp_path / "run")
         run = ActiveRun(config=config, registry=registry, store=store, source=NewTrials)
-        with pytest.raises(ConfigError, match=rf"shop.eval.yaml:\d+: capture.{key}: .*is on.*{remedy}"):
+        with pytest.raises(ConfigError, match=rf"shop.eval.yaml:\d+: capture.{key}: .*{remedy}"):
             run.trials.prepare()
 
 

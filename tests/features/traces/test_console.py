@@ -6,9 +6,10 @@ from pathlib import Path
 
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
-from pytest_browsereval.capture.console import CONSOLE_FILE, LONGEST, MOST_LINES
-from pytest_browsereval.capture.recording import Recording
-from tests.capture.consoles import read_console
+from pytest_browsereval.capture.recording import CONSOLE_FILE
+from pytest_browsereval.features.traces.console import LONGEST, MOST_LINES
+from pytest_browsereval.features.traces.recording import Recording
+from tests.features.traces.consoles import read_console
 from tests.support import PageServer, Run, until
 
 SECRET = 'pass"word & ' + "1" * 40

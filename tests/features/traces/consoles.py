@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from pytest_browsereval.capture.console import CONSOLE_FILE
+from pytest_browsereval.capture.recording import CONSOLE_FILE
 
 
 def read_console(folder: Path) -> list[Any]:
