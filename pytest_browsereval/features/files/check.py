@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.capture.downloads import DOWNLOADS, Download, list_downloads
+from pytest_browsereval.capture.downloads import Download, list_downloads
 from pytest_browsereval.features.files.texts import HOW_TO_READ_PDF, NoText, count_rows, read_pages
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.comparators import COMPARATORS, Comparator, read_comparator
@@ -72,17 +72,12 @@ class DownloadCheck(PageCheck):
         return any(fnmatchcase(name.casefold(), pattern) for name in (one.name, one.suggested_name))
 
     def _read_one(self, folder: Path, one: Download) -> dict[str, JsonValue]:
-        if one.problem:
-            return {"unknown": f"{one.name!r} is not kept: {one.problem}"}
         try:
-            text = "\n".join(read_pages(folder / DOWNLOADS / one.name))
+            text = "\n".join(read_pages(folder, one))
             if self.what == "rows":
                 return {"value": count_rows(text)}
         except NoText as error:
-            key = "unknown" if HOW_TO_READ_PDF in str(error) else "problem"
-            return {key: f"{one.name!r} cannot be compared: {error}"}
-        except OSError as error:
-            return {"unknown": f"{one.name!r} cannot be read: {error.strerror}"}
+            return {"problem" if error.is_known else "unknown": f"{one.name!r} cannot be compared: {error}"}
         return {"value": text[:TEXT_LIMIT], **({"cut": True} if len(text) > TEXT_LIMIT else {})}
 
     def find_value(self, seen: Mapping[str, Any]) -> tuple[JsonValue, str]:

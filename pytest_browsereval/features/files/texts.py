@@ -10,6 +10,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from pytest_browsereval.capture.downloads import DOWNLOADS, Download
 from pytest_browsereval.run_files import Stamp, make_stamp, open_written
 from pytest_browsereval.session_caches import cache_for_session
 
@@ -43,17 +44,31 @@ _CONTROLS = frozenset(range(32)) - {*b"\t\n\f\r\x1b"}
 
 
 class NoText(ValueError):
-    """A file has no text that can be read; the message says what it is, or what is missing."""
+    """A file has no text that can be read; the message says what it is, or what is missing.
+
+    Args:
+        why: the message.
+        is_known: whether the file itself has none, and not this machine cannot read it.
+    """
+
+    def __init__(self, why: str, *, is_known: bool = True) -> None:
+        super().__init__(why)
+        self.is_known = is_known
 
 
-def read_pages(file: Path) -> list[str]:
-    """Return the text of a file by its pages, of which only a PDF has several; it blocks.
+def read_pages(folder: Path, one: Download) -> list[str]:
+    """Return the text of a download of an attempt by its pages, of which only a PDF has several; it blocks.
 
     Raises:
-        NoText: it is not text, a table as text, or a PDF, or too large.
-        OSError: it cannot be read.
+        NoText: it was not kept, is not text, a table as text, or a PDF, is too large, or cannot be read.
     """
-    return list(_read_pages(file, make_stamp(file.lstat())))
+    if one.problem:
+        raise NoText(f"it was not kept: {one.problem}", is_known=False)
+    file = folder / DOWNLOADS / one.name
+    try:
+        return list(_read_pages(file, make_stamp(file.lstat())))
+    except OSError as error:
+        raise NoText(f"it cannot be opened: {error.strerror}", is_known=False) from None
 
 
 @cache_for_session(maxsize=16)
@@ -100,7 +115,7 @@ def _decode(data: bytes, name: str) -> str:
 
 def _read_pdf(data: bytes) -> list[str]:
     if find_spec("pypdf") is None:
-        raise NoText(f"it is a PDF; to read these, {HOW_TO_READ_PDF}")
+        raise NoText(f"it is a PDF; to read these, {HOW_TO_READ_PDF}", is_known=False)
     try:
         command = [sys.executable, "-P", "-c", _READ_PDF]
         read = subprocess.run(command, input=data, capture_output=True, timeout=PDF_LIMIT_S, check=False)  # noqa: S603 our own

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.capture.downloads import DOWNLOADS, Download, list_downloads
+from pytest_browsereval.capture.downloads import Download, list_downloads
 from pytest_browsereval.datasets.files import hash_file
 from pytest_browsereval.errors import ErrorSource, Fault, nearest
 from pytest_browsereval.features.files.choosers import choosers_of
@@ -176,14 +176,10 @@ async def read_download(
     """Return the text of a file that was downloaded: text, a table such as CSV, or PDF."""
     del window
     found = _find_download(name, list_downloads(context.folder))
-    if found.problem:
-        raise Refusal(f"{found.name!r} was not kept: {found.problem}.")
     try:
-        pages = await asyncio.to_thread(read_pages, context.folder / DOWNLOADS / found.name)
+        pages = await asyncio.to_thread(read_pages, context.folder, found)
     except NoText as error:
         raise ToolError(f"{found.name!r} cannot be read as text: {error}.") from None
-    except OSError as error:
-        raise ToolError(f"{found.name!r} cannot be read: {error.strerror}.") from None
     marks = len(pages) > 1
     text = "\n".join(f"[page {n}]\n{page}" if marks else page for n, page in enumerate(pages, 1))
     parts = max(1, -(-len(text) // PART_LENGTH))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.capture.downloads import list_downloads
+from pytest_browsereval.capture.downloads import Download, list_downloads
 from pytest_browsereval.features.files.downloads import make_safe
 from pytest_browsereval.features.files.texts import NoText, count_rows, read_pages
 from pytest_browsereval.runs.run import StoredRun
@@ -135,7 +135,7 @@ def test_what_is_over_a_limit_is_told(evals: Evals, shop: str) -> None:
     assert said(run)["a"][1] == f"Clicked text=report. {why}"
     assert [one.message for one in run.attempt("a").warnings] == [why]
     assert (run.attempt("a").verdict, run.attempt("b").verdict) == ("passed", "errored")
-    assert "'report-2.csv' is not kept" in run.attempt("b").reason
+    assert "'report-2.csv' cannot be compared: it was not kept" in run.attempt("b").reason
     (folder,) = [one.last.folder for one in StoredRun(run.folder).trials if one.last.query_id == "a"]
     assert sorted(path.name for path in (folder / "downloads").iterdir()) == ["all.xlsx", "report.csv"]
 
@@ -251,7 +251,10 @@ def test_names_of_files_are_safe() -> None:
 
 def test_texts_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Encodings of spreadsheets, tables of several kinds, and what is not text."""
-    file = tmp_path / "a.csv"
+    one, file = Download(name="a.csv"), tmp_path / "downloads" / "a.csv"
+    with pytest.raises(NoText, match="it cannot be opened"):
+        read_pages(tmp_path, one)
+    file.parent.mkdir()
     for data, text in (
         ("ä;b\n".encode("utf-8-sig"), "ä;b\n"),
         ("ä;b\n".encode("utf-16"), "ä;b\n"),
@@ -259,16 +262,16 @@ def test_texts_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         (b"", ""),
     ):
         file.write_bytes(data)
-        assert read_pages(file) == [text]
+        assert read_pages(tmp_path, one) == [text]
     assert count_rows('a;b\n1;"x\ny"\n\n2;z\n') == 2
     assert (count_rows("a,b"), count_rows(""), count_rows("a\tb\r\n1\t2\r\n")) == (0, 0, 1)
     pytest.importorskip("pypdf")
     file.write_bytes(b"%PDF-1.4 nothing")
     with pytest.raises(NoText, match="it is a PDF that cannot be read"):
-        read_pages(file)
+        read_pages(tmp_path, one)
     monkeypatch.setitem(sys.modules, "pypdf", None)
     with pytest.raises(NoText, match=r"to read these, run `pip install 'pytest-browsereval\[pdf\]'`"):
-        read_pages(file)
+        read_pages(tmp_path, one)
 
 
 def test_command_graders_and_graders_of_packages_have_downloads(evals: Evals, shop: str) -> None:
