@@ -17,7 +17,7 @@ from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.comparators import Comparator, read_comparator
 from pytest_browsereval.graders.page_checks import CheckForm, PageCheck, read_count
 from pytest_browsereval.graders.values import compile_path, show
-from pytest_browsereval.model.display import format_count
+from pytest_browsereval.model.display import format_count, join_first
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.redaction.marks import MARK
@@ -56,16 +56,11 @@ class WayCheck(PageCheck):
     def _list(
         self, criterion: Criterion, found: Sequence[object], reason: str, near: object = None
     ) -> Criterion:
-        actual: list[JsonValue] = [str(one) for one in found[:MOST_LISTED]]
-        more = len(found) - len(actual)
-        listed: JsonValue = actual[0] if len(found) == 1 else actual + ([f"and {more} more"] if more else [])
+        listed = join_first([*map(str, found or filter(None, [near]))], MOST_LISTED)
         is_met = criterion.verdict is Verdict.PASSED
-        if not found:
-            listed = None if near is None else str(near)
-        if not is_met and found:
-            counted = f"{format_count(len(found), 'time')}, not {self.comparator.expected}"
-            reason = f"{counted}: {', '.join(map(str, actual))}"
-        return criterion.model_copy(update={"actual": listed, "reason": "" if is_met else reason})
+        if found:
+            reason = f"{format_count(len(found), 'time')}, not {self.comparator.expected}: {listed}"
+        return criterion.model_copy(update={"actual": listed or None, "reason": "" if is_met else reason})
 
 
 # -- addresses
@@ -172,11 +167,8 @@ class RequestCheck(WayCheck):
     def _describe_nearest(self, alike: Sequence[SeenRequest], requests: Sequence[SeenRequest]) -> str:
         pattern = self.pattern
         if alike:
-            made = format_count(len(alike), f"{pattern.method or 'request'} to {alike[-1].url}")
-            if len(alike) > 1:
-                made = f"{len(alike)} {pattern.method or 'request'}s to {alike[-1].url}"
-            none = "none had" if len(alike) > 1 else "it did not have"
-            return f"{made}; {none} {pattern.find_problem(alike[-1])} ({alike[-1].when})"
+            last, made = alike[-1], format_count(len(alike), pattern.method or "request")
+            return f"{made} to {last.url}; the last one lacks {pattern.find_problem(last)} ({last.when})"
         others = [one for one in requests if replace(pattern, method="").is_for(one)]
         if others:
             return f"no such request was made; the nearest is {others[-1]}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from pytest_browsereval.browsers.base import Window
     from pytest_browsereval.capture.context import CaptureContext
     from pytest_browsereval.graders.base import GraderConfig
-    from pytest_browsereval.model.progress import StepFollower
     from pytest_browsereval.model.tasks import Task
 
 _KEYS = ("visited", "request", "called")
@@ -35,13 +34,10 @@ def _has_key(value: Any) -> bool:
     return isinstance(value, list | tuple) and any(map(_has_key, value))
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_browsereval_follow_attempt(
-    capture: CaptureContext,
-) -> Generator[None, StepFollower | None, StepFollower | None]:
-    """Count the steps, with all others that look at the page after each."""
-    inner = yield
-    from pytest_browsereval.features.way_checks.recording import RECORDINGS, WayFollower
+@pytest.hookimpl(tryfirst=True)
+def pytest_browsereval_follow_attempt(capture: CaptureContext) -> None:
+    """Let the recording know the steps and the log; another plug-in may follow."""
+    from pytest_browsereval.features.way_checks.recording import RECORDINGS
 
-    recording = RECORDINGS.get(capture.window)
-    return inner if recording is None else WayFollower(recording, capture, inner)
+    if recording := RECORDINGS.get(capture.window):
+        recording.capture = capture

@@ -22,8 +22,6 @@ from pytest_browsereval.redaction.text import well_formed
 if TYPE_CHECKING:
     from playwright.async_api import Frame, Page, Request, Response
 
-    from pytest_browsereval.errors import Fault
-    from pytest_browsereval.model.progress import Progress, StepFollower
 
 MOST_ENTRIES = 5_000
 """Requests of an attempt that are kept, and addresses that were shown."""
@@ -54,9 +52,8 @@ class WayRecording:
         self.requests: list[dict[str, Any]] = []
         self.dropped = 0
         """What was not kept, for there was too much."""
-        self.step = 0
-        """The step that is being made; 0 before the first one."""
         self.capture: CaptureContext | None = None
+        """Of the attempt, once its window is at the start page."""
         self._room = MOST_KEPT
         self._by_request: dict[Request, dict[str, Any]] = {}
         self._unread: list[tuple[Request, dict[str, Any]]] = []
@@ -131,7 +128,8 @@ class WayRecording:
         is_kept = len(entries) < MOST_ENTRIES and size <= self._room
         if is_kept:
             self._room -= size
-            entry |= {"step": self.step, "at": round(time.time(), 3)}
+            step = 0 if self.capture is None else self.capture.findings.calls
+            entry |= {"step": step, "at": round(time.time(), 3)}
             entries.append(entry)
         else:
             self.dropped += 1
@@ -153,26 +151,3 @@ def _decode(body: bytes) -> str:
         return kept.decode()
     except UnicodeDecodeError:  # forms may be of an older character set
         return well_formed(kept.decode("latin-1"))
-
-
-class WayFollower:
-    """Tells a recording which step is being made, with another follower of the attempt, if there is one."""
-
-    def __init__(self, recording: WayRecording, capture: CaptureContext, inner: StepFollower | None) -> None:
-        self._recording, self._inner = recording, inner
-        recording.capture = capture
-
-    @property
-    def fault(self) -> Fault | None:
-        """What broke of the other one."""
-        return None if self._inner is None else self._inner.fault
-
-    async def ask(self, step: int, *, is_end: bool = False) -> None:
-        """Note that a step is over."""
-        if self._inner is not None:
-            await self._inner.ask(step, is_end=is_end)
-        self._recording.step = max(self._recording.step, step + 1)
-
-    def finish(self) -> Progress | None:
-        """Return what the other one has."""
-        return None if self._inner is None else self._inner.finish()
