@@ -10,7 +10,6 @@ from pydantic import BaseModel, JsonValue
 
 from pytest_browsereval.datasets.rows import GOLD_KEYS
 from pytest_browsereval.model.grades import GraderResult
-from pytest_browsereval.model.results import ExecutorRecord
 from pytest_browsereval.model.tasks import TASK_FILE, Task
 from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run_files import write_json
@@ -20,12 +19,6 @@ EVIDENCE_FILE = "evidence.json"
 
 GRADES_FILE = "grades.json"
 """Every grader's result by its name."""
-
-EXECUTORS = "executors"
-"""The folder of what executors left behind."""
-
-
-_EXECUTOR_NAMES = ("executor_id", "span_id", "status", "termination_reason")
 
 
 class TrajectorySaver:
@@ -40,8 +33,8 @@ class TrajectorySaver:
         self._folder = folder
         self._redact = redact
 
-    def _save(self, name: str, value: Any, **as_it_is: Any) -> None:
-        write_json(self._folder / name, {**redact_json(value, self._redact), **as_it_is})
+    def _save(self, name: str, value: Any) -> None:
+        write_json(self._folder / name, redact_json(value, self._redact))
 
     def save_evidence(self, evidence: Mapping[str, JsonValue]) -> None:
         """Save what graders observed on the live page; nothing is written when there is nothing."""
@@ -90,10 +83,3 @@ class TrajectorySaver:
         """Save every grader's result by its name."""
         plain = {name: grade.model_dump(mode="json") for name, grade in grades.items()}
         self._save(GRADES_FILE, plain)
-
-    def save_executor(self, record: ExecutorRecord) -> None:
-        """Save what came of a delegation."""
-        (self._folder / EXECUTORS).mkdir(exist_ok=True)
-        plain = record.model_dump(mode="json")
-        names = {name: plain[name] for name in _EXECUTOR_NAMES}
-        self._save(f"{EXECUTORS}/{record.executor_id}.json", plain, **names)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
@@ -22,7 +22,7 @@ from pytest_browsereval.graders.criteria import make_criterion
 from pytest_browsereval.graders.dates import read_date
 from pytest_browsereval.graders.numbers import read_number
 from pytest_browsereval.graders.patterns import check_pattern, has_match
-from pytest_browsereval.graders.values import TEXT_LIMIT, fold, has_token, show
+from pytest_browsereval.graders.values import TEXT_LIMIT, flatten, fold, has_token, show
 from pytest_browsereval.model.grades import Criterion
 from pytest_browsereval.redaction.known import beginning
 
@@ -66,6 +66,11 @@ class Comparator:
             reason += " (it would pass in the lenient reading)"
         expected = self.expected if self.kind == "equals" else self.as_json()
         return make_criterion(name, reason, expected=expected, actual=actual, weight=weight)
+
+    def flatten(self) -> Comparator:
+        """Return the comparison with a text that is flat, as it is compared; patterns stay as they are."""
+        is_text = isinstance(self.expected, str) and self.kind != "regex"
+        return replace(self, expected=flatten(str(self.expected))) if is_text else self
 
     def as_json(self) -> dict[str, JsonValue]:
         """Return the comparison as it is written in a row."""

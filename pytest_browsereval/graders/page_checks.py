@@ -19,7 +19,7 @@ from pytest_browsereval.graders import observing
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.comparators import Comparator, Reading, read_comparator, read_weight
 from pytest_browsereval.graders.observing import PAGE_KEYS
-from pytest_browsereval.graders.values import compile_path, drop_invisible, look_up, show
+from pytest_browsereval.graders.values import compile_path, drop_invisible, flatten, look_up, show
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning
@@ -176,8 +176,8 @@ class PageCheck:
         if entry is None:
             raise GraderFault(f"{self.title} was not observed; run the task again")
         if self.kind == "text":
-            text = drop_invisible(str(entry["value"]))
-            return (text if self.comparator.kind == "regex" else " ".join(text.split())), ""
+            text = str(entry["value"])
+            return (drop_invisible if self.comparator.kind == "regex" else flatten)(text), ""
         if self.kind == "url":
             return read_address(self.comparator, str(entry)), ""
         if self.kind not in ("js", "storage"):
@@ -239,8 +239,8 @@ def _read_plain_check(check: Mapping[str, JsonValue]) -> PageCheck:
     else:
         raise ValueError(f'{kind!r} is {show(given)}; write a text or {{"contains": "..."}}.')
     # Line breaks of a page depend on the width of its window, so texts are compared with single blanks.
-    if kind == "text" and isinstance(comparator.expected, str) and comparator.kind != "regex":
-        comparator = replace(comparator, expected=" ".join(drop_invisible(comparator.expected).split()))
+    if kind == "text":
+        comparator = comparator.flatten()
     if kind == "url" and comparator.kind not in _PARTS:
         comparator = replace(comparator, expected=normalize_addresses(comparator.expected))
     return PageCheck(kind, comparator)

@@ -97,6 +97,11 @@ def drop_invisible(text: str) -> str:
     return "".join(c for c in text if unicodedata.category(c) != "Cf" and c not in _UNSEEN)
 
 
+def flatten(text: str) -> str:
+    """Return a text with single blanks and without invisible characters: where lines break says nothing."""
+    return " ".join(drop_invisible(text).split())
+
+
 def unify_signs(text: str) -> str:
     """Return text without invisible characters, and with one sign for quotes and dashes that look alike."""
     return drop_invisible(text).translate(_ALIKE)

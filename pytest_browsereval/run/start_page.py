@@ -13,7 +13,7 @@ from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.graders.values import TEXT_LIMIT, drop_invisible
+from pytest_browsereval.graders.values import TEXT_LIMIT, flatten
 from pytest_browsereval.model.tasks import Ready, Task
 from pytest_browsereval.sites import SiteConfig, fill
 from pytest_browsereval.tools.targets import locate
@@ -86,7 +86,7 @@ async def _find_lack(window: PlaywrightWindow, ready: Ready) -> str | None:
         return f"its address is not {ready.url!r}"
     if ready.text is not None:
         seen = await read_page_text(page, TEXT_LIMIT, ANSWER_S)
-        if _join(ready.text) not in _join(seen.value):
+        if flatten(ready.text) not in flatten(seen.value):
             return f"the text {shorten(ready.text, 200)!r} is not on it"
     if ready.target is not None and not await locate(page, ready.target).filter(visible=True).count():
         return f"nothing that is visible matches the target {ready.target!r}"
@@ -95,17 +95,13 @@ async def _find_lack(window: PlaywrightWindow, ready: Ready) -> str | None:
     return None
 
 
-def _join(text: str) -> str:
-    return " ".join(drop_invisible(text).split())
-
-
 async def _describe_page(window: PlaywrightWindow) -> str:
     parts = [shorten(window.url, 300)]
     if window.dialog is not None:
         return parts[0]
     try:
         parts.append(f"titled {shorten(await read_title(window.page, ANSWER_S), 100)!r}")
-        text = _join((await window.watch(read_page_text(window.page, 500, ANSWER_S), ANSWER_S)).value)
+        text = flatten((await window.watch(read_page_text(window.page, 500, ANSWER_S), ANSWER_S)).value)
         parts.append(f"with the text {shorten(text, 300)!r}" if text else "without any text")
     except (DialogOpened, TimeoutError, NoTab, playwright_error()):
         parts.append("whose text cannot be read")

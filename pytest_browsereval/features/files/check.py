@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +18,7 @@ from pytest_browsereval.features.files.texts import HOW_TO_READ_PDF, NoText, cou
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.comparators import COMPARATORS, Comparator, read_comparator
 from pytest_browsereval.graders.page_checks import CheckForm, PageCheck, read_count
-from pytest_browsereval.graders.values import TEXT_LIMIT, drop_invisible, show
+from pytest_browsereval.graders.values import TEXT_LIMIT, flatten, show
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.redaction.known import beginning
@@ -111,7 +111,7 @@ class DownloadCheck(PageCheck):
         # Where lines break in a PDF depends on its pages, so texts are compared with single blanks.
         if not isinstance(value, str) or self.comparator.kind == "regex":
             return value
-        return " ".join(drop_invisible(value).split())
+        return flatten(value)
 
     def _count(self, number: int) -> str:
         what = {0: "no download matches", 1: "1 download matches"}.get(number, f"{number} downloads match")
@@ -147,9 +147,7 @@ def read_download_check(check: Mapping[str, JsonValue]) -> PageCheck:
         raise ValueError(f"{show(dict(check))} has {' and '.join(given)}. Write a check for each.")
     plain = {key: value for key, value in check.items() if key not in ("download", *BESIDE)}
     if plain or (given and given[0] in COMPARATORS):
-        comparator = read_comparator(check, beside=("download", *BESIDE))
-        if isinstance(comparator.expected, str) and comparator.kind != "regex":
-            comparator = replace(comparator, expected=" ".join(drop_invisible(comparator.expected).split()))
+        comparator = read_comparator(check, beside=("download", *BESIDE)).flatten()
         if pattern.casefold().endswith(".pdf") and find_spec("pypdf") is None:
             raise ValueError(f"{show(dict(check))} compares a PDF; to read these, {HOW_TO_READ_PDF}.")
         return DownloadCheck("download", comparator, pattern, what="text")

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext
 from pytest_browsereval.agents.playing import play
 from pytest_browsereval.capture.context import CaptureContext
-from pytest_browsereval.capture.trajectory import EXECUTORS, TrajectorySaver
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
 from pytest_browsereval.model.messages import DelegationStatus, now
 from pytest_browsereval.model.results import AgentResult, ExecutorRecord
 from pytest_browsereval.model.spans import in_span
+from pytest_browsereval.redaction.text import redact_json
+from pytest_browsereval.run_files import write_json
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.finish import done, give_up
 
 ROLE = "executor"
+EXECUTORS = "executors"
+"""The folder of what executors left behind, in that of the attempt."""
 
 HARNESS = "[harness]"
 """Marks in a summary what the executor did not say."""
@@ -169,7 +173,7 @@ class Delegation:
     def _keep(self, record: ExecutorRecord) -> None:
         config = self.capture.config
         try:
-            TrajectorySaver(config.folder, redact=config.redact).save_executor(record)
+            save_executor(record, config.folder, config.redact)
         except OSError as error:
             self.capture.add_warning(ErrorSource.MESSAGE_LOGGING, f"its record was not written: {error}")
 
@@ -223,3 +227,15 @@ class Delegation:
     ) -> Report:
         report = self._tools.answer or ""  # one that was called done in time, and did not end
         return Report(status, report, why, "" if report else self.capture.last_assistant_message(), reason)
+
+
+def save_executor(record: ExecutorRecord, folder: Path, redact: Callable[[str], str]) -> None:
+    """Save what came of a delegation in the folder of its attempt; a secret cannot change how it ended.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    (folder / EXECUTORS).mkdir(exist_ok=True)
+    plain = record.model_dump(mode="json")
+    names = {name: plain[name] for name in ("executor_id", "span_id", "status", "termination_reason")}
+    write_json(folder / EXECUTORS / f"{record.executor_id}.json", {**redact_json(plain, redact), **names})
