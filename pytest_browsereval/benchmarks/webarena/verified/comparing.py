@@ -25,7 +25,6 @@ class Kind:
     same: Callable[[Any, Any], bool] = lambda expected, actual: bool(expected == actual)
     tidied: Callable[[str], str] = plain_text
     """What is done to a text before it is read."""
-    has_patterns: bool = False
     is_first_only: bool = False
     """True: of several alternatives the first one counts, as the benchmark has it."""
 
@@ -56,7 +55,7 @@ def _same_address(expected: Address, actual: Address) -> bool:
     return expected.same_path(actual) and expected.same_query(actual, lambda one, other: bool(one == other))
 
 
-TEXT = Kind("string", texts.read_text, texts.same_text, has_patterns=True)
+TEXT = Kind("string", texts.read_text, texts.same_text)
 NUMBER = Kind("number", quantities.read_number)
 URL = Kind("url", lambda value: read_address(value, Reading()), _same_address, str.strip)
 
@@ -75,7 +74,6 @@ KINDS = {
     "string_list": Kind("string_list", texts.read_list),
     "json": Kind("json", texts.read_json),
     "markdown": Kind("markdown", texts.read_markdown, tidied=str.strip),
-    "base64": Kind("base64", texts.read_base64, texts.same_bytes, str.strip, has_patterns=True),
     "null": Kind("null", texts.read_empty, tidied=lambda text: text.strip().lower()),
     "url": URL,
 }
@@ -122,7 +120,7 @@ def read_seen_value(kind: Kind, value: Any) -> Typed | None:
 
 
 def _read_one(kind: Kind, value: Any, *, is_ours: bool) -> Any:
-    if is_ours and kind.has_patterns and is_pattern(value):
+    if is_ours and kind is TEXT and is_pattern(value):
         return Pattern(value)
     return kind.read(kind.tidied(value) if isinstance(value, str) else value)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import re
 import unicodedata
@@ -99,13 +97,6 @@ def same_text(expected: Any, actual: Any) -> bool:
     return bool(expected == actual or str(expected).strip(PUNCTUATION) == str(actual).strip(PUNCTUATION))
 
 
-def same_bytes(expected: Any, actual: Any) -> bool:
-    """Compare two decoded contents."""
-    if isinstance(expected, Pattern):
-        return matches(f"(?s:{expected.text})", str(actual))
-    return bool(expected == actual)
-
-
 def read_list(value: Any) -> tuple[str, ...]:
     """Return the items of a list with commas, in order of the alphabet.
 
@@ -127,21 +118,6 @@ def read_json(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("no JSON text")  # noqa: TRY004 as all else that is not of the kind
     return json.dumps(json.loads(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def read_base64(value: Any) -> str:
-    """Return the decoded text.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if not isinstance(value, str) or not value:
-        raise ValueError("no text in base64")
-    try:
-        text = base64.b64decode(value, validate=True).decode()
-    except binascii.Error as error:
-        raise ValueError(str(error)) from None
-    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
 def read_empty(value: Any) -> None:

@@ -147,7 +147,6 @@ FORMATS: list[tuple[str, Any, list[Any]]] = [
     ("string_list", "b, a", ["a,b", "a, b,", "a", "a b"]),
     ("json", '{"a": 1, "b": [2]}', ['{"b":[2],"a":1}', '{"a":1}', "{"]),
     ("markdown", "# A\n* b", ["#  A \r\n- b", "# A\n- c", "# a\n- b"]),
-    ("base64", "SGk=", ["SGk=", "aGk=", "Hi"]),
 ]
 TYPES = ("string", "number", "integer", "boolean")
 
@@ -164,7 +163,6 @@ STRICTER = {
     ("string", '["blue mug", "guess"]'): "a list of guesses is not an answer",
     ("string", '"^.*$"'): "a pattern in an answer is a text as any other",
     ("date", '"April 2023"'): "a date that lacks its day would pass on one day of the month",
-    ("base64", '"^.*$"'): "a pattern in an answer is a text as any other",
 }
 """Answers that pass, or may pass, in the package and fail here, with the reason."""
 
@@ -199,7 +197,7 @@ def test_what_is_stricter_here_fails(own: Published, tmp_path: Path) -> None:
     """The package takes an answer for a pattern, a list for alternatives, today's day for a missing one."""
     cases = []
     for kind, answer in STRICTER:
-        expected = {"string": "Blue mug", "date": "2023-04-05", "base64": "SGk="}[kind]
+        expected = {"string": "Blue mug", "date": "2023-04-05"}[kind]
         cases.append(synthetic(kind, expected, json.loads(answer)))
     compared = both(own, cases, tmp_path)
     for ((kind, _), reason), (_, theirs, mine) in zip(STRICTER.items(), compared, strict=True):

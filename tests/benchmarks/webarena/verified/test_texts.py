@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,6 @@ READ: list[tuple[Callable[[Any], Any], Any, Any]] = [
     (texts.read_text, 0, ""),
     (texts.read_list, "pens, ink,,cups ", ("cups", "ink", "pens")),
     (texts.read_json, '{"b": 1, "a": [2,3]}', '{"a":[2,3],"b":1}'),
-    (texts.read_base64, base64.b64encode(b"one\r\ntwo\rthree ").decode(), "one\ntwo\nthree"),
     (texts.read_empty, "n / a", None),
     (texts.read_empty, "", None),
     (texts.read_markdown, "#  Title  \r\n\n\n\n* one\n+ two", "# Title\n\n- one\n- two"),
@@ -35,7 +33,6 @@ def test_a_value_of_another_kind_is_refused(subtests: pytest.Subtests) -> None:
     """What is not of the kind is an error, never an empty value that equals another one."""
     cases: list[tuple[Callable[[Any], Any], Any]] = [
         *((texts.read_list, " , "), (texts.read_list, None), (texts.read_json, 3), (texts.read_json, "{")),
-        *((texts.read_base64, "???"), (texts.read_base64, ""), (texts.read_base64, 7)),
         *((texts.read_empty, 0), (texts.read_empty, "something")),
         *((texts.read_markdown, ""), (texts.read_markdown, ["# a"])),
     ]
@@ -54,11 +51,3 @@ def test_texts_are_compared_without_punctuation_around_them() -> None:
     assert texts.same_name("", "")
     assert not texts.same_name("Ann Lee", "Bob Ray")
     assert not texts.same_name("!?", "!?")  # names without a word
-
-
-def test_contents_are_compared_as_they_are() -> None:
-    """Case and punctuation count, and a pattern's dot takes in line ends."""
-    assert texts.same_bytes("one\ntwo", "one\ntwo")
-    assert not texts.same_bytes("one.", "one")
-    assert texts.same_bytes(Pattern("^one.two$"), "one\ntwo")
-    assert not texts.same_bytes(Pattern("^one$"), "One")
