@@ -29,7 +29,7 @@ from pytest_browsereval.capture.har import record_traffic
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.recording import TraceMode
 from pytest_browsereval.capture.screenshots import write_new
-from pytest_browsereval.features.traces.recording import Recording, record_attempt
+from pytest_browsereval.features.traces.recording import Recording
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.redaction.spellings import list_spellings
@@ -133,7 +133,7 @@ async def attempt(
         if variant.har:
             har = await stack.enter_async_context(record_traffic(folder, Traffic(), str))
         recording = await stack.enter_async_context(
-            record_attempt(folder, trace=variant.trace, console=variant.console, redact=str)
+            Recording(folder, trace=variant.trace, console=variant.console, redact=str)
         )
         request = WindowRequest("benchmark", url, traffic=WindowTraffic(har=har), opened=recording.begin)
         window = await browser.open_window(request)

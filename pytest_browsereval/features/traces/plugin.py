@@ -20,6 +20,6 @@ def pytest_browsereval_record_window(
     trace, console = eval_config.capture.trace, eval_config.capture.console
     if trace == "off" and not console:
         return None
-    from pytest_browsereval.features.traces.recording import record_attempt
+    from pytest_browsereval.features.traces.recording import Recording
 
-    return record_attempt(folder, trace=trace, console=console, redact=redact)
+    return Recording(folder, trace=trace, console=console, redact=redact)

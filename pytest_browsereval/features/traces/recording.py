@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from pytest_browsereval.browsers.base import Window
@@ -16,6 +15,8 @@ from pytest_browsereval.features.traces.trace import Trace
 
 class Recording:
     """The trace and the console of one attempt; what fails is a warning, never an exception.
+
+    ``async with`` saves the trace at its end, also if the attempt breaks.
 
     Args:
         folder: the attempt's folder, which exists.
@@ -55,30 +56,16 @@ class Recording:
         if self._trace is not None:
             await self._trace.end()
 
-    async def save(self, *, is_given_up: bool) -> None:
-        """Keep the trace if it is wanted, and remove what was only needed meanwhile."""
+    async def __aenter__(self) -> Recording:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Keep the trace if it is wanted, unless the attempt is given up, and remove what was only needed."""
         if self._trace is None:
             return
+        is_given_up = kind is not None and issubclass(kind, asyncio.CancelledError)
         try:
             if not (is_given_up or (self._mode == "retain-on-failure" and self.has_passed)):
                 await self._trace.save(self._folder)
         finally:
             await self._trace.drop()
-
-
-@asynccontextmanager
-async def record_attempt(
-    folder: Path, *, trace: TraceMode, console: bool, redact: Callable[[str], str]
-) -> AsyncIterator[Recording]:
-    """Give the recording of an attempt, and save it at the end, also if the attempt breaks.
-
-    One that is given up is not saved.
-    """
-    recording, is_given_up = Recording(folder, trace=trace, console=console, redact=redact), False
-    try:
-        yield recording
-    except asyncio.CancelledError:
-        is_given_up = True
-        raise
-    finally:
-        await recording.save(is_given_up=is_given_up)

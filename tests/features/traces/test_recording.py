@@ -20,7 +20,7 @@ from pytest_browsereval.config.loading import load_config
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
-from pytest_browsereval.features.traces.recording import Recording, record_attempt
+from pytest_browsereval.features.traces.recording import Recording
 from pytest_browsereval.features.traces.trace import clean_trace
 from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.run.active import ActiveRun
@@ -71,7 +71,7 @@ async def bought(
     browser: Any, url: str, folder: Path, mode: TraceMode = "on", *, passed: bool = False
 ) -> Recording:
     """Use the shop in a window of its own while it is recorded."""
-    async with record_attempt(folder, trace=mode, console=False, redact=redact) as recording:
+    async with Recording(folder, trace=mode, console=False, redact=redact) as recording:
         window = await browser.open_window(WindowRequest("row", url, opened=recording.begin))
         await window.page.evaluate("login()")
         await window.page.fill("#key", PASSWORD)
@@ -159,7 +159,7 @@ def test_a_start_page_that_fails_is_in_the_trace(
     """The attempt breaks before there is a window, and that is what somebody wants to see."""
 
     async def course() -> None:
-        async with record_attempt(tmp_path, trace="retain-on-failure", console=True, redact=str) as recording:
+        async with Recording(tmp_path, trace="retain-on-failure", console=True, redact=str) as recording:
             await browser.open_window(WindowRequest("row", pages.url + "/gone", opened=recording.begin))
 
     with pytest.raises(Exception, match="404"):
@@ -175,7 +175,7 @@ def test_a_browser_that_dies_leaves_a_warning(run: Run, pages: PageServer, tmp_p
         browser = PlaywrightBrowserConfig().build()
         await browser.start()
         try:
-            async with record_attempt(tmp_path, trace="on", console=True, redact=str) as recording:
+            async with Recording(tmp_path, trace="on", console=True, redact=str) as recording:
                 window = await browser.open_window(WindowRequest("row", None, opened=recording.begin))
                 chromium = window.context.browser
                 assert chromium is not None
