@@ -144,3 +144,17 @@ def test_a_member_of_a_feature_that_is_left_out_is_named(
     text = done.stdout.str() + done.stderr.str()
     assert f"the feature that brings it is left out (-p no:browsereval.{feature})" in text
     assert "Did you mean" not in text
+
+
+def test_a_key_of_a_feature_that_is_left_out_is_refused(evals: Evals) -> None:
+    """It would have no effect."""
+    keys: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("files", {"downloads": {"max_files": 1}}),
+        ("traces", {"console": True}),
+        ("traces", {"trace": "on"}),
+    )
+    for name, capture in keys:
+        evals.write([row("a")], capture=capture, browser="playwright")
+        run = evals.run("-p", f"no:browsereval.{name}")
+        assert run.ret == 4
+        assert "the feature that acts on this key is left out" in str(run.stdout) + str(run.stderr), capture

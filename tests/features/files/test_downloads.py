@@ -289,11 +289,3 @@ def test_command_graders_and_graders_of_packages_have_downloads(evals: Evals, sh
     run = play(evals, act("a", shop, CSV_CLICK, graders=[]), graders=[grader])
     assert run.ret == 0, run.attempts
     assert json.loads((run.folder / "summary.json").read_text())["passed"] == 1
-
-
-def test_limits_without_the_feature_are_refused(evals: Evals) -> None:
-    """They would have no effect."""
-    evals.write([row("a")], capture={"downloads": {"max_files": 1}})
-    run = evals.run("-p", "no:browsereval.files")
-    assert run.ret == 4
-    assert "the feature that acts on this key is left out" in str(run.stdout) + str(run.stderr)
