@@ -110,7 +110,8 @@ def read_action(given: Mapping[str, Any], *, ending: str | None = None, unit: st
     if name == "hold_key":
         fields["seconds"] = _first(flat, _FIELDS["seconds"])
     if "key" in fields:
-        fields["key"] = key_name(fields["key"])
+        keys = fields["key"]
+        fields["key"] = name_key("+".join(map(str, keys)) if isinstance(keys, list) else keys)
     if meant["action"] == "done" and ending is not None:
         fields.setdefault("text", ending)
     return Action.checked({**fields, **meant})
@@ -250,8 +251,3 @@ def _scrolling(flat: Mapping[str, Any], fields: Mapping[str, Any], unit: str) ->
             moved = way or {"direction": positive if given > 0 else negative}
             return {**moved, "amount": abs(given), "unit": "pixels"}
     return way
-
-
-def key_name(given: Any) -> str:
-    """Return a key, or a combination, by the names that the tools know: ``Control+A``, ``Enter``."""
-    return name_key("+".join(map(str, given)) if isinstance(given, list) else str(given))

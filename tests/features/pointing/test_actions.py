@@ -14,7 +14,7 @@ from pytest_browsereval.features.pointing.actions import (
     tool_calls,
 )
 from pytest_browsereval.features.pointing.computer_use import ComputerUseConfig
-from pytest_browsereval.features.pointing.spellings import actions_in, key_name, read_action
+from pytest_browsereval.features.pointing.spellings import actions_in, read_action
 from pytest_browsereval.tools.toolkits import CATALOG, resolve_tools
 
 AGENT = ComputerUseConfig(provider="openai", model="gpt-x")
@@ -201,6 +201,8 @@ def test_other_names_are_known(subtests: pytest.Subtests) -> None:
     cases: list[tuple[dict[str, Any], tuple[str, Any]]] = [
         ({"action": "key", "text": "ctrl+a"}, ("press_key", {"key": "Control+a"})),
         ({"action": "hotkey", "keys": ["CTRL", "shift", "T"]}, ("press_key", {"key": "Control+Shift+T"})),
+        ({"action": "key", "key": "cmd + Page_Down"}, ("press_key", {"key": "Meta+PageDown"})),
+        ({"action": "key", "key": "ctrl++"}, ("press_key", {"key": "Control++"})),
         (
             {"action": "hold_key", "text": "up", "duration": 2},
             ("press_key", {"key": "ArrowUp", "hold_ms": 2000}),
@@ -230,27 +232,6 @@ def test_an_ending_without_words_can_be_given_some() -> None:
     assert performs({"action": "end", "text": "8"}, ending="It ended.") == [("done", {"answer": "8"})]
     with pytest.raises(BadAction, match="done needs text"):
         performs({"action": "end"})
-
-
-def test_keys_have_one_name(subtests: pytest.Subtests) -> None:
-    """Names of X and others become those that the tools take."""
-    cases: list[tuple[str, str]] = [
-        ("Return", "Enter"),
-        ("esc", "Escape"),
-        ("Page_Down", "PageDown"),
-        ("arrowleft", "ArrowLeft"),
-        ("f5", "F5"),
-        (" ", "Space"),
-        ("+", "+"),
-        ("a", "a"),
-        ("A", "A"),
-        ("ctrl++", "Control++"),
-        ("cmd + a", "Meta+a"),
-        ("Control+A", "Control+A"),
-    ]
-    for given, name in cases:
-        with subtests.test(given=given, name=name):
-            assert key_name(given) == name
 
 
 # -- what is no action
