@@ -11,7 +11,7 @@ from pytest_browsereval.errors import PluginError, nearest
 from pytest_browsereval.feature import list_features
 from pytest_browsereval.needs import Asker, Needs, Offers, check_fit
 from pytest_browsereval.registry import OURS, Registry
-from pytest_browsereval.tools import finish, input, navigation, observation, tabs  # noqa: A004
+from pytest_browsereval.tools import finish, input, navigation, observation  # noqa: A004
 from pytest_browsereval.tools.base import ENDINGS, Tool
 from pytest_browsereval.tools.foreign import foreign_tools
 from pytest_browsereval.tools.switches import OTHERS, is_on
@@ -34,7 +34,7 @@ BROWSER = "the browser"
 CATALOG: Mapping[str, Toolkit] = {
     kit.key: kit
     for kit in (
-        *(navigation.KIT, observation.KIT, input.KIT, tabs.KIT),
+        *(navigation.KIT, observation.KIT, input.KIT),
         *(feature.load(kit) for feature in list_features().values() for kit in feature.kits),
         finish.KIT,
     )

@@ -22,10 +22,10 @@ NAMES = {
         *("click", "hover", "fill", "type_text", "press_key", "select_option"),
         *("check", "uncheck", "drag", "scroll", "handle_dialog"),
     ],
-    "tabs": ["list_tabs", "open_tab", "select_tab", "close_tab"],
     "files": ["upload_file", "read_download"],
     "pointer": ["click_at", "hover_at", "type_at", "type_keys", "drag_at", "scroll_at"],
     "scripting": ["evaluate"],
+    "tabs": ["list_tabs", "open_tab", "select_tab", "close_tab"],
     "finish": ["done"],
 }
 

@@ -13,12 +13,12 @@ from pydantic import BaseModel, Field
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.features.conformance.browsers import run
+from pytest_browsereval.features.tabs.tools import select_tab
 from pytest_browsereval.testing import check_calls, open_window
 from pytest_browsereval.tools.base import Tool, ToolError, tool
 from pytest_browsereval.tools.input import click, handle_dialog
 from pytest_browsereval.tools.navigation import navigate
 from pytest_browsereval.tools.observation import read_text
-from pytest_browsereval.tools.tabs import select_tab
 from tests.support import StillWindow
 
 PRICES = {"mug": 4}

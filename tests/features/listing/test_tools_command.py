@@ -78,7 +78,7 @@ def test_plain_json(capsys: pytest.CaptureFixture[str]) -> None:
     """The same for programs: the catalog as it is, and the tools of each variant."""
     assert main(["tools", "--json"]) == 0
     plain = json.loads(capsys.readouterr().out)
-    assert plain["toolkits"][3] == {
+    assert next(kit for kit in plain["toolkits"] if kit["key"] == "tabs") == {
         "key": "tabs",
         "label": "Several tabs",
         "tools": ["list_tabs", "open_tab", "select_tab", "close_tab"],
@@ -86,7 +86,7 @@ def test_plain_json(capsys: pytest.CaptureFixture[str]) -> None:
         "is_fixed": False,
         "owner": "pytest-browsereval",
     }
-    assert plain["tools"][-2] == {
+    assert next(tool for tool in plain["tools"] if tool["key"] == "evaluate") == {
         "key": "evaluate",
         "label": "Evaluate",
         "description": "Evaluate JavaScript in the page and return the result as JSON.",
