@@ -25,7 +25,6 @@ ROWS: tuple[frozenset[str], ...] = tuple(
                 "errors",
                 "local_server",
                 "process_guard",
-                "processes",
                 "run_files",
                 "session_caches",
             },

@@ -6,9 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.reporting import add_reports, write_reports
 from pytest_browsereval.commands.runs import HELP, add_config, find_run
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.shared.reporting import add_reports, write_reports
 
 if TYPE_CHECKING:
     from pytest_browsereval.features.attacks.comparison import Side

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.reporting import add_reports, write_reports
 from pytest_browsereval.commands.runs import note_edited
 from pytest_browsereval.features.shared.named_runs import add_runs, find_named_runs
+from pytest_browsereval.features.shared.reporting import add_reports, write_reports
 
 
 def causes(arguments: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ import sys
 
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.processes import attach_command
+from pytest_browsereval.features.shared.processes import attach_command
 
 GRACE_S = 20.0
 """Less than the 30 s after which Slurm and Kubernetes kill what they have asked to end."""

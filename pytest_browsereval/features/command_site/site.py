@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
 from pytest_browsereval.features.command_site.folder import copy_data, find_misfit
 from pytest_browsereval.features.command_site.output import SiteOutput
-from pytest_browsereval.processes import supervise_command
+from pytest_browsereval.features.shared.processes import supervise_command
 from pytest_browsereval.sites.base import Site
 from pytest_browsereval.sites.settings import DATA, RESTART, SiteConfig, check_folder
 

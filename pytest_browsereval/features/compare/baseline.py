@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from pytest_browsereval.analysis.evidence import check_contradictions, check_run
-from pytest_browsereval.commands.reporting import write
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import TerminationReason, UsageError
 from pytest_browsereval.features.compare.compare import RunComparison, compare, count_plain
 from pytest_browsereval.features.shared.paired import MARGIN
+from pytest_browsereval.features.shared.reporting import write
 from pytest_browsereval.model.display import LONGEST, one_line
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.results import TaskMetadata

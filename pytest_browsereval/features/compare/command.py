@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.reporting import add_reports, refuse_unwritable, write_reports
 from pytest_browsereval.commands.runs import HELP_OF_BASELINE, add_config
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.compare.lookup import find_baseline
+from pytest_browsereval.features.shared.reporting import add_reports, refuse_unwritable, write_reports
 
 
 def compare(arguments: argparse.Namespace) -> int:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command, add_overrides
-from pytest_browsereval.commands.reporting import add_reports, write, write_reports
 from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, find_run
 from pytest_browsereval.errors import ConfigError, UsageError
 from pytest_browsereval.features.compare.lookup import find_baseline
+from pytest_browsereval.features.shared.reporting import add_reports, write, write_reports
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 

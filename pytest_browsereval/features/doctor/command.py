@@ -9,9 +9,9 @@ from datetime import date
 from pathlib import Path
 
 from pytest_browsereval.commands.base import Command, add_overrides, say, version_of
-from pytest_browsereval.commands.reporting import add_reports, write_reports
 from pytest_browsereval.commands.runs import note_edited
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.shared.reporting import add_reports, write_reports
 
 # Whose versions are shown.
 PACKAGES = (

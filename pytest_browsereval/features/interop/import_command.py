@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command, add_overrides
-from pytest_browsereval.commands.reporting import write
+from pytest_browsereval.features.shared.reporting import write
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.registry import Registry
 

@@ -16,8 +16,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from pytest_browsereval.analysis.manifest import agents_of
 from pytest_browsereval.capture.recording import TRACE_FILE
+from pytest_browsereval.features.shared.manifest_lines import agents_of
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import read_properties
 from pytest_browsereval.model.display import one_line

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.reporting import add_reports, write_reports
 from pytest_browsereval.commands.runs import HELP, add_config, find_runs, note_edited
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.shared.reporting import add_reports, write_reports
 from pytest_browsereval.model.display import format_count
 
 if TYPE_CHECKING:

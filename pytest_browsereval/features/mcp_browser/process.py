@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_browsereval.features.mcp_browser.http import ANSWER_BYTES, TOO_LARGE, replace_halves
-from pytest_browsereval.processes import supervise_command
+from pytest_browsereval.features.shared.processes import supervise_command
 from pytest_browsereval.redaction.known import beginning, ending
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.processes import supervise_command
+from pytest_browsereval.features.shared.processes import supervise_command
 from pytest_browsereval.redaction.known import beginning
 
 OUTPUT_LIMIT_BYTES = 64_000_000

@@ -17,8 +17,8 @@ from typing import Any, NoReturn
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.ray.request import Request
+from pytest_browsereval.features.shared.processes import attach_command
 from pytest_browsereval.model.display import one_line
-from pytest_browsereval.processes import attach_command
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.temporary import own_folder
 

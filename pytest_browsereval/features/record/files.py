@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.browsers.playwright.waiting import quietly
-from pytest_browsereval.commands.reporting import refuse_unwritable
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.record.event import View
+from pytest_browsereval.features.shared.reporting import refuse_unwritable
 
 FOLDER = "files"
 """Next to the dataset."""

@@ -14,12 +14,12 @@ from typing import Any
 from pydantic import JsonValue
 
 from pytest_browsereval.agents.scripted import escape_text
-from pytest_browsereval.commands.reporting import refuse_unwritable
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.jsonl import JsonLinesConfig
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.record.files import FOLDER
 from pytest_browsereval.features.record.steps import Item, list_files
+from pytest_browsereval.features.shared.reporting import refuse_unwritable
 from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.run_files import write_whole
 

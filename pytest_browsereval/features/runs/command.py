@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.reporting import add_reports, refuse_unwritable, write_reports
 from pytest_browsereval.commands.runs import RESULTS
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.shared.named_runs import add_runs, find_named_runs
+from pytest_browsereval.features.shared.reporting import add_reports, refuse_unwritable, write_reports
 
 if TYPE_CHECKING:
     from pytest_browsereval.features.runs.breaks import Break

@@ -11,15 +11,15 @@ from typing import Any
 from pydantic import BaseModel
 
 from pytest_browsereval.analysis.evidence import check_contradictions
-from pytest_browsereval.analysis.manifest import (
+from pytest_browsereval.config_text import format_path
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.shared.manifest_lines import (
     agents_of,
     block_of,
     describe_resumes,
     models_of,
     read_resumes,
 )
-from pytest_browsereval.config_text import format_path
-from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.manifest import check_manifest

@@ -16,9 +16,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_browsereval.analysis.manifest import agents_of, block_of, read_resumes
 from pytest_browsereval.features.runs.provenance import hash_provenances
 from pytest_browsereval.features.shared.gates import GATE_FILE, read_gate
+from pytest_browsereval.features.shared.manifest_lines import agents_of, block_of, read_resumes
 from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.redaction.config import redact_config

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from pytest_browsereval.analysis.manifest import block_of
+from pytest_browsereval.features.shared.manifest_lines import block_of
 from pytest_browsereval.run.manifest import MACHINE
 from pytest_browsereval.run.provenance import LEFT_OUT, differences
 

@@ -9,9 +9,9 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Any
 
-from pytest_browsereval.analysis.manifest import block_of
 from pytest_browsereval.features.runs.digest import RunDigest, State
 from pytest_browsereval.features.runs.history import History
+from pytest_browsereval.features.shared.manifest_lines import block_of
 from pytest_browsereval.model.display import natural
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.runs.summary_file import Result

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pytest_browsereval.processes import attach_command
+from pytest_browsereval.features.shared.processes import attach_command
 
 GRACE_S = 5.0
 LAST_LINES = 15

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from pytest_browsereval.features.shared.processes import NOT_STARTED, supervise_command
 from pytest_browsereval.graders.base import GraderFault
-from pytest_browsereval.processes import NOT_STARTED, supervise_command
 from pytest_browsereval.redaction.known import beginning, ending
 
 _RAISED = re.compile(r"([\w$]+[.:/])*[\w$]*(Error|Exception)\b|panic:|Uncaught ")

@@ -9,9 +9,9 @@ import webbrowser
 from pathlib import Path
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.reporting import refuse_unwritable
 from pytest_browsereval.commands.runs import HELP, add_config, find_run
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.shared.reporting import refuse_unwritable
 from pytest_browsereval.model.display import format_count
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pytest_browsereval.processes import attach_command
+from pytest_browsereval.features.shared.processes import attach_command
 from tests.hooks.small_evals import Evals, row
 from tests.support import LEFT_OUT, PATIENCE_S, has_ended, until
 

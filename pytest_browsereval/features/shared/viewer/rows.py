@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pytest_browsereval.analysis.manifest import agents_of
+from pytest_browsereval.features.shared.manifest_lines import agents_of
 from pytest_browsereval.features.shared.viewer.attempts import ShownAttempt
 from pytest_browsereval.model.derived import find_outcome
 from pytest_browsereval.model.display import one_line

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.manifest import describe_resumes, read_resumes
 from pytest_browsereval.analysis.quarantine import find_quarantined
 from pytest_browsereval.config import GateConfig, gate_from
 from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.features.shared.manifest_lines import describe_resumes, read_resumes
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.runs.repeats import TaskRepeats

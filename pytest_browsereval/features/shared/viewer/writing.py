@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.manifest import block_of
 from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.shared.manifest_lines import block_of
 from pytest_browsereval.features.shared.viewer.attempts import ShownAttempt, iter_attempts
 from pytest_browsereval.features.shared.viewer.page import as_script, page
 from pytest_browsereval.features.shared.viewer.records import details_of

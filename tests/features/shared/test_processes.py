@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pytest_browsereval.processes import supervise_command
+from pytest_browsereval.features.shared.processes import supervise_command
 from tests.support import PATIENCE_S, has_ended, until
 
 STUBBORN = """
@@ -89,7 +89,7 @@ def test_a_command_that_cannot_be_run_is_told(tmp_path: Path) -> None:
 
 ASKED_AT_ONCE = """
 import os, signal, subprocess, sys
-from pytest_browsereval import processes
+from pytest_browsereval.features.shared import processes
 
 class Asked(subprocess.Popen):
     def __init__(self, *args, **kwargs):
