@@ -305,49 +305,13 @@ def test_a_mapping_makes_a_config(
     assert str(caught.value).startswith("test_a.py: trails: unknown key. Did you mean 'trials'?")
 
 
-NASTY: list[Any] = [
-    *(
-        None,
-        True,
-        0,
-        -1,
-        1.5,
-        "",
-        "x",
-        "${X}",
-        "$${",
-        [],
-        {},
-        [None],
-        [[1]],
-        {"": ""},
-        {"a": 1},
-        "a\nb",
-        "\ud800",
-    ),
-    *({"type": None}, {"type": "x"}, {"type": "single"}, {"primary": 3}, {"path": 3}, 10**400, "\0"),
-]
-NASTY_KEYS = [
-    "type",
-    "agent",
-    "variants",
-    "id",
-    "browseros",
-    "timeout_ms",
-    "timeoutMs",
-    "",
-    "judge",
-    "gate",
-    "0",
-]
-NASTY_OVERRIDES = [
-    "limits.max_steps=3",
-    "variants.b.x=3",
-    "dataset.0.select.limit=1",
-    "gate=3",
-    "=",
-    "limits=[",
-]
+NASTY: list[Any] = [None, True, 0, -1, 1.5, "", "x", "${X}", "$${", [], {}, [None], [[1]], {"": ""}, {"a": 1}]
+NASTY += ["a\nb", "\ud800", {"type": None}, {"type": "x"}, {"type": "single"}, {"primary": 3}, {"path": 3}]
+NASTY += [10**400, "\0"]
+NASTY_KEYS = ["type", "agent", "variants", "id", "browseros", "timeout_ms", "timeoutMs", ""]
+NASTY_KEYS += ["judge", "gate", "0"]
+NASTY_OVERRIDES = ["limits.max_steps=3", "variants.b.x=3", "dataset.0.select.limit=1"]
+NASTY_OVERRIDES += ["gate=3", "=", "limits=["]
 
 
 def blocks_of(value: Any) -> list[Any]:

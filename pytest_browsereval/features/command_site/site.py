@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
 from pytest_browsereval.features.command_site.folder import copy_data, find_misfit
 from pytest_browsereval.features.command_site.output import SiteOutput
+from pytest_browsereval.features.shared.process import end_supervised
 from pytest_browsereval.features.shared.processes import supervise_command
 from pytest_browsereval.sites.base import Site
 from pytest_browsereval.sites.settings import DATA, RESTART, SiteConfig, check_folder
@@ -168,7 +169,7 @@ class CommandSite(Site):
         data, self._data = self._data, None
         try:
             if process is not None:
-                await _end(process, self._config.stop_timeout_s + _LEASH_S)
+                await end_supervised(process, self._config.stop_timeout_s + _LEASH_S)
         finally:
             if output is not None:
                 await asyncio.to_thread(output.close)
@@ -272,17 +273,6 @@ def _fill(config: SiteConfig, port: int | str = "{port}", data: Path | str = DAT
     """Return the command with its placeholders filled in."""
     values = {"python": sys.executable, "port": str(port), "data": str(data)}
     return [_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in config.command or ()]
-
-
-async def _end(process: subprocess.Popen[bytes], limit_s: float) -> None:
-    """Let go of the leash, which ends the command; kill what does not end by then."""
-    if process.stdin is not None:
-        process.stdin.close()
-    try:
-        await asyncio.to_thread(process.wait, limit_s)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        await asyncio.to_thread(process.wait)
 
 
 def _client() -> AsyncClient:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_browsereval.features.mcp_browser.http import ANSWER_BYTES, TOO_LARGE, replace_halves
+from pytest_browsereval.features.shared.process import end_supervised
 from pytest_browsereval.features.shared.processes import supervise_command
 from pytest_browsereval.redaction.known import beginning, ending
 
@@ -100,7 +101,7 @@ async def start_server(
             for stream in (heard, inbox, outbox, said):
                 stream.close()
             with anyio.CancelScope(shield=True):
-                await _end(process)
+                await end_supervised(process, END_S)
 
 
 def _start(config: McpBrowserConfig, folder: str, errors: IO[bytes]) -> subprocess.Popen[bytes]:
@@ -138,17 +139,6 @@ async def _read_lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes | Non
         if not is_rest:
             yield line
         is_rest = False
-
-
-async def _end(process: subprocess.Popen[bytes]) -> None:
-    """Close the pipe, which ends the server; kill what does not end by then."""
-    if process.stdin is not None:
-        process.stdin.close()
-    try:
-        await asyncio.to_thread(process.wait, END_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        await asyncio.to_thread(process.wait)
 
 
 def read_last_words(errors: IO[bytes]) -> str:

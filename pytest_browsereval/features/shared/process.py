@@ -1,7 +1,8 @@
-"""Runs pytest in a process of its own, for commands that try rows."""
+"""Processes of ours: pytest for commands that try rows, and the end of what is supervised."""
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -43,3 +44,14 @@ def run_pytest(
             process.wait(GRACE_S * 4)
             return f"pytest did not finish within {limit_s:.0f} s"
     return "\n".join(output.splitlines()[-LAST_LINES:])
+
+
+async def end_supervised(process: subprocess.Popen[bytes], limit_s: float) -> None:
+    """Close the pipe, which has the supervisor end all that it runs; kill it if it does not end by then."""
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        await asyncio.to_thread(process.wait, limit_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        await asyncio.to_thread(process.wait)
