@@ -95,7 +95,7 @@ def test_a_folder_can_be_left_out(hidden: list[str], evals: Evals) -> None:
 def test_each_folder_is_left_out_beside_each_other() -> None:
     """Else a folder might need another one that is only ever left out with it."""
     groups = [set(group) for group in make_halves(LEAVES)]
-    assert len(groups) <= 8
+    assert len(groups) <= 9
     for one, other in itertools.permutations(LEAVES, 2):
         assert any(one in group and other not in group for group in groups), (one, other)
 
