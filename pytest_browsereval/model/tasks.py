@@ -75,6 +75,15 @@ class Ready(BaseModel):
     timeout_s: float = Field(default=30, gt=0, le=3_600)
     """How long to wait; then the attempt is errored."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _is_a_block(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            raise ValueError(  # noqa: TRY004 pydantic takes no TypeError
+                f"it is a text. Write `{{text: {json.dumps(value)}}}`, or a block with url, target or js."
+            )
+        return value
+
     @model_validator(mode="after")
     def _asks_for_something(self) -> Self:
         if not any((self.text, self.url, self.target, self.js)):

@@ -127,7 +127,7 @@ def notes_on(tasks: Iterable[Task], selected: Collection[str], sites: Mapping[st
         )
     if idle := [name for name, is_needed in used.items() if not is_needed]:
         notes.append(
-            f"no row says `requires_reset`, so these sites are never restarted: {', '.join(idle)}. "
+            f"no selected row says `requires_reset`, so these sites are never restarted: {', '.join(idle)}. "
             "Write `requires_reset: true` into rows that change the state of a site."
         )
     return notes

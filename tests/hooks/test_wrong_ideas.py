@@ -22,6 +22,12 @@ ROWS: list[tuple[dict[str, Any], str]] = [
     ({"start_url": "localhost:3000"}, "has no scheme. Write http://localhost:3000\n"),
     ({"start_url": "shop.example.com/cart"}, "has no scheme. Write https://shop.example.com/cart\n"),
     ({"start_url": "127.0.0.1"}, "has no scheme. Write http://127.0.0.1\n"),
+    ({"context": {"clock": "2026-03-01"}}, "clock is a key of the row itself. Write it beside `context`"),
+    (
+        {"context": {"locale": "german"}},
+        "context.locale: 'german' is not a locale. Write one such as 'de-DE'.",
+    ),
+    ({"ready": "in stock"}, 'ready: it is a text. Write `{text: "in stock"}`'),
     ({"prompt": "Buy a mug."}, "rows.jsonl:1: prompt: unknown key. Did you mean 'query'?"),
     ({"expected": "a mug"}, "rows.jsonl:1: expected: unknown key. Did you mean 'answer'?"),
     ({"url": "http://shop.test"}, "rows.jsonl:1: url: unknown key. Did you mean 'start_url'?"),

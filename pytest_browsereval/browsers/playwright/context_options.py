@@ -48,6 +48,7 @@ _BOUNDS = {"width": (1, 10_000), "height": (1, 10_000), "latitude": (-90, 90), "
 _SENTENCE = re.compile(r"^(\w+) : .*\n    ((?:.|\n    )+?\.)(?=\s)", re.MULTILINE)
 """A parameter in a docstring, and the first sentence about it."""
 _DEVICE = re.compile(r'^ {2}"([^"]+)": DeviceDescriptor;', re.MULTILINE)
+_LOCALE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*")
 
 Places = tuple[tuple[str | int, ...], str]
 """A place in the block, and what is wrong there."""
@@ -172,6 +173,8 @@ def _list_misfits(given: Mapping[str, Any]) -> Iterator[Places]:
             ("timezone_id",),
             f"{zone!r} is not a time zone.{nearest(zone, zones)} Write one such as 'Europe/Berlin'.",
         )
+    if not _LOCALE.fullmatch(locale := given.get("locale", "en-US")):
+        yield ("locale",), f"{locale!r} is not a locale. Write one such as 'de-DE'."
     if not 0 < given.get("device_scale_factor", 1) <= 8:
         yield ("device_scale_factor",), "must be more than 0 and not more than 8."
     for key in ("viewport", "screen", "geolocation"):
