@@ -66,8 +66,3 @@ def test_a_site_behind_basic_auth_is_opened(driver: EvalDriver, monkeypatch: pyt
     run = driver.run("staging/staging.eval.yaml", "--eval-set", "retries=0")
     run.assert_outcomes(errors=1)
     assert run.attempt("count-staging").error_source == "navigation"
-
-
-def test_a_file_is_uploaded_by_a_tool(driver: EvalDriver) -> None:
-    """The toolkit of the conftest chooses a file of its folder."""
-    driver.run("upload/upload.eval.yaml").assert_outcomes(passed=1)
