@@ -109,7 +109,7 @@ BESIDE = {
     "count": "How many elements with that `role` and `name` there are; at least one by default.",
     "path": "A JMESPath expression into the value of `js` or `storage`, or into the state of `state_diff`.",
     "weight": "How much the check counts in the score; 1 by default.",
-    "not": "`true`: the check must not hold. What could not be observed does not pass by it.",
+    "not": "`true`: the check must not hold. What is known to be unobserved does not pass by it.",
 }
 """The keys that may stand beside these, in Markdown."""
 

@@ -300,7 +300,11 @@ class AttackSession:
         seen: dict[str, Any] = {}
         if goal.page_checks:
             grader = PageStateGrader(checks=tuple(map(dict, goal.on_page)), wait_s=0)
-            seen["page"] = await grader.observe(self._window, task, self._homes)
+            seen["page"] = page = await grader.observe(self._window, task, self._homes)
+            if page is None and isinstance(self._window, PlaywrightWindow):  # no check is of the page
+                seen["page"] = {}
+                for check in goal.page_checks:
+                    await check.look(self._window, seen["page"])
         if goal.state_url is not None:
             diff = StateDiffGrader.model_validate(
                 {"source": {"url": goal.state_url}, "checks": [{"path": "@", "equals": None}], "wait_s": 0}

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.downloads import Download, list_downloads
 from pytest_browsereval.features.files.texts import HOW_TO_READ_PDF, NoText, count_rows, read_pages
+from pytest_browsereval.features.shared.redacted_values import is_decided
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.comparators import COMPARATORS, Comparator, read_comparator
 from pytest_browsereval.graders.page_checks import CheckForm, PageCheck, read_count
@@ -22,6 +23,7 @@ from pytest_browsereval.graders.values import TEXT_LIMIT, flatten, show
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.redaction.known import beginning
+from pytest_browsereval.redaction.marks import MARK
 
 BESIDE = ("rows", "count", "weight", "not")
 MOST_LISTED = 5
@@ -96,9 +98,12 @@ class DownloadCheck(PageCheck):
         if isinstance(found, int):
             return found, ""
         values = [self._flatten(one["value"]) for one in found if "value" in one]
-        held = next((value for value in values if not self.comparator.problem(value)), None)
+        known = [value for value in values if is_decided(self.comparator, value)]
+        held = next((value for value in known if not self.comparator.problem(value)), None)
         if held is not None:
             return held, ""
+        if known != values:
+            raise GraderFault(f"{self.title} cannot be decided: a secret in the file is recorded as {MARK}")
         if unknown := next((one["unknown"] for one in found if "unknown" in one), None):
             raise GraderFault(f"{self.title} cannot be decided: {unknown}")
         if any(one.get("cut") for one in found):

@@ -12,20 +12,13 @@ from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.redaction.marks import MARK
 
-CANNOT = (
-    f"a secret is recorded as {MARK}, so that what was seen in the attempt cannot be compared again. "
-    "Run the task again"
-)
+CANNOT = f"a secret is recorded as {MARK}, so that the attempt cannot be compared again. Run the task again"
 
 _KEPT = f"Not graded again, since a secret is recorded as {MARK}."
 
 
 def settle_redacted(
-    grader: GraderConfig,
-    new: GraderResult,
-    before: GraderResult | None,
-    answer: str | None,
-    observed: JsonValue | None,
+    grader: GraderConfig, new: GraderResult, before: GraderResult | None, compared: JsonValue
 ) -> GraderResult:
     """Return the grade that counts: two secrets are recorded by the same mark, and would seem to be equal.
 
@@ -35,12 +28,11 @@ def settle_redacted(
         grader: that has graded.
         new: its grade of the record.
         before: its grade of the attempt by the same row; None if the row has changed.
-        answer: that is recorded.
-        observed: what is recorded for the grader.
+        compared: what is recorded, and what the row wants: as a pattern, a mark would match other texts.
     """
     if new.verdict is Verdict.ERRORED or isinstance(grader, ModelGrader):
         return new
-    if MARK not in json.dumps([answer, observed], ensure_ascii=False):
+    if MARK not in json.dumps(compared, ensure_ascii=False):
         return new
     paid: Mapping[str, object] = {"usage": new.usage, "cost_usd": new.cost_usd, "advisory": new.advisory}
     if before is None or before.verdict is Verdict.ERRORED or before.fingerprint != new.fingerprint:

@@ -293,11 +293,12 @@ class RegradedTrials(Trials):
             with contextlib.suppress(OSError, UsageError):
                 self._record_payment(entry.folder, grading)
             raise
+        compared = [old.final_answer, ready.task.answer, *ready.task.checks]
         before = old.grader_results if ready.row_hash == old.row_hash else {}
         for grader in ready.graders:
             label = grader.label
             grading.grades[label] = settle_redacted(
-                grader, grading.grades[label], before.get(label), old.final_answer, evidence.get(label)
+                grader, grading.grades[label], before.get(label), [*compared, evidence.get(label)]
             )
         grading.is_unanswered = self.run.outages.count_grades(entry.key, grading.grades.values())
         if grading.stops_run:  # a judge that cannot be asked has judged nothing: what there was stays

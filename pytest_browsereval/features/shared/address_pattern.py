@@ -17,6 +17,7 @@ LONGEST = 2_000
 
 _STARS = re.compile(r"(\*+)")
 _ANY, _ANY_OF_PART = "(?s:.*)", "[^/]*"
+_MACHINE = re.compile(r"\A(https?://)(?:localhost|\[::1\])(?=[:/?#]|\Z)", re.IGNORECASE)
 _HOST = re.compile(r"(?:\{\w+\}|https?://[^/?#]|\*\*)", re.ASCII)
 
 
@@ -41,13 +42,19 @@ def check_address(text: JsonValue, key: str) -> str:
 def matches_address(pattern: str, url: str) -> bool:
     """Return whether an address is one of a pattern; another spelling of it makes no difference."""
     is_one = _compile(pattern).isinstance_python
-    return is_one(normalize_addresses(url)) or is_one(unquote(url))
+    address = str(normalize_addresses(url))
+    return any(map(is_one, (address, unquote(url), _name_machine(address), _name_machine(unquote(url)))))
+
+
+def _name_machine(address: str) -> str:
+    """Return an address with one of the names of this machine: a site answers to all."""
+    return _MACHINE.sub(r"\g<1>127.0.0.1", address)
 
 
 @lru_cache(maxsize=1024)
 def _compile(pattern: str) -> SchemaValidator:
     # Rust's expressions take time in proportion to the text; Python's may try for ever.
-    parts = _STARS.split(str(normalize_addresses(pattern)))
+    parts = _STARS.split(_name_machine(str(normalize_addresses(pattern))))
     found = (
         _ANY if part.startswith("**") else _ANY_OF_PART if part == "*" else re.escape(part) for part in parts
     )

@@ -36,6 +36,7 @@ class SeenRequest:
     body: str = ""
     is_whole: bool = True
     """Whether all of the body is known."""
+    is_answer_known: bool = True
     when: str = ""
     """``step 3``, for messages."""
 
@@ -78,6 +79,14 @@ def _parts(text: str, boundary: str) -> dict[str, str]:
     return fields
 
 
+def _find_field(request: SeenRequest, name: str) -> JsonValue:
+    """Return the value of a field of a form; None if there is none."""
+    if request.kind.startswith("text/plain"):
+        found = re.search(rf"(?:\A|\n){re.escape(name)}=(.*?)\r\n(?=[^\r\n=]+=|\Z)", request.body, re.DOTALL)
+        return found[1] if found else None
+    return (request.sent or {}).get(name) if request.kind.startswith(FORMS) else None
+
+
 @dataclass(frozen=True)
 class Condition:
     """A comparison with a part of what was sent."""
@@ -109,7 +118,7 @@ class Condition:
                 if problem:
                     return problem
         elif self.part == "form":
-            value = (request.sent or {}).get(self.path) if request.kind.startswith(FORMS) else None
+            value = _find_field(request, self.path)
         problem = self.comparator.problem(value, "strict")
         shown = "nothing" if value is None else show(value, 120)
         return f"it was {shown}" if problem and self.comparator.kind == "equals" else problem
@@ -153,6 +162,9 @@ class RequestPattern:
         return (one for one in requests if self.is_for(one) and not self.find_problem(one))
 
     def is_open(self, request: SeenRequest) -> bool:
-        """Return whether a request may be such a one, of whose body a part is not known."""
-        is_answered = self.status in (None, request.status)
-        return bool(self.conditions) and not request.is_whole and is_answered and self.is_for(request)
+        """Return whether a request may be such a one, of which a part is not known."""
+        if not self.is_for(request):
+            return False
+        if self.status is not None and not request.is_answer_known:
+            return True
+        return bool(self.conditions) and not request.is_whole and self.status in (None, request.status)

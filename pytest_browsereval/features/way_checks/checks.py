@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.shared.address_pattern import check_address, matches_address
+from pytest_browsereval.features.shared.redacted_values import is_decided
 from pytest_browsereval.features.shared.requests import Condition, RequestPattern, SeenRequest
 from pytest_browsereval.features.way_checks.recording import RECORDINGS
 from pytest_browsereval.graders.base import GraderFault, Recorded
@@ -39,7 +40,11 @@ class WayCheck(PageCheck):
         if recording := RECORDINGS.get(window):
             await recording.settle()
             seen["visited"] = {"entries": list(recording.visits), "dropped": recording.dropped}
-            seen["request"] = {"entries": list(recording.requests), "dropped": recording.dropped}
+            seen["request"] = {
+                "entries": list(recording.requests),
+                "dropped": recording.dropped,
+                "unseen": recording.unseen,
+            }
 
     def _entries(self, seen: Mapping[str, Any]) -> list[dict[str, Any]]:
         group = seen.get(self.kind)
@@ -138,6 +143,7 @@ class RequestCheck(WayCheck):
                 kind=one.get("kind", ""),
                 body=one.get("body", ""),
                 is_whole=not one.get("cut"),
+                is_answer_known=not one.get("unanswered"),
                 when=_when(one),
             )
             for one in self._entries(seen)
@@ -149,8 +155,11 @@ class RequestCheck(WayCheck):
         found = list(self.pattern.find(requests))
         lost = next((one for one in requests if self.pattern.is_open(one)), None)
         why = "more was requested than was kept" if seen[self.kind]["dropped"] else ""
+        if unseen := seen[self.kind].get("unseen"):
+            why = f"{unseen} ran, and what those ask for is not seen"
         if lost is not None:
-            why = f"what {lost} sent was not recorded, for it has a file or more than 64 KB"
+            why = f"what {lost} sent was not recorded, for it has a file, is no text or has more than 64 KB"
+            why = why if lost.is_answer_known else f"how {lost} was answered was not recorded"
         self._refuse_if_open(len(found), why)
         return len(found), ""
 
@@ -233,7 +242,10 @@ _PARTS: dict[str, Any] = {
     "json": {"type": ["object", "array"], "description": "Comparisons with the JSON that was sent."},
     "form": {"type": "object", "description": "Fields of a form by their names."},
     "body": {"type": "object", "description": "A comparison with the text that was sent."},
-    "sent": {"type": "object", "description": "A comparison with all that was sent, however encoded."},
+    "sent": {
+        "type": "object",
+        "description": "A comparison with address and text, also as they are decoded.",
+    },
     "count": {"type": "integer", "minimum": 0, "description": "How many there are."},
 }
 _REQUEST_KEYS = tuple(_PARTS)
@@ -242,9 +254,11 @@ REQUEST = CheckForm(
     "block with `url` (as for `visited`), and any of `method status json form body sent count`",
     "Requests of the attempt's pages: at least one, or exactly `count`. `json` compares what is at a `path` "
     "(JMESPath) of the JSON that was sent, or has a list of such comparisons; `form` compares fields by "
-    "name, `body` the text, `sent` address and text, however they are encoded. Requests of all tabs, frames "
-    "and workers are seen. Not seen are messages of WebSockets, and what a page sends while it is left. What "
-    "is in files is not recorded: a check that depends on it errs.",
+    "name, `body` the text, `sent` address and text, also without percent-encoding, escapes of JSON and "
+    "base64. Requests of tabs, frames, workers and service workers are seen, downloads and handshakes of "
+    "WebSockets. Not seen, so that `not` cannot find them, are messages of WebSockets, WebSockets of "
+    "workers, and what a page sends while it is left. Not recorded is what files hold, what is no text, and "
+    "what shared workers and worklets ask for: a check that depends on it errs.",
     ("weight", "not"),
     '[{"request": {"method": "POST", "url": "{shop}/api/orders", "json": {"path": "items[0].id", '
     '"equals": "mug"}, "count": 1}}, {"request": {"url": "**", "sent": {"contains": "4111"}}, "not": true}]',
@@ -296,7 +310,7 @@ class CalledCheck(WayCheck):
     def find_value(self, seen: Mapping[str, Any]) -> tuple[JsonValue, str]:
         """Return how often it was called."""
         found = self._find(seen)
-        is_open = any(MARK in show(self._given(one), 10_000) for one in self._calls(seen) if one not in found)
+        is_open = any(not self._is_decided(one) for one in self._calls(seen))
         self._refuse_if_open(len(found), f"an argument is recorded as {MARK}" if is_open else "")
         return len(found), ""
 
@@ -307,7 +321,12 @@ class CalledCheck(WayCheck):
         return {name: call["arguments"].get(name) for name, _ in self.arguments}
 
     def _find(self, seen: Mapping[str, Any]) -> list[dict[str, Any]]:
-        return [one for one in self._calls(seen) if not self._find_problem(one)]
+        calls = self._calls(seen)
+        return [one for one in calls if self._is_decided(one) and not self._find_problem(one)]
+
+    def _is_decided(self, call: Mapping[str, Any]) -> bool:
+        given = self._given(call)
+        return all(is_decided(wanted, given[name]) for name, wanted in self.arguments)
 
     def _find_problem(self, call: Mapping[str, Any]) -> str:
         given = self._given(call)

@@ -1,13 +1,17 @@
 """What the pages of a window show and ask for, heard from the browser and never from the pages.
 
-Playwright tells of all tabs, frames and workers, service workers too. It does not tell of what a page sends
-while it is left (``sendBeacon`` or ``keepalive`` in ``pagehide``), nor of messages of WebSockets.
+Playwright tells of all tabs, frames and workers, service workers too, but not of what shared workers and
+worklets ask for: the browser tells that there are some. Nobody tells of what a page sends while it is left
+(``sendBeacon`` or ``keepalive`` in ``pagehide``), nor of WebSockets of workers and of messages of WebSockets.
 """
 
 from __future__ import annotations
 
 import asyncio
+import codecs
+import re
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -16,11 +20,12 @@ from pytest_browsereval.browsers.playwright.origins import cap_text
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext
+from pytest_browsereval.features.shared.requests import FORMS
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.redaction.text import well_formed
 
 if TYPE_CHECKING:
-    from playwright.async_api import Frame, Page, Request, Response
+    from playwright.async_api import Browser, Download, Frame, Page, Request, Response, WebSocket
 
 
 MOST_ENTRIES = 5_000
@@ -33,15 +38,44 @@ MOST_KEPT = 4_000_000
 _HEADERS_S = 0.5
 """How long headers are waited for that the browser has not told yet."""
 _WITHOUT_BODY = ("GET", "HEAD", "OPTIONS")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
+"""What texts do not have in them, and UTF-16 and compressed data do."""
+_UNSEEN = {"shared_worker": "a shared worker", "worklet": "a worklet"}
+"""Targets of the browser whose requests Playwright does not tell of."""
 
 RECORDINGS: WeakKeyDictionary[Window, WayRecording] = WeakKeyDictionary()
 """Of the windows that are open."""
+_UNSEEN_OF: WeakKeyDictionary[Browser, asyncio.Future[dict[str, str]]] = WeakKeyDictionary()
+"""What ran unseen in a browser, by the ids of its contexts."""
 
 
 async def begin_recording(window: Window) -> None:
     """Record a window from now on, if it has pages."""
     if isinstance(window, PlaywrightWindow):
         RECORDINGS[window] = WayRecording(window)
+        if browser := window.context.browser:
+            if browser not in _UNSEEN_OF:  # before anything is waited for: lanes share a browser
+                _UNSEEN_OF[browser] = asyncio.ensure_future(_find_unseen(browser))
+            await _UNSEEN_OF[browser]
+
+
+async def _find_unseen(browser: Browser) -> dict[str, str]:
+    """Return what the browser tells of from now on; nothing of one without Chromium's protocol."""
+    found: dict[str, str] = {}
+
+    def note(event: dict[str, Any]) -> None:
+        target = event["targetInfo"]
+        if target["type"] in _UNSEEN:
+            found[target.get("browserContextId", "")] = _UNSEEN[target["type"]]
+
+    try:
+        session = await browser.new_browser_cdp_session()
+        session.on("Target.targetCreated", note)
+        kinds = [{"type": kind} for kind in _UNSEEN]
+        await session.send("Target.setDiscoverTargets", {"discover": True, "filter": kinds})
+    except playwright_error():
+        return {}
+    return found
 
 
 class WayRecording:
@@ -50,6 +84,8 @@ class WayRecording:
     def __init__(self, window: PlaywrightWindow) -> None:
         self.visits: list[dict[str, Any]] = []
         self.requests: list[dict[str, Any]] = []
+        self.unseen = ""
+        """What ran whose requests are not seen."""
         self.dropped = 0
         """What was not kept, for there was too much."""
         self.capture: CaptureContext | None = None
@@ -57,11 +93,14 @@ class WayRecording:
         self._room = MOST_KEPT
         self._by_request: dict[Request, dict[str, Any]] = {}
         self._unread: list[tuple[Request, dict[str, Any]]] = []
+        self._aborted: Counter[str] = Counter()
+        self._window = window
         context, ours = window.context, window.tab_of
         # In a context that was there before, its user's pages are nobody's business.
         self._not_ours = {page for page in context.pages if ours(page) is None}
         context.on("request", self._on_request)
         context.on("response", self._on_response)
+        context.on("requestfailed", self._on_failed)
         context.on("page", self._on_page)
         for page in context.pages:
             self._on_page(page)
@@ -79,6 +118,8 @@ class WayRecording:
     def _on_page(self, page: Page) -> None:
         if page not in self._not_ours:
             page.on("framenavigated", self._on_navigated)
+            page.on("download", self._on_download)
+            page.on("websocket", self._on_websocket)
             self._visit(page.url)
 
     def _on_navigated(self, frame: Frame) -> None:
@@ -95,21 +136,56 @@ class WayRecording:
         kind, body = request.headers.get("content-type", ""), request.post_data_buffer
         entry: dict[str, Any] = {"method": request.method, "url": cap_text(request.url.partition("#")[0])}
         if body is not None or request.method not in _WITHOUT_BODY:
-            entry |= {"kind": cap_text(kind), "body": _decode(body or b"")}
-            entry["cut"] = body is None or len(body) > MOST_BYTES
+            text = _decode(body or b"", kind)
+            entry |= {"kind": cap_text(kind), "body": text or ""}
+            entry["cut"] = body is None or text is None or len(body) > MOST_BYTES
         if self._keep(self.requests, entry, len(entry["url"]) + len(entry.get("body", ""))):
             self._by_request[request] = entry
             if body is None and "cut" in entry:
                 self._unread.append((request, entry))
 
+    def _on_failed(self, request: Request) -> None:
+        if request.is_navigation_request():
+            self._aborted[request.url.partition("#")[0]] += 1
+
+    def _on_download(self, download: Download) -> None:
+        url = download.url.partition("#")[0]
+        if self._aborted[url]:  # a navigation that became a download: its request was told of
+            self._aborted[url] -= 1
+        else:  # of a link with `download`
+            self._keep_other(url)
+
+    def _on_websocket(self, socket: WebSocket) -> None:
+        self._keep_other(f"http{socket.url.removeprefix('ws')}")
+
+    def _keep_other(self, url: str) -> None:
+        if url.startswith(("http:", "https:")):
+            self._keep(self.requests, {"method": "GET", "url": cap_text(url), "unanswered": True}, len(url))
+
     async def settle(self) -> None:
-        """Find out which requests had no body: Chromium does not tell what files, or blobs, have in them."""
+        """Find out which requests had no body, and what ran unseen.
+
+        Chromium does not tell what files, or blobs, have in them.
+        """
+        await self._settle_unseen()
         unread, self._unread = self._unread, []
         found = await asyncio.gather(*(_has_body(request) for request, _ in unread))
         for (request, entry), has_body in zip(unread, found, strict=True):
             entry["cut"] = has_body is not False
             if has_body is None:
                 self._unread.append((request, entry))
+
+    async def _settle_unseen(self) -> None:
+        browser = self._window.context.browser
+        found = await _UNSEEN_OF[browser] if browser and browser in _UNSEEN_OF else {}
+        if found and not self.unseen and self._window.context.pages:
+            try:
+                session = await self._window.cdp_session(self._window.context.pages[-1])
+                target = (await session.send("Target.getTargetInfo"))["targetInfo"]
+            except playwright_error():
+                self.unseen = next(iter(found.values()))  # perhaps of another attempt: nobody knows
+            else:
+                self.unseen = found.get(target.get("browserContextId", ""), "")
 
     def _is_of_another(self, request: Request) -> bool:
         if not self._not_ours:
@@ -145,9 +221,13 @@ async def _has_body(request: Request) -> bool | None:
         return None
 
 
-def _decode(body: bytes) -> str:
+def _decode(body: bytes, kind: str) -> str | None:
+    """Return the text of a body; None if it is not one."""
     kept = body[:MOST_BYTES]
     try:
-        return kept.decode()
-    except UnicodeDecodeError:  # forms may be of an older character set
-        return well_formed(kept.decode("latin-1"))
+        text = codecs.getincrementaldecoder("utf-8")().decode(kept, final=len(kept) == len(body))
+    except UnicodeDecodeError:
+        if not kind.startswith(FORMS):  # these may be of an older character set
+            return None
+        text = well_formed(kept.decode("latin-1"))
+    return None if _CONTROL.search(text) else text
