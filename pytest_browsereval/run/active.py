@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import Survey
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.contracts import texts_of
-from pytest_browsereval.errors import Fault
+from pytest_browsereval.contracts import naming, texts_of
+from pytest_browsereval.errors import BrowserEvalError, Fault
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.redaction.config import hide_passwords
 from pytest_browsereval.redaction.known import know_secrets
@@ -332,8 +332,11 @@ class ActiveRun:
         self._take_secrets()
 
     def hide(self, graders: Iterable[GraderConfig]) -> None:
-        """Redact the secrets of a row's own graders too."""
-        own = {secret for grader in graders for secret in texts_of(grader, "secrets")}
+        """Redact the secrets of a row's own graders too, and of the browser's files as they are now."""
+        browser = self.config.browser
+        with suppress(BrowserEvalError), naming(browser, "prepare"):  # what opens a window says what is wrong
+            browser = browser.prepare(self.config.base_dir)
+        own = {secret for member in (*graders, browser) for secret in texts_of(member, "secrets")}
         if not own <= self._secrets:
             self._secrets |= own
             self._take_secrets()

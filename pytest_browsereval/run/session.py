@@ -103,6 +103,7 @@ class Session:
             raise RunStopped(self.stopped)
         self._browser = browser
         run.take_survey(browser.survey)
+        run.hide(())
         self.manifest = describe(run, browser.description)
         # A site may lie in the folder of the eval, and its agent reads all that it serves.
         rows = [file for one in config.datasets if (file := one.file(config.base_dir)).is_file()]

@@ -50,7 +50,10 @@ def split_key(key: str) -> list[str]:
     # `Control++` is Control and the plus key: the second plus separates nothing.
     *modifiers, last = (part.strip() or "+" for part in key.replace("++", "+\0").split("+"))
     parts = [*modifiers, "+" if last == "\0" else last]
-    return [_KEY_NAMES.get(part.lower(), part) for part in parts]
+    names = [_KEY_NAMES.get(part.lower(), part) for part in parts]
+    if "Shift" in names and len(upper := names[-1].upper()) == 1:  # Playwright types it as written
+        names[-1] = upper
+    return names
 
 
 def name_key(key: object) -> str:

@@ -158,6 +158,8 @@ def test_press_key_knows_the_usual_names(visit: Visits, subtests: pytest.Subtest
         ("ctrl+A", "Control+A", ["Control", "A"]),
         ("Control++", "Control++", ["Control", "+"]),
         ("Shift+down", "Shift+ArrowDown", ["Shift", "ArrowDown"]),
+        ("Shift+b", "Shift+B", ["Shift", "B"]),
+        ("ctrl+shift+k", "Control+Shift+K", ["Control", "Shift", "K"]),
     ]
     for key, told, seen in cases:
         with subtests.test(key=key, told=told, seen=seen):
@@ -384,7 +386,7 @@ def test_keys_are_pressed_in_their_order_and_held(visit: Visits, subtests: pytes
         "<input id=i><script>seen = []; for (const name of ['keydown', 'keyup']) addEventListener(name, (e) => "
         "seen.push([name, e.key, e.repeat, e.timeStamp]))</script>"
     )
-    assert opened.output("press_key", keys=["a", "space", "Shift+B"], target="#i") == (
+    assert opened.output("press_key", keys=["a", "space", "Shift+b"], target="#i") == (
         "Pressed a, Space, Shift+B in #i."
     )
     assert opened.js("i.value") == "a B"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
@@ -20,6 +21,7 @@ from pytest_browsereval.browsers.playwright.context_options import (
 )
 from pytest_browsereval.browsers.playwright.origins import AllowedOrigins
 from pytest_browsereval.browsers.playwright.place import WindowRules
+from pytest_browsereval.browsers.playwright.stored_state import list_stored_secrets, read_state
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, nearest
 
 DEFAULT_VIEWPORT = {"width": 1280, "height": 720}
@@ -74,8 +76,13 @@ class PageOptions(BrowserConfig):
             )
 
     def secrets(self) -> tuple[str, ...]:
-        """Return the passwords and keys of the windows' options."""
-        return tuple(list_secrets(self.context))
+        """Return the passwords and keys of the windows' options, and of the stored state once it is found."""
+        found = list(list_secrets(self.context))
+        state = Path(self.context.get("storage_state") or "")
+        if state.is_absolute():
+            with suppress(OSError, ValueError):  # ``prepare`` says what is wrong
+                found += list_stored_secrets(read_state(state))
+        return tuple(found)
 
     def site_names(self) -> tuple[str, ...]:
         """Return the names of sites that logins are for."""
@@ -110,7 +117,7 @@ class PageOptions(BrowserConfig):
         """Return the block with its paths absolute.
 
         Raises:
-            ConfigError: there is no stored state.
+            ConfigError: there is no stored state, or it is broken.
         """
         given = self.context.get("storage_state")
         if given is None:
@@ -121,6 +128,13 @@ class PageOptions(BrowserConfig):
                 f"browser.context.storage_state is {given!r}, and there is no file {state}. "
                 "Write one by Playwright's context.storage_state(path=...), or leave storage_state out."
             )
+        try:
+            read_state(state)
+        except (OSError, ValueError) as error:
+            raise ConfigError(
+                f"browser.context.storage_state is {given!r}, and Playwright cannot read this file: {error}. "
+                "Write it anew by context.storage_state(path=...)."
+            ) from None
         return self.model_copy(update={"context": {**self.context, "storage_state": str(state)}})
 
     def rules(self, start_url: str | None) -> WindowRules:

@@ -35,6 +35,10 @@ class Downloads:
         self._fresh: list[asyncio.Task[str]] = []
         self._late: list[asyncio.Task[str]] = []
         """Those that were under way when the agent was told of them."""
+        self.loading: dict[asyncio.Task[str], str] = {}
+        """Those that have not ended, by the names that pages suggest."""
+        self.is_over = False
+        """Whether nothing is waited for any more."""
         self._expected = 0
         self._begun = asyncio.Event()
 
@@ -47,7 +51,10 @@ class Downloads:
     def on_download(self, download: Download) -> None:
         """Remember one that has begun."""
         name = f"download of {shorten(download.suggested_filename, 80)!r}"
-        self._fresh.append(asyncio.get_running_loop().create_task(self._end(download), name=name))
+        task = asyncio.get_running_loop().create_task(self._end(download), name=name)
+        self._fresh.append(task)
+        self.loading[task] = download.suggested_filename
+        task.add_done_callback(self.loading.pop)
         self.count += 1
         self._expected = max(0, self._expected - 1)
         if not self._expected:
@@ -77,6 +84,7 @@ class Downloads:
         self._late, self._fresh = [], []
         if waited := [*late, *fresh] if is_end else fresh:
             await asyncio.wait(waited, timeout=limit_s)
+        self.is_over |= is_end
         said = []
         for ending in (*late, *fresh):
             if ending.done():

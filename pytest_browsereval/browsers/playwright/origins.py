@@ -14,7 +14,7 @@ ADDRESS_CHARS = 8_000
 PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _HTTP_OF = {"ws": "http", "wss": "https"}
 _PATTERN = re.compile(
-    r"(?:(?P<scheme>\*|[a-z]+)://)?(?P<host>\[[0-9a-f:]+\]|[^:/?#@\s\[\]]+)(?::(?P<port>\*|\d+))?/?"
+    r"(?:(?P<scheme>\*|[a-z]+)://)?(?P<host>\[[0-9a-f:]+\]|[^:/?#@\s\[\]{}]+)(?::(?P<port>\*|\d+))?/?"
 )
 
 
@@ -41,6 +41,8 @@ class OriginPattern:
             raise ValueError(
                 f"{text!r} is not a pattern of origins. Write scheme, host and port without a path, such as "
                 "'https://shop.example', '*.example.com' or 'http://127.0.0.1:*'."
+                + " The site that a row starts at is allowed by itself."
+                * ("{" in text)
             )
         scheme = match["scheme"] or "*"
         port = match["port"] or ("*" if scheme == "*" else str(PORTS[scheme]))

@@ -137,8 +137,12 @@ class PlaywrightWindow(Window):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader of the report should know of."""
-        return tuple(self._notes.warnings)
+        """What a reader of the report should know of, once the attempt has ended."""
+        late = (
+            f"The {task.get_name()} was still loading when the attempt ended."
+            for task in self.downloads.loading
+        )
+        return (*self._notes.warnings, *late)
 
     @property
     def dialog(self) -> Dialog | None:

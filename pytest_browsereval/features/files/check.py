@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from importlib.util import find_spec
@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.downloads import Download, list_downloads
 from pytest_browsereval.features.files.texts import HOW_TO_READ_PDF, NoText, count_rows, read_pages
@@ -27,6 +28,7 @@ from pytest_browsereval.redaction.marks import MARK
 
 BESIDE = ("rows", "count", "weight", "not")
 MOST_LISTED = 5
+MOST_UNFINISHED = 100
 
 
 @dataclass(frozen=True)
@@ -49,20 +51,31 @@ class DownloadCheck(PageCheck):
     async def look(self, window: PlaywrightWindow, seen: dict[str, Any]) -> None:
         """Add what was downloaded until now."""
         if window.downloads.folder is not None:
-            await asyncio.to_thread(self._read, window.downloads.folder, seen)
+            loading = [*window.downloads.loading.values()]
+            await asyncio.to_thread(self._read, window.downloads.folder, seen, loading)
             seen["download"]["by_program"] = window.cdp_url is not None
 
     def look_at_files(self, recorded: Recorded, seen: dict[str, Any]) -> None:
         """Add what was downloaded."""
         self._read(recorded.folder, seen)
 
-    def _read(self, folder: Path, seen: dict[str, Any]) -> None:
-        downloads = [one for one in list_downloads(folder) if one.size_bytes is not None]
+    def _read(self, folder: Path, seen: dict[str, Any], loading: Sequence[str] = ()) -> None:
+        listed = list_downloads(folder)
+        downloads = [one for one in listed if one.size_bytes is not None]
+        complete = {one.suggested_name for one in downloads}  # a second try may have been one
+        unfinished = [one for one in listed if one.size_bytes is None and one.suggested_name not in complete]
+        unfinished += [
+            Download(name=one, suggested_name=one, problem="it was still loading") for one in loading
+        ]
         found = [one for one in downloads if self._matches(one)]
         group = seen["download"] = dict(seen.get("download", {}))
         group[self._place] = {
             "found": len(found) if self.what == "count" else [self._read_one(folder, one) for one in found],
             "names": [one.name for one in downloads[:MOST_LISTED]],
+            "unfinished": [
+                f"{shorten(one.name, 80)!r} did not end: {one.problem}"
+                for one in [*filter(self._matches, unfinished)][:MOST_UNFINISHED]
+            ],
         }
 
     @property
@@ -95,16 +108,22 @@ class DownloadCheck(PageCheck):
         if not found and seen["download"].get("by_program"):
             # It may have taken them for itself, as Playwright and browser-use do.
             raise GraderFault(f"{self.title} cannot be decided: a program drove the browser by CDP")
+        unfinished = entry["unfinished"]
         if isinstance(found, int):
+            could_be = {bool(self.comparator.problem(found + more)) for more in range(len(unfinished) + 1)}
+            if len(could_be) > 1:
+                raise GraderFault(f"{self.title} cannot be decided: {unfinished[0]}")
             return found, ""
         values = [self._flatten(one["value"]) for one in found if "value" in one]
         known = [value for value in values if is_decided(self.comparator, value)]
         held = next((value for value in known if not self.comparator.problem(value)), None)
         if held is not None:
             return held, ""
-        if known != values:
-            raise GraderFault(f"{self.title} cannot be decided: a secret in the file is recorded as {MARK}")
-        if unknown := next((one["unknown"] for one in found if "unknown" in one), None):
+        unknowns = [f"a secret in the file is recorded as {MARK}"] * (known != values)
+        unknowns += [one["unknown"] for one in found if "unknown" in one] + unfinished
+        if self.is_not:  # what cannot be compared may hold it
+            unknowns += [one["problem"] for one in found if "problem" in one]
+        if unknown := next(iter(unknowns), None):
             raise GraderFault(f"{self.title} cannot be decided: {unknown}")
         if any(one.get("cut") for one in found):
             raise GraderFault(f"{self.title} cannot be decided: the file has more text than is compared")

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import shorten
-from pytest_browsereval.browsers.playwright.waiting import playwright_error
+from pytest_browsereval.browsers.playwright.waiting import is_closed_error, playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.downloads import DOWNLOADS, INDEX, Download
 from pytest_browsereval.config.model import DownloadLimits
 from pytest_browsereval.datasets.ids import RESERVED
-from pytest_browsereval.features.shared.redaction import redact_file
+from pytest_browsereval.features.shared.redaction import is_packed, redact_file
 
 if TYPE_CHECKING:
     from playwright.async_api import Download as Loading
@@ -53,9 +53,14 @@ class Keeper:
             try:
                 size, problem = await self._take(loading, name)
             except (OSError, playwright_error()) as error:
-                self._note(loading, name, None, "it failed")
+                is_ours = self._window.downloads.is_over or is_closed_error(error)
+                problem = "it was still loading when the attempt ended" if is_ours else "it was broken off"
+                self._note(loading, name, None, problem)
+                suggested = shorten(self._redact(loading.suggested_filename), 80)
                 if isinstance(error, OSError):  # a full disk, say, which is not the page's
                     self._window.warn(f"a download was not kept: {error.strerror}")
+                elif not is_ours:
+                    self._window.warn(f"The download of {suggested!r} was broken off.")
                 raise
             self._note(loading, name, size, problem)
         suggested = shorten(self._redact(loading.suggested_filename), 80)
@@ -66,6 +71,8 @@ class Keeper:
             return told
         self._names.add(name.casefold())
         self._bytes += size
+        if is_packed(self._folder / DOWNLOADS / name):
+            self._window.warn(f"not searched for secrets, as it is packed: {name!r}")
         return f"{told}." if suggested == name else f"{told}, kept as {name!r}."
 
     async def _take(self, loading: Loading, name: str) -> tuple[int, str]:

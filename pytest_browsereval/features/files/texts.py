@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import mimetypes
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -78,7 +79,7 @@ def _read_pages(file: Path, stamp: Stamp) -> list[str]:
     with open_written(str(file)) as opened:
         data = opened.read(MOST_READ_BYTES + 1)
     if len(data) > MOST_READ_BYTES:
-        raise NoText(f"it has more than {MOST_READ_BYTES:,} bytes, too many to read")
+        raise NoText(f"it has more than {MOST_READ_BYTES:,} bytes, too many to read", is_known=False)
     if b"%PDF-" in data[:1024]:
         return _read_pdf(data)
     return [_decode(data, file.name)]
@@ -90,8 +91,10 @@ def count_rows(text: str) -> int:
     Raises:
         NoText: it is not a table.
     """
-    header = text.partition("\n")[0]
-    delimiter = max(",;\t|", key=header.count)
+    header, _, rest = text.partition("\n")
+    if named := re.fullmatch(r"sep=(.)\r?", header):  # for Excel, which does not show this line
+        text = rest
+    delimiter = named[1] if named else max(",;\t|", key=header.count)
     try:
         table = csv.reader(io.StringIO(text), delimiter=delimiter)
         rows = sum(any(map(str.strip, row)) for row in table)
@@ -120,8 +123,10 @@ def _read_pdf(data: bytes) -> list[str]:
         command = [sys.executable, "-P", "-c", _READ_PDF]
         read = subprocess.run(command, input=data, capture_output=True, timeout=PDF_LIMIT_S, check=False)  # noqa: S603 our own
     except subprocess.TimeoutExpired:
-        raise NoText(f"it is a PDF, which could not be read within {PDF_LIMIT_S:g} s") from None
+        raise NoText(
+            f"it is a PDF, which could not be read within {PDF_LIMIT_S:g} s", is_known=False
+        ) from None
     if read.returncode:
         *_, last = ["", *read.stderr.decode(errors="replace").strip().splitlines()]
-        raise NoText(f"it is a PDF that cannot be read: {last[:200]}")
+        raise NoText(f"it is a PDF that cannot be read: {last[:200]}", is_known=False)
     return read.stdout.decode("utf-8", "replace").split("\f")[:-1]

@@ -10,15 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_browsereval.features.shared.redaction import redact_file
+from pytest_browsereval.features.shared.redaction import is_packed, redact_file
 from pytest_browsereval.redaction.marks import MARK
 
 MOST_FILES = 2_000
 MOST_BYTES = 64_000_000
 """Of all files together; more than that is reported, not searched."""
-
-_PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c")
-"""How archives and packed files begin: gzip, bzip2, xz, zip, zstd, 7z."""
 
 _MOST_LISTED = 5
 _LONGEST_NAME = 200
@@ -84,7 +81,7 @@ def redact_folder(folder: Path, redact: Callable[[str], str], token: str) -> Sea
             if is_small and not redact_file(path, without):
                 path.unlink()
                 deleted.append(path)
-            elif not is_small or _is_packed(path):
+            elif not is_small or is_packed(path):
                 left.append(path)
     listed = ((without(one.relative_to(folder).as_posix()) for one in some) for some in (deleted, left))
     found = Searched(*(tuple(itertools.islice(names, _MOST_LISTED)) for names in listed))
@@ -98,11 +95,6 @@ def _files(folder: Path) -> Iterator[Path]:
             path = Path(parent, name)
             if path.is_file() and not path.is_symlink():
                 yield path
-
-
-def _is_packed(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(6).startswith(_PACKED)
 
 
 def _rename(folder: Path, redact: Callable[[str], str]) -> None:

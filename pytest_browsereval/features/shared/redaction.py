@@ -6,6 +6,20 @@ import codecs
 from collections.abc import Callable
 from pathlib import Path
 
+_PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c")
+"""How archives and packed files begin: gzip, bzip2, xz, zip, zstd, 7z."""
+
+
+def is_packed(path: Path) -> bool:
+    """Return whether a file is packed, as a PDF is too, so that no secret in it would be found.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        begins = file.read(1024)
+    return begins.startswith(_PACKED) or b"%PDF-" in begins
+
 
 def redact_file(path: Path, redact: Callable[[str], str]) -> bool:
     """Write a text anew if it holds a secret; return False for another file that holds one.

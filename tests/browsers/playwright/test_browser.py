@@ -65,6 +65,8 @@ def test_a_wrong_config_is_refused(subtests: pytest.Subtests) -> None:
     """Unknown keys, impossible sizes, time zones and patterns that are none: else no window would open."""
     cases: list[tuple[dict[str, Any], str]] = [
         ({"allowed_origins": ["https://shop.example/cart"]}, "is not a pattern of origins"),
+        ({"allowed_origins": ["{shop}"]}, "The site that a row starts at is allowed by itself"),
+        ({"allowed_origins": ["http://{shop}:*"]}, "is not a pattern of origins"),
         ({"action_timeout_ms": 0}, "greater than 0"),
         ({"headles": True}, "Extra inputs"),
     ]
@@ -102,6 +104,19 @@ def test_paths_are_those_of_the_configs_folder(tmp_path: Path) -> None:
         ConfigError, match=r"storage_state is 'state\.json', and there is no file .*elsewhere"
     ):
         config.prepare(tmp_path / "elsewhere")
+    for text, message in (
+        ("{", "Expecting property name"),
+        ("[]", "the file: Input should be"),
+        (
+            '{"cookies": [{"name": "s3cr3t", "value": 5}]}',
+            r"cookies\.0\.value: Input should be a valid string",
+        ),
+        ('{"origins": "s3cr3t"}', "origins: Input should be a valid list"),
+    ):
+        (tmp_path / "state.json").write_text(text)
+        with pytest.raises(ConfigError, match=message) as caught:
+            config.prepare(tmp_path)
+        assert "s3cr3t" not in str(caught.value)
     plain = PlaywrightBrowserConfig()
     assert plain.prepare(tmp_path) is plain
     with pytest.raises(ConfigError, match="'/no/such/browser'"):

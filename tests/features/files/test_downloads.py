@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from pathlib import Path
@@ -133,7 +134,8 @@ def test_what_is_over_a_limit_is_told(evals: Evals, shop: str) -> None:
         "Downloaded file name 'report.csv' (27 bytes), which is not kept: capture.downloads.max_bytes is 40."
     )
     assert said(run)["a"][1] == f"Clicked text=report. {why}"
-    assert [one.message for one in run.attempt("a").warnings] == [why]
+    packed = "not searched for secrets, as it is packed: 'all.xlsx'"
+    assert [one.message for one in run.attempt("a").warnings] == [why, packed]
     assert (run.attempt("a").verdict, run.attempt("b").verdict) == ("passed", "errored")
     assert "'report-2.csv' cannot be compared: it was not kept" in run.attempt("b").reason
     (folder,) = [one.last.folder for one in StoredRun(run.folder).trials if one.last.query_id == "a"]
@@ -224,6 +226,61 @@ def test_secrets_are_not_kept(evals: Evals, site: PageServer, monkeypatch: pytes
         assert "s3cr3t" not in path.name
 
 
+def test_what_did_not_end_is_not_known(evals: Evals, shop: str, site: PageServer) -> None:
+    """The site broke it off, or the attempt ended first: what it could change errs, a warning names it."""
+    named = {"Content-Disposition": "attachment; filename=cut.csv"}
+    site.page("/cut", CSV, headers={**named, "Content-Length": "1000", "Connection": "close"})
+    url = site.page("/broken", "<a href=/cut download>cut</a> <a href=/report download>report</a>")
+    cut = {"tool": "click", "target": "text=cut"}
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"download": "*", "not": True}, "errored"),
+        ({"download": "*.csv", "count": 0}, "errored"),
+        ({"download": "*.csv", "count": 1}, "errored"),
+        ({"download": "*.csv", "contains": "Mug"}, "errored"),
+        ({"download": "cut.*", "rows": 2, "not": True}, "errored"),
+        ({"download": "*.csv", "count": 2}, "failed"),
+        ({"download": "*.pdf", "not": True}, "passed"),
+    )
+    rows = [
+        act(str(number), url, cut, graders=["page_state"], checks=[check])
+        for number, (check, _) in enumerate(cases)
+    ]
+    more: dict[str, dict[str, Any]] = {
+        "there": {"download": "*.csv"},
+        "two": {"download": "*.csv", "count": 2},
+    }
+    rows += [
+        act(name, url, cut, CSV_CLICK, graders=["page_state"], checks=[check]) for name, check in more.items()
+    ]
+    for again in (False, True):
+        run = evals.run("--eval-regrade=latest") if again else play(evals, *rows)
+        for number, (check, verdict) in enumerate(cases):
+            attempt = run.attempt(str(number))
+            assert attempt.verdict == verdict, (check, attempt.reason)
+            assert ("'cut.csv' did not end: it was broken off" in attempt.reason) == (verdict == "errored")
+            assert [one.message for one in attempt.warnings] == ["The download of 'cut.csv' was broken off."]
+        assert (run.attempt("there").verdict, run.attempt("two").verdict) == ("passed", "errored")
+
+
+def test_packed_files_are_named(evals: Evals, site: PageServer) -> None:
+    """They are not searched for secrets; and what cannot be read may hold what must not be there."""
+    files = {"a.pdf": b"%PDF-1.4 broken", "a.gz": gzip.compress(b"x"), "a.zip": b"PK\x03\x04\0"}
+    rows = []
+    for name, body in files.items():
+        site.page(f"/{name}", body, headers={"Content-Disposition": f"attachment; filename={name}"})
+        url = site.page(f"/to-{name}", f"<a href=/{name} download>{name}</a>")
+        checks = [{"download": name, "regex": "x", "not": True}]
+        click = {"tool": "click", "target": "css=a"}
+        rows.append(act(name, url, click, graders=["page_state"], checks=checks))
+    run = play(evals, *rows)
+    for name in files:
+        attempt = run.attempt(name)
+        assert [one.message for one in attempt.warnings] == [
+            f"not searched for secrets, as it is packed: {name!r}"
+        ]
+        assert (attempt.verdict, attempt.error_source) == ("errored", "grader"), attempt.reason
+
+
 def test_names_of_files_are_safe() -> None:
     """Whatever a page suggests: legal on each system, never a path, and not misleading."""
     cases = {
@@ -264,6 +321,11 @@ def test_texts_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         file.write_bytes(data)
         assert read_pages(tmp_path, one) == [text]
     assert count_rows('a;b\n1;"x\ny"\n\n2;z\n') == 2
+    assert (count_rows("sep=;\na,x;b\n1;2\n"), count_rows("sep=|\r\na|b\r\n"), count_rows("sep=;")) == (
+        1,
+        0,
+        0,
+    )
     assert (count_rows("a,b"), count_rows(""), count_rows("a\tb\r\n1\t2\r\n")) == (0, 0, 1)
     pytest.importorskip("pypdf")
     file.write_bytes(b"%PDF-1.4 nothing")
