@@ -159,6 +159,8 @@ def test_checks_compare_downloads(evals: Evals, shop: str) -> None:
             "no download matches '*.docx'; there is 'report.csv', 'bill.pdf'",
         ),
         "wrong rows": ({"download": "*.csv", "rows": 3}, "it is 2, not 3"),
+        "rows of a PDF": ({"download": "*.pdf", "rows": 0}, "a PDF has no rows"),
+        "rows of a PDF, not": ({"download": "*.pdf", "rows": 7, "not": True}, "a PDF has no rows"),
         "wrong text": ({"download": "*.csv", "contains": "Vase"}, "the text does not hold "),
         "held": ({"download": "*.csv", "contains": "Mug", "not": True}, "it holds, and must not"),
         "unheld": ({"download": "*.csv", "contains": "Vase", "not": True}, ""),
