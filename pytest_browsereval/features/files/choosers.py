@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, proxy
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.waiting import quietly
@@ -25,7 +25,7 @@ class Choosers:
     """The choosers that the pages of a window have opened."""
 
     def __init__(self, window: PlaywrightWindow) -> None:
-        self._window = window
+        self._window = proxy(window)  # which these are kept by: else neither would ever go
         self._is_quiet = False
         self._told = 0
         self._asked = asyncio.Event()
