@@ -85,12 +85,18 @@ def _read_pages(file: Path, stamp: Stamp) -> list[str]:
     return [_decode(data, file.name)]
 
 
-def count_rows(text: str) -> int:
+def count_rows(text: str, name: str = "") -> int:
     """Return how many rows a table as text has below its header; empty lines are none.
+
+    Args:
+        text: of the file.
+        name: of the file.
 
     Raises:
         NoText: it is not a table.
     """
+    if name.lower().endswith(".pdf"):
+        raise NoText("a PDF has no rows; write `contains` or another comparison", is_known=False)
     header, _, rest = text.partition("\n")
     if named := re.fullmatch(r"sep=(.)\r?", header):  # for Excel, which does not show this line
         text = rest
