@@ -74,7 +74,7 @@ def sees(name: str) -> dict[str, Any]:
 
 
 def shows(text: str) -> dict[str, Any]:
-    return {"tool": "wait_for_text", "text": text}
+    return {"tool": "wait_for_text", "text": text, "timeout_s": 30}
 
 
 def test_rows_that_run_at_once_paste_their_own_text(evals: Evals, site: str) -> None:

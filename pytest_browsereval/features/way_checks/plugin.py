@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -34,10 +34,11 @@ def _has_key(value: Any) -> bool:
     return isinstance(value, list | tuple) and any(map(_has_key, value))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_browsereval_follow_attempt(capture: CaptureContext) -> None:
-    """Let the recording know the steps and the log; another plug-in may follow."""
+@pytest.hookimpl(wrapper=True)
+def pytest_browsereval_follow_attempt(capture: CaptureContext) -> Generator[None, Any, Any]:
+    """Let the recording know the steps and the log; another plug-in follows."""
     from pytest_browsereval.features.way_checks.recording import RECORDINGS
 
     if recording := RECORDINGS.get(capture.window):
         recording.capture = capture
+    return (yield)

@@ -44,6 +44,7 @@ def test_the_run_page_has_the_figures(page: Path, look: Look) -> None:
         assert (await reader.text("#rate-of")).endswith("; 9 trials under attack not among them")
         await reader.page.click("#attacks-table a[href*='outcome=compromised']")
         await reader.sees("#found", "2 of 12")
+        await reader.page.locator("#rows .c-id a").nth(2).wait_for(state="detached")
         assert await reader.texts("#rows .c-id a") == ["a.under.review", "b.under.review"]
         await reader.page.click("#attacks-facts a >> text=2 not delivered")
         await reader.sees("#rows .c-id a", "b.under.notice")

@@ -33,7 +33,7 @@ def test_a_prompt_is_sent_in_its_order_with_the_material_between_marks(tmp_path:
         "The task was ",
         "How much is it?",
         "It said ",
-        "42",
+        "\n42\n",
         "did ",
         "1. click(",
         'as a buyer would: {"not"',
