@@ -56,7 +56,7 @@ def trace(kind):
 
     async def traced(self, **options):
         FOUND["click"] = list(ours(sys._getframe()))[::-1]
-        FOUND["tools"] = find_task("Toolbox.call")
+        FOUND["tools"] = find_task("Toolbox._call")
         return await click(self, **options)
 
     kind.click = traced
@@ -181,7 +181,7 @@ def trace_attempt() -> dict[str, list[str]]:
     return {
         **found,
         "agent": ["play"],
-        "tools": found["tools"][found["tools"].index("Toolbox.call") :],
+        "tools": found["tools"][found["tools"].index("Toolbox._call") :],
         "click": [name for name in found["click"] if not name.startswith("LoopThread")],
     }
 
