@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Coroutine
@@ -57,6 +58,7 @@ HINTS = {
     "text": "Click the text that proves it. Esc cancels.",
     "value": "Click a field. Its value now is the one required at the end. Esc cancels.",
 }
+_ROLE = re.compile(r"role=\w+(?=\[)")
 _QUIET = ("hello", "look", "traverse", "place", "nothing", "dialog")
 """What a person does not press while they are asked whether to cancel."""
 
@@ -289,6 +291,8 @@ class Recorder:
             count = await self._count(view, target)
             if count is None:  # the page is on its way, or a dialog has stopped it
                 break
+            if count == 0 and is_untouched:  # by its role, what has been hidden meanwhile is not found
+                count = await self._count(view, _ROLE.sub(r"\g<0>[include-hidden=true]", target))
             if count == 1 or (count == 0 and not is_untouched):
                 if is_untouched:
                     self._verified[targets] = target
