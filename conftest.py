@@ -29,6 +29,7 @@ TIERS = (
     "interop",
     "benchmarks",
     "apps",
+    "programs",
 )
 """Marks of tests that need more than the test extras, or more time; ``pyproject.toml`` says what."""
 

@@ -21,6 +21,8 @@ class Preset:
     """What messages call it."""
     install: str
     """What to type if it is missing."""
+    tried: str
+    """The version that it was tried with."""
     block: Mapping[str, Any]
     """Keys of the agent's block, which checks them."""
     passes: Sequence[str] = ()

@@ -92,7 +92,7 @@ class EventRules(_Rule):
     with one is errored (``provider``). A later line for which ``assistant`` gives a text takes it back."""
     refused: Pattern = (
         r"(?i)\b401\b|unauthorized|authentication|not logged in|run /login|"
-        r"(invalid|missing|no|specify)\b.{0,40}\bapi.?key"
+        r"(invalid|missing|no|specify)\b.{0,40}(\b|_)api.?key"
     )
     """A regular expression: a problem with such words ends the program at once, and the run, since all
     attempts would meet it."""

@@ -94,7 +94,7 @@ async def claude(words: list[str]) -> None:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--print", action="store_true", required=True)
     parser.add_argument("--output-format", choices=["stream-json"])
-    for flag in ("--verbose", "--strict-mcp-config"):
+    for flag in ("--verbose", "--strict-mcp-config", "--no-session-persistence", "--disable-slash-commands"):
         parser.add_argument(flag, action="store_true", required=True)
     for option in ("--mcp-config", "--allowedTools", "--tools", "--model"):
         parser.add_argument(option, required=True)

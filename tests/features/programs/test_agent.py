@@ -379,7 +379,7 @@ def test_keys_of_the_block_come_before_the_preset_s() -> None:
     assert agent(preset="codex", model="gpt-5").label() == "command codex gpt-5"
     assert agent(command=["{python}", "agents/mine.py", "x"]).label() == "command mine.py"
     block = agent(preset="codex", env={"A": "b"}, answer="last_line", program="/opt/codex", extra_args=["-x"])
-    assert block.env == {"CODEX_HOME": "{output_dir}/.codex", "A": "b"}
+    assert block.env == {"CODEX_HOME": "{output_dir}/.codex", "CODEX_EXEC_SERVER_URL": "none", "A": "b"}
     assert block.answer == "last_line"
     assert block.mcp_config.format == "toml"
     again = CommandAgentConfig.model_validate(block.model_dump(mode="json"))
