@@ -53,7 +53,7 @@ class Feature:
     commands: Sequence[str] = ()
     """Modules whose ``COMMANDS`` are subcommands of ``browsereval``."""
     kits: Sequence[str] = ()
-    """Toolkits that stand beside the built-in ones: ``module:KIT``."""
+    """Toolkits in addition to the built-in ones: ``module:KIT``."""
     keys: Sequence[tuple[str, ...]] = ()
     """Keys of a config that nothing else acts on: without the feature, a config that has one is refused."""
     checks: Mapping[str, str] = field(default_factory=dict)

@@ -93,7 +93,7 @@ class RoundsConfig(Block):
 
 
 class DownloadLimits(Block):
-    """How much of what pages download is kept of an attempt; agent and record are told of the rest."""
+    """How much of what pages download is kept of an attempt; the agent and the record name the rest."""
 
     max_files: int = Field(default=50, ge=0)
     """How many files."""

@@ -73,5 +73,5 @@ class Variables(Mapping[str, str]):
         return found
 
     def telling(self, tell: Callable[[str], object]) -> Variables:
-        """Return the same, of which somebody hears each code."""
+        """Return the same, with a listener that gets each code."""
         return Variables(self._values, self._codes, tell)

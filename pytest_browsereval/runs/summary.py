@@ -29,7 +29,7 @@ PARTS: Mapping[str, Callable[[StoredAttempt], Iterable[str]]] = {
 class RunSummary:
     """All trials of a run that have a result.
 
-    What a pass rate is says ``runs.passrate``: errored trials are not in it, always counted beside it.
+    ``runs.passrate`` defines the pass rate: it leaves errored trials out, and counts them separately.
     """
 
     trials: tuple[StoredTrial, ...]
