@@ -43,7 +43,7 @@ def naming(member: object, call: str, *allowed: type[Exception]) -> Iterator[Non
     Args:
         member: whose method is called.
         call: what is called, as messages show it.
-        allowed: what the method may raise beside the exceptions of this package.
+        allowed: what the method may raise besides the exceptions of this package.
 
     Raises:
         PluginError: in the place of any other exception.

@@ -11,7 +11,7 @@ BrowserEvalError
 │   └── Outage              ... and rows that need the same site or model will most likely meet it too
 ├── RunStopped              the attempt was not made, because an earlier one stopped the run
 ├── OverBudget              the attempt was not made, because the run's budget is used up
-├── CalledOff               the attempt was not made, because somebody who watches the run did not want it
+├── CalledOff               the attempt was not made, because a person who watches the run did not want it
 └── LimitReached            the attempt is over: steps, time, tokens or money ran out
 """
 
@@ -73,7 +73,7 @@ PLUGIN_ERRORS: tuple[type[BaseException], ...] = (BaseException,)
 """What the code of a plug-in raises; ask :func:`is_given_up` of it. On the loop ``SystemExit`` and
 ``KeyboardInterrupt`` are its own doing, for Ctrl-C reaches the main thread only; let through, they would end
 the loop and every other attempt with it. What pytest's functions `skip`, `fail` and `xfail` raise would have
-the row's item skipped or excused. Whatever else is let through costs the attempt its record."""
+the row's item skipped or excused. Any other one that is let through costs the attempt its record."""
 
 
 class BrowserEvalError(Exception):
@@ -164,7 +164,7 @@ class OverBudget(BrowserEvalError):
 
 
 class CalledOff(BrowserEvalError):
-    """The attempt was not made: the message tells what somebody who watches the run has done."""
+    """The attempt was not made: the message tells what someone who watches the run has done."""
 
 
 class LimitReached(BrowserEvalError):

@@ -1,7 +1,7 @@
 """The hooks of pytest-browsereval, in the order of a run.
 
 Write them in a ``conftest.py`` or in a module named by an entry point of the group
-``pytest_browsereval``. Where a docstring says *on the loop's thread*, the hook is called beside the
+``pytest_browsereval``. Where a docstring says *on the loop's thread*, the hook is called next to the
 running attempts: be quick there, and do not call pytest's objects.
 """
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.runs.run import StoredRun
     from pytest_browsereval.runs.summary import RunSummary
 
-# ---------------------------------------------------------------- beside pytest
+# ---------------------------------------------------------------- next to pytest
 
 
 @pytest.hookspec
@@ -67,7 +67,7 @@ def pytest_browsereval_fetch_run(
 
     Args:
         url: what was typed. Return None if it is not one of yours.
-        with_files: whether pictures, traces and other files of attempts are needed beside their records. A
+        with_files: whether pictures, traces and other files of attempts are needed next to their records. A
             copy without them has a file ``.partial`` with the run's URL.
     """
 
@@ -88,7 +88,7 @@ def pytest_browsereval_make_table(run: StoredRun, name: str) -> pa.Table | None:
 
 @pytest.hookspec(firstresult=True)
 def pytest_browsereval_find_cause(metadata: TaskMetadata, folder: Path) -> Cause | None:
-    """Called for an attempt that did not pass, by whatever reports it: return why; None if you do not know.
+    """Called for an attempt that did not pass, by what reports it: return why; None if you do not know.
 
     It is called again each time, also long after the run: decide by the attempt's folder alone.
     """
@@ -210,7 +210,7 @@ def pytest_browsereval_register(registry: Registry) -> None:
 
     Register members with ``registry.register(MyAgentConfig)``, and readers of other systems' config files
     with ``registry.add_reader(reader)``. Asked: built-ins first, then installed packages, then conftests;
-    those beside and above a config are loaded before the config is read.
+    those next to and above a config are loaded before the config is read.
     """
 
 

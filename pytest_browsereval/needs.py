@@ -70,13 +70,13 @@ class Needs:
     ``"starts the program 'verify'"``: rows are downloaded. Options of the types ``LLMConfig`` (a model of its
     own) and ``SecretStr`` (a key) are seen without this."""
     addresses: tuple[str, ...] = ()
-    """The addresses that its options have this machine ask, beside those of its models. Rows that are not
-    trusted may name addresses of the config's sites only (``{shop}/api/state``)."""
+    """The addresses that its options have this machine ask, in addition to those of its models. Rows that are
+    not trusted may name addresses of the config's sites only (``{shop}/api/state``)."""
     observes: JsonValue | EllipsisType = ...
     """What decides what ``observe`` reads; None: nothing does. By default the row's ``checks`` and ``evals``
     do. An attempt whose row or options have changed in it since cannot be judged again."""
     seconds: float = TIMEOUT_S
-    """How long ``grade`` may take beside the ``timeout_s`` of its slowest model; then it is errored."""
+    """How long ``grade`` may take on top of the ``timeout_s`` of its slowest model; then it is errored."""
     cdp: bool = False
     """Whether a program of an agent attaches to the window's browser by ``window.cdp_url``."""
     tools: bool = False
@@ -190,7 +190,7 @@ def check_fit(asker: Asker, needs: Needs, offers: Offers) -> None:
     Raises:
         ValueError: it does not; the message says what to write.
     """
-    # The first one is enough to stop, and the next is reported once it is mended.
+    # The first one is enough to stop, and the next is reported once it is fixed.
     for misfit in find_misfits(asker, needs, offers):
         raise ValueError(misfit)
 

@@ -62,7 +62,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     add(
         "--eval-output",
         metavar="DIR",
-        help="write run folders below DIR (default: results/ beside the config)",
+        help="write run folders below DIR (default: results/ next to the config)",
     )
     add(
         "--eval-min-pass-rate",
@@ -99,7 +99,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, Any, Any]:
-    """Have pytest load the conftests beside ``--eval-config`` as early as those of its arguments.
+    """Have pytest load the conftests next to ``--eval-config`` as early as those of its arguments.
 
     The configs are read before anything is collected, and may name what the conftests register.
     """
@@ -149,7 +149,7 @@ def _usage_error(error: pluggy.PluginValidationError, config: pytest.Config) -> 
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Put the files of ``--eval-config`` among pytest's arguments.
 
-    Named alone they are all that runs; beside other arguments they are added, unless an argument is
+    Named alone they are all that runs; alongside other arguments they are added, unless an argument is
     the same file with a ``::id``.
     """
     files = list(dict.fromkeys(config.getoption("eval_config")))

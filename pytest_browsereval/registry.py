@@ -33,7 +33,7 @@ PLACE_OF_FAMILY = "x-browsereval-family"
 """In a JSON schema: the place of a member of this family; ``features.shared.config_schema`` fills it in."""
 
 TYPE_BY_DEFAULT = "x-browsereval-default"
-"""Beside it: the type of a block without one."""
+"""Next to it: the type of a block without one."""
 
 
 class Component(BaseModel):
@@ -75,7 +75,7 @@ class ConfigReader(Protocol):
     - ``convert_blocks(draft, registry)`` converts blocks after them, and notes keys without effect.
     - ``complete(config)`` returns what it makes of a config that is valid, or raises ``ConfigError``.
 
-    A ``Draft`` is the tree of keys with the file's lines. Keys are in snake_case, whatever the file says;
+    A ``Draft`` is the tree of keys with the file's lines. Keys are in snake_case, no matter what it says;
     ``Draft.format_keys`` has them as written.
     """
 
@@ -149,7 +149,7 @@ class Registry:
         return member
 
     def announce(self, family: str, name: str, place: str, *, aliases: tuple[str, ...] = ()) -> None:
-        """Add a member that is imported when somebody asks for it.
+        """Add a member that is imported when someone asks for it.
 
         Args:
             family: the family of the member.

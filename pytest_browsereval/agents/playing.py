@@ -70,7 +70,7 @@ async def play(
         if isinstance(overran.raised, Fault) and isinstance(overran.raised.__cause__, asyncio.CancelledError):
             why_late = overran.raised  # raised of the cancellation itself
     except SelfCancelled as error:
-        why = f"{who} was cancelled, and not by a limit: by its own code, or by that of an agent beside it"
+        why = f"{who} was cancelled, and not by a limit: by its own code, or by that of an agent alongside it"
         ending = Fault(ErrorSource.AGENT, why)
         ending.__cause__ = error
     except (Fault, LimitReached) as error:
@@ -102,7 +102,7 @@ async def _play(context: AgentContext, build: Callable[[AgentContext], object], 
     except PLUGIN_ERRORS as error:
         if is_given_up(error):
             raise
-        # Whatever the agent raised then, the browser that died under it is why.
+        # No matter what the agent raised then, the browser that died under it is why.
         if context.window.dead:
             raise Fault(ErrorSource.BROWSER, context.window.dead) from error
         raise Fault(ErrorSource.AGENT, f"{who} raised {describe_error(error)}") from error

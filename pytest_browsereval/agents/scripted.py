@@ -145,7 +145,7 @@ def _check_step(where: str, step: Mapping[str, JsonValue], tools: Mapping[str, T
     name, arguments = _parts(step)
     if not isinstance(name, str):
         message = f"{where} is {dict(step)!r}, which names no tool. Write {EXAMPLE}"
-        raise ValueError(message)  # noqa: TRY004 the row is wrong, whatever its types
+        raise ValueError(message)  # noqa: TRY004 the row is wrong, regardless of its types
     if name not in tools:
         raise ValueError(
             f"{where} calls {name!r}, which is not a tool that is switched on.{nearest(name, tools)} "

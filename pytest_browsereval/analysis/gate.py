@@ -256,9 +256,9 @@ def _task_rate(data: Iterable[StoredAttempt], floor: float, gate: GateConfig) ->
     name, needed = "min_task_rate", gate.passed_trials
     rate = task_rate(count_tasks((one, 1) for one in data), needed)
     share = rate.share
-    beside = f"; {rate.undecided:,} undecided by errors are in neither number" if rate.undecided else ""
+    errors = f"; {rate.undecided:,} undecided by errors are in neither number" if rate.undecided else ""
     if share.value is None:
-        return RuleResult(name, is_met=False, message=f"no task was decided{beside}")
+        return RuleResult(name, is_met=False, message=f"no task was decided{errors}")
     how = "all of their trials" if needed is None else f"at least {needed} of their trials"
     ends = Interval(share.value, share.value)
     found = rate.interval(gate.confidence) if gate.confidence is not None and floor not in (0, 1) else ends
@@ -267,13 +267,13 @@ def _task_rate(data: Iterable[StoredAttempt], floor: float, gate: GateConfig) ->
     bound = percent(floor, digits)
     figures = f"{percent(share.value, digits)} of tasks ({share.hits:,}/{share.of:,}) passed in {how}"
     if found is None:
-        return build_undecided(name, f"{figures} neither meets nor misses {bound}: {_ONE_TASK}{beside}", gate)
+        return build_undecided(name, f"{figures} neither meets nor misses {bound}: {_ONE_TASK}{errors}", gate)
     if gate.confidence is not None and floor not in (0, 1):
         figures += f", {_ends(ends, gate.confidence, digits)},"
     if ends.low >= floor or ends.high < floor:
         word = "meets" if ends.low >= floor else "is under"
-        return RuleResult(name, ends.low >= floor, f"{figures} {word} {bound}{beside}")
-    return build_undecided(name, f"{figures} neither meets nor misses {bound}{beside}", gate)
+        return RuleResult(name, ends.low >= floor, f"{figures} {word} {bound}{errors}")
+    return build_undecided(name, f"{figures} neither meets nor misses {bound}{errors}", gate)
 
 
 def _must_pass(query_id: str, trials: Sequence[StoredAttempt], needed: int | None) -> RuleResult:

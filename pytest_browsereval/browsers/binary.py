@@ -65,7 +65,7 @@ class Candidate:
 
     @property
     def is_named(self) -> bool:
-        """True when somebody asked for this very browser, so that no other may stand in."""
+        """True when someone asked for this very browser, so that no other may stand in."""
         return self.source in {_CONFIG_KEY, VARIABLE}
 
     def __str__(self) -> str:

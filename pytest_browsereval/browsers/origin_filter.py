@@ -1,6 +1,6 @@
 """A proxy in front of one window that lets only allowed origins through.
 
-Playwright does not ask about redirects, nor about the sockets of workers. Whatever way a browser sends
+Playwright does not ask about redirects, nor about the sockets of workers. No matter how a browser sends
 something, it arrives here. Encrypted traffic passes as it is, by the host that it is for.
 """
 

@@ -273,7 +273,7 @@ class CaptureContext:
         try:
             yield
         except asyncio.CancelledError:
-            # Whoever cancels waits for us, and what is not recorded then is recorded at the end.
+            # The one who cancels waits for us, and what is not recorded then is recorded at the end.
             limit_s = CUT_S
             raise
         finally:

@@ -71,7 +71,7 @@ def _save(raw: Path, folder: Path, wanted: Traffic, redact: Callable[[str], str]
 
 
 def take_attachment(content: dict[str, Any] | None, folder: Path) -> Path | None:
-    """Return the file of a body that was recorded beside the HAR file, which names it no longer.
+    """Return the file of a body that was recorded next to the HAR file, which names it no longer.
 
     Args:
         content: of a request or a response, if it has one.
@@ -82,7 +82,7 @@ def take_attachment(content: dict[str, Any] | None, folder: Path) -> Path | None
 
 
 def _complete(content: dict[str, Any] | None, folder: Path, *, keep: bool) -> None:
-    """Put a text that was recorded beside the file into it, or drop it."""
+    """Put a text that was recorded next to the file into it, or drop it."""
     file = take_attachment(content, folder)
     if content is None or file is None or not keep:
         return

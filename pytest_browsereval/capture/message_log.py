@@ -54,7 +54,7 @@ class MessageLogger:
         message, plain = _writable(message)
         line, changed = redact_line(plain, self._redact)
         if changed is not None:
-            # Whoever listens must not get the secrets that the line is without.
+            # Listeners must not get the secrets that the line is without.
             message = message_adapter.validate_python(changed)
         self._append(line)
         self._messages.append(message)
@@ -84,7 +84,7 @@ class MessageLogger:
 class Afterwards:
     """Keeps the messages of an attempt in their order while one of them is being finished.
 
-    One at a time: whoever begins the next call waits for it first. A killed process loses the lines that
+    One at a time: the caller of the next one waits for it first. A killed process loses the lines that
     wait, as it loses the picture that they wait for.
 
     Args:

@@ -1,7 +1,7 @@
 """``output.txt``: what the code of an attempt prints, logs and warns of, each line with where it went.
 
 Attempts that run at once share ``sys.stdout`` and the loggers. A context variable says whose code writes;
-whoever routes the process's output asks ``current_output``.
+what routes the process's output asks ``current_output``.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ _HEADS = ("Traceback (most recent call last):", "")
 
 
 def details_of(error: BaseException) -> dict[str, JsonValue] | None:
-    """Return what is kept of an exception beside its message: the traceback of somebody's own code.
+    """Return what is kept of an exception in addition to its message: the traceback of someone's own code.
 
     Args:
         error: the exception. What browser, site and provider do is not the fault of code.

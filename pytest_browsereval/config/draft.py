@@ -152,7 +152,7 @@ class Draft:
         self.set(path, self.environment.fill(document.value, self._resolve_path(path)), label)
 
     def set(self, path: KeyPath, value: Any, label: str) -> None:
-        """Set the value at a path, whatever the file has there."""
+        """Set the value at a path, no matter what the file has there."""
         path = self._resolve_path(path)
         target = self._target(path, label)
         if target is None:

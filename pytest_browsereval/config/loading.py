@@ -249,7 +249,7 @@ def _build_config(draft: Draft, path: Path, registry: Registry) -> EvalConfig:
 
 
 def _take_variables(draft: Draft, config: EvalConfig) -> None:
-    """Make secrets of the variables that solutions may type, whatever they are called."""
+    """Make secrets of the variables that solutions may type, no matter what they are called."""
     environment = draft.environment
     for place, (name, made) in enumerate(config.variables.items()):
         if made is not None:

@@ -70,7 +70,7 @@ def parse_json(text: str) -> Document:
         DocumentError: it is not JSON.
     """
     value = json_value(text)
-    lines: dict[KeyPath, int] = {}  # found only if somebody asks, as `json` has no positions
+    lines: dict[KeyPath, int] = {}  # found only if someone asks, as `json` has no positions
 
     def line_of(path: KeyPath) -> int | None:
         if not lines:

@@ -156,7 +156,7 @@ class GraderConfig(Component):
     name: str | None = Field(default=None, min_length=1)
     """What reports call this grader; the type by default. Names must differ within a row."""
     advisory: bool = False
-    """True: the grade stands beside the others and never decides the verdict, for a judge that people
+    """True: the grade stands alongside the others and never decides the verdict, for a judge that people
     agree with too seldom (``browsereval calibrate`` measures it)."""
 
     @property

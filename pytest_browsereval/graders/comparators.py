@@ -285,18 +285,18 @@ OPTIONS = {
 """Options of comparisons: which one each belongs to, and what it does, in Markdown."""
 
 
-def read_comparator(check: Mapping[str, JsonValue], *, beside: Collection[str] = ()) -> Comparator:
+def read_comparator(check: Mapping[str, JsonValue], *, others: Collection[str] = ()) -> Comparator:
     """Return the one comparison that a check holds.
 
     Args:
         check: the check as the row has it.
-        beside: keys of the check that are not the comparison's.
+        others: keys of the check that are not the comparison's.
 
     Raises:
         ValueError: none, several, an unknown one, or one with a value of the wrong type.
     """
-    keys = [key for key in check if key not in beside]
-    known = (*COMPARATORS, *OPTIONS, *beside)
+    keys = [key for key in check if key not in others]
+    known = (*COMPARATORS, *OPTIONS, *others)
     for key in keys:
         if key not in known:
             raise ValueError(

@@ -53,10 +53,10 @@ async def grade_one(
             unanswered=find_unanswered(error),
         )
     duration_ms = round((time.perf_counter() - started) * 1000, 3)
-    # A grade is its grader's, whatever name it gives itself: reports show the two beside each other.
-    beside = {"grader": grader.label, "duration_ms": duration_ms, "advisory": grader.advisory}
-    beside["vetoes"] = grader.vetoes  # also of a grade that erred
-    return mask_grade(result, recorded.task).model_copy(update=beside)
+    # A grade is its grader's, no matter what name it gives itself: reports show the two next to each other.
+    known = {"grader": grader.label, "duration_ms": duration_ms, "advisory": grader.advisory}
+    known["vetoes"] = grader.vetoes  # also of a grade that erred
+    return mask_grade(result, recorded.task).model_copy(update=known)
 
 
 def _check_grade(result: GraderResult) -> GraderResult:

@@ -35,15 +35,15 @@ class CheckForm:
     value: str
     """What the key of the kind holds."""
     about: str
-    beside: tuple[str, ...]
-    """The keys that may stand beside it, comparisons left out."""
+    others: tuple[str, ...]
+    """The keys that may stand next to it, comparisons left out."""
     example: str
     compares: bool = False
-    """Whether a comparison stands beside it as well."""
+    """Whether a comparison stands next to it as well."""
     read: Callable[[Mapping[str, JsonValue]], PageCheck] | None = None
     """Reads such a check of a feature, and raises ``ValueError`` for one that is not well formed."""
     keys: Mapping[str, str] = field(default_factory=dict)
-    """What keys mean that only this kind has beside it, in Markdown."""
+    """What keys mean that only this kind has next to it, in Markdown."""
     schema: Mapping[str, Any] = field(default_factory=dict)
     """The JSON schema of the key of the kind, and of those that only it has."""
 
@@ -111,7 +111,7 @@ BESIDE = {
     "weight": "How much the check counts in the score; 1 by default.",
     "not": "`true`: the check must not hold. What is known to be unobserved does not pass by it.",
 }
-"""The keys that may stand beside these, in Markdown."""
+"""The keys that may stand next to these, in Markdown."""
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,7 @@ def check_milestones(task: Task) -> None:
 
 
 def _only_known_keys(check: Mapping[str, JsonValue], kind: str, form: CheckForm) -> None:
-    beside = form.beside
+    others = form.others
     if found := {"selector", "css", "xpath", "locator"} & check.keys():
         raise ValueError(
             f"the check {show(dict(check))} has a {min(found)!r}, and checks go by what a person sees. Write "
@@ -271,10 +271,10 @@ def _only_known_keys(check: Mapping[str, JsonValue], kind: str, form: CheckForm)
             '"document.querySelector(\'#cart\').textContent", "contains": "1"}.'
         )
     for key in check:
-        if key not in (kind, *beside):
+        if key not in (kind, *others):
             raise ValueError(
-                f"the check {show(dict(check))} has the unknown key {key!r}.{nearest(key, beside)} "
-                f"Beside {kind!r} it may have: {', '.join(beside)}."
+                f"the check {show(dict(check))} has the unknown key {key!r}.{nearest(key, others)} "
+                f"Next to {kind!r} it may have: {', '.join(others)}."
             )
 
 
@@ -300,7 +300,7 @@ def read_count(check: Mapping[str, JsonValue]) -> Comparator:
 
 
 def _value_check(check: Mapping[str, JsonValue], kind: str) -> PageCheck:
-    comparator = read_comparator(check, beside=(kind, *PAGE_CHECKS[kind].beside))
+    comparator = read_comparator(check, others=(kind, *PAGE_CHECKS[kind].others))
     subject, path = check[kind], check.get("path")
     if not isinstance(subject, str) or not subject.strip():
         raise ValueError(f"{kind!r} is {show(subject)}; write a text.")

@@ -81,7 +81,7 @@ def read_state_check(check: Mapping[str, JsonValue]) -> StateCheck:
             'as {"path": "cart.items[0].name", "equals": "Blue mug"}.'
         )
     compile_path(path)
-    return StateCheck(path, read_comparator(check, beside=("path", "weight")), read_weight(check))
+    return StateCheck(path, read_comparator(check, others=("path", "weight")), read_weight(check))
 
 
 class StateDiffGrader(GraderConfig):
@@ -95,7 +95,7 @@ class StateDiffGrader(GraderConfig):
     checks: tuple[dict[str, JsonValue], ...] = ()
     """Further checks, for every row; those of a row are its ``checks`` with a ``path``."""
     mode: Reading = "strict"
-    """Which reading decides; the score of the other one is reported beside it."""
+    """Which reading decides; the score of the other one is reported next to it."""
     pass_at: float = Field(default=1.0, gt=0, le=1)
     """The weighted share of checks that has to hold."""
     wait_s: float = Field(default=1.0, ge=0, le=10)

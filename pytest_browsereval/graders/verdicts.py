@@ -16,7 +16,7 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 
 
 class Primary(BaseModel):
-    """One grader decides; the others are reported beside it."""
+    """One grader decides; the others are reported next to it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -78,7 +78,7 @@ def combine(
         # It comes first: what it has found must not hide behind a wrong answer.
         return verdict, source, reason + (f"; {found[2]}" if found[0] is Verdict.FAILED else "")
     if Verdict.ERRORED in verdicts:
-        # Whether the attempt failed by itself or for somebody else is not known: it says nothing of either.
+        # Whether the attempt failed by itself or for someone else is not known: it says nothing of either.
         return _explain(Verdict.ERRORED, vetoing)
     return found
 

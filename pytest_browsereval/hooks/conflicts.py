@@ -22,7 +22,7 @@ class Conflict:
     message: str
     """What is wrong and what to type; ``{other}`` is the value of the other one."""
     is_needed: bool = False
-    """Whether the option has no effect without the other one, instead of none beside it."""
+    """Whether the option has no effect without the other one, instead of none with it."""
     default: str | None = None
     """What the one of them says that has a value even if it is not given."""
 
@@ -65,7 +65,7 @@ def check_options_of_evals(config: pytest.Config, items: Iterable[pytest.Item], 
     if not any(map(is_by_hand, items)):
         args = getattr(config, "workerinput", {}).get("mainargv", config.invocation_params.args)
         options = (f"--eval-{name.replace('_', '-')}" for name in given)
-        # In `addopts` it stands for whatever is run: for other tests as well.
+        # In `addopts` it stands for all that is run: for other tests as well.
         option = next((one for one in options if any(arg.partition("=")[0] == one for arg in args)), None)
         if has_evals or option is None:
             return

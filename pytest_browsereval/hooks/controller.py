@@ -68,7 +68,7 @@ class Controller:
         """What broke at the end, by the eval: its run folder cannot be read or written, so that the gate is
         undecided, or a plug-in broke when it was handed the summary."""
         self.lines_beside: dict[ActiveRun, list[str]] = {}
-        """What features say of each eval beside its pass rate."""
+        """What features say of each eval next to its pass rate."""
         self.records = RecordCheck(session)
         self.gating = Gating(session, self)
         self.missing: list[str] = []
@@ -338,7 +338,7 @@ class Controller:
             with safe_output():
                 hook(summary=summary, run_folder=active_run.store.root)
         except OUTCOMES as outcome:
-            if getattr(outcome, "returncode", None):  # somebody's own verdict on the run, and no green one
+            if getattr(outcome, "returncode", None):  # someone's own verdict on the run, and no green one
                 raise
             self.broken[active_run] = redact_known(describe_outcome(hook.name, outcome))
         except Exception as error:  # noqa: BLE001 the run is over and recorded

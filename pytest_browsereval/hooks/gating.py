@@ -27,7 +27,7 @@ PREFIX = "gate::"
 
 
 def _rules(active_run: ActiveRun, run: StoredRun, against: Sequence[RuleResult]) -> Iterator[RuleResult]:
-    """Yield what each rule says; a run that lacks trials misses the gate, whatever the others come to."""
+    """Yield what each rule says; a run that lacks trials misses the gate, no matter what others come to."""
     yield from decide(run.summary, active_run.config.gate, against)
     yield from filter(None, (lacking(run, active_run.store.locks), contradicting(run)))
 

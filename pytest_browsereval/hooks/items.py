@@ -103,7 +103,7 @@ class AttemptFailed(AssertionError):
 
 
 class HookBroken(BrowserEvalError):
-    """A hook has called what decides about a test: raised in setup, whatever the attempt came to."""
+    """A hook has called what decides about a test: raised in setup, no matter what the attempt came to."""
 
 
 class PlainId(pytest.Item):
@@ -413,7 +413,7 @@ class Reports:
 def _separate_fault(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
     """Make an error of a fault in the call of a test by hand.
 
-    To pytest and all its reporters what is raised in a call is a failure, of whatever class it is.
+    To pytest and all its reporters what is raised in a call is a failure, no matter which class it has.
     """
     raised = call.excinfo and call.excinfo.value
     is_fault = isinstance(raised, Fault)

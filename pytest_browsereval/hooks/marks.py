@@ -30,7 +30,7 @@ ACTING = frozenset(
         "xfail",
     }
 )
-"""Markers that somebody acts upon, whether or not they are registered in this run."""
+"""Markers that someone acts upon, whether or not they are registered in this run."""
 
 _rows_key = pytest.StashKey[set[str]]()
 _acting_key = pytest.StashKey[set[str]]()
@@ -39,7 +39,7 @@ _acting_key = pytest.StashKey[set[str]]()
 def take_mark(config: pytest.Config, name: str) -> bool:
     """Register a name of rows as a marker; returns whether it may be put on them as one.
 
-    What code has registered may be acted upon: a row that somebody else wrote would excuse itself by the
+    What code has registered may be acted upon: a row that someone else wrote would excuse itself by the
     tag ``xfail``. What only the user's ini file has is a name to select by.
     """
     known = config.stash.setdefault(_rows_key, set())

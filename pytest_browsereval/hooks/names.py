@@ -15,7 +15,7 @@ ini_markers_key = pytest.StashKey[tuple[str, ...]]()
 """Lines of the ini option ``markers`` as the user has them, before code registers more."""
 
 is_controlled_key = pytest.StashKey[bool]()
-"""Whether attempts wait for whoever pauses, stops or repeats them: a feature sets it when it starts."""
+"""Whether attempts wait for the one who pauses, stops or repeats them: a feature sets it when it starts."""
 
 results_url_key = pytest.StashKey[str]()
 """The URL that runs are sent to: a feature sets it when it starts."""

@@ -1,7 +1,7 @@
 """Keeps output, log records and warnings of attempts with each of them.
 
 pytest captures by the time at which something is written, and attempts run ahead of their items, several at
-once. Here the context of whoever writes decides: see ``capture.output``. Streams stay those that pytest has
+once. Here the context of the writer decides: see ``capture.output``. Streams stay those that pytest has
 put in place, only their ``write`` is wrapped, so that ``capsys``, ``-s`` and streams of others work.
 """
 
@@ -128,7 +128,7 @@ class OutputRouting:
 
     @contextlib.contextmanager
     def _route_warnings(self) -> Iterator[None]:
-        """Route warnings until whoever shows them now is replaced or put back."""
+        """Route warnings until what shows them now is replaced or put back."""
         show = getattr(warnings, SHOW_WARNING, None)
         if show is None:
             yield
@@ -228,7 +228,7 @@ class _LogHandler(logging.Handler):
         self._routing = routing
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a record of an attempt; any other one is somebody else's."""
+        """Keep a record of an attempt; any other one is someone else's."""
         if (output := self._routing.output()) is not None:
             try:
                 output.write(LOG, self.format(record) + "\n")

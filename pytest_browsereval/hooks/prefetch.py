@@ -79,7 +79,7 @@ class Prefetch:
         self._relating: list[EvalItem] = []
         """Items that may have to do with others."""
         self._unmade: dict[Trial, type[OverBudget] | type[CalledOff]] = {}
-        """Keys of trials that were not made since the budget is used up, or somebody has called them off."""
+        """Keys of trials that were not made since the budget is used up, or someone has called them off."""
         self._why_stopped = ""
         """The row that has stopped the run, and why."""
         self._is_changed = False
@@ -141,7 +141,7 @@ class Prefetch:
             item.unmade = UNMADE[type(unmade)]
             self._unmade[key_of(item)] = type(unmade)
             pytest.skip(f"{item.unmade}: {unmade}")
-        except OSError as error:  # whatever comes after it would be paid for and lost as well
+        except OSError as error:  # all that comes after it would be paid for and lost as well
             unwritten = StoreError(item.active_run.store.root, error)
             self.session_of(item.active_run).stop(str(unwritten))
             self._stop(item, str(unwritten))
@@ -205,7 +205,7 @@ class Prefetch:
             except LoopLost as lost:
                 # A bystander, as far as is known: once more, on a new loop.
                 return self._blame(item, lost) or self._outcome(item)
-        why = "its task was cancelled twice, by its own code or by that of an attempt beside it"
+        why = "its task was cancelled twice, by its own code or by that of an attempt alongside it"
         return self._record_error(item, why)
 
     def _blame(self, item: EvalItem, lost: LoopLost) -> AttemptRecord | None:
@@ -250,7 +250,7 @@ class Prefetch:
         self._note(item, record.metadata.verdict)
         return record
 
-    # -- what runs beside it
+    # -- what runs alongside it
 
     def _look_ahead(self, item: EvalItem) -> None:
         for other in self._startable(item):
@@ -345,7 +345,7 @@ class Prefetch:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Note the final order, whatever has shuffled or deselected."""
+        """Note the final order, no matter what has shuffled or deselected."""
         for item in session.items:
             if isinstance(item, EvalItem):
                 self._entries.setdefault(item.active_run, []).append(item.entry)

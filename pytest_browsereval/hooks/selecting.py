@@ -56,7 +56,7 @@ class Selecting:
             return f"{file}::{item_name(self._session.load_run(path), name, file)}"
         except UsageError as error:
             self._session.problems.append(error)
-            return file  # whatever is collected now, nothing of it runs
+            return file  # no matter what is collected now, nothing of it runs
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -39,7 +39,7 @@ def start(config: pytest.Config) -> EvalSession:
 
 
 def _tell_plug_ins(config: pytest.Config) -> None:
-    """Call the hook; what it raises ends pytest as bad usage, whatever exit code it asks for."""
+    """Call the hook; what it raises ends pytest as bad usage, no matter what exit code it asks for."""
     try:
         config.hook.pytest_browsereval_start.call_historic(kwargs={"config": config})
     except (pytest.UsageError, KeyboardInterrupt):

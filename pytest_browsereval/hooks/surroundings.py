@@ -1,4 +1,4 @@
-"""Which fixtures surround a row, learned as pytest sets them up: whether another row may run beside it."""
+"""Which fixtures surround a row, learned as pytest sets them up: whether another row may run alongside it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Surroundings:
             self._alone = request.node
 
     def is_alone(self, item: EvalItem) -> bool:
-        """Whether an item that is up has a fixture of its own, so that nothing may run beside it."""
+        """Whether an item that is up has a fixture of its own, so that nothing may run alongside it."""
         return self._alone is item
 
     def are_shared(self, up: EvalItem, other: EvalItem) -> bool:

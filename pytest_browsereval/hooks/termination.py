@@ -26,7 +26,7 @@ class Terminated(KeyboardInterrupt):
 
 
 class Termination:
-    """Takes these signals over until pytest ends, unless somebody else has.
+    """Takes these signals over until pytest ends, unless someone else has.
 
     Workers of xdist are left alone: their controller ends them.
     """
@@ -112,7 +112,7 @@ def guard_session(config: pytest.Config) -> None:
 
 
 def _duplicate_stderr(config: pytest.Config) -> int:
-    """Return a descriptor of the standard error that the user sees, whatever pytest captures."""
+    """Return a descriptor of the standard error that the user sees, no matter what pytest captures."""
     # Now, and not when something leaves: that may be any thread, while pytest's own turns capturing on.
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
     with contextlib.nullcontext() if capture is None else capture.global_and_fixture_disabled():

@@ -166,7 +166,7 @@ class Distribution:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Give the exit code of a run without workers: xdist makes 2 of whatever stops one."""
+        """Give the exit code of a run without workers: xdist makes 2 of all that stops one."""
         if self.problem is not None:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
         elif self._controller.stopped_by_workers and session.exitstatus == pytest.ExitCode.INTERRUPTED:

@@ -112,7 +112,7 @@ class ChatClient:
                 reply = json_tools.as_tool_call(reply, len(messages))
             model = body.get("model")
             cost = await cost_usd(self.config, usage, model if isinstance(model, str) else None)
-        except TryFailed as failure:  # of a record that somebody has changed
+        except TryFailed as failure:  # of a record that someone has changed
             raise self._server.fault(failure) from None
         except UNREADABLE as error:
             raise self._server.fault(_unreadable(error)) from error
@@ -189,7 +189,7 @@ _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[Any, ...], Cha
 def set_interceptor(interceptor: Interceptor | None) -> Interceptor | None:
     """Put something between all clients of this process and the network; None takes it away.
 
-    Returns what was there before, for whoever puts it back.
+    Returns what was there before, for the one who puts it back.
     """
     global _interceptor
     before, _interceptor = _interceptor, interceptor

@@ -17,7 +17,7 @@ from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.redaction.text import well_formed
 
 _REPLAYED = ("reasoning_content", "reasoning_details")
-"""What some models need back beside content and calls, or lose their train of thought."""
+"""What some models need back in addition to content and calls, or lose their train of thought."""
 
 _LONGEST_NAME = 64
 
@@ -71,7 +71,7 @@ _FILTERED = re.compile(
 )
 
 CUT = "length"
-"""The finish reason of a reply that met a limit of its length, whatever the provider calls that."""
+"""The finish reason of a reply that met a limit of its length, no matter what the provider calls that."""
 
 CALL_CUT = "No call was made: the reply was cut off."
 

@@ -1,7 +1,7 @@
 """Prices of model calls: from the config, else from the price list; never guessed.
 
 The list is asked by the address that requests go to, so a gateway's price is not taken for the provider's.
-A model on one's own machine, whatever its name, has a price only if the config says ``prices``.
+A model on one's own machine, regardless of its name, has a price only if the config says ``prices``.
 """
 
 from __future__ import annotations

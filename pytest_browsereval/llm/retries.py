@@ -36,7 +36,7 @@ MOST_SHOWN = 20
 """Of a list in an error body."""
 
 QUOTA_CODE = "insufficient_quota"
-"""A 429 that waiting does not mend."""
+"""A 429 that waiting does not fix."""
 
 NO_MONEY = "credit balance is too low"
 """What Anthropic answers with status 400."""
@@ -82,7 +82,7 @@ class TryFailed(Exception):
 
     @property
     def is_outage(self) -> bool:
-        """True if the model is not there, or not able to answer whatever it is asked."""
+        """True if the model is not there, or not able to answer at all."""
         return self._is_unanswered or self.status == NOT_FOUND or (self.status or 0) >= 500
 
     @property
@@ -153,7 +153,7 @@ def _sane(seconds: float) -> float | None:
 def read_failure(
     body: Any, fallback: str, *, status: int | None = None, headers: Mapping[str, str] | None = None
 ) -> TryFailed:
-    """Return what an error body says, a text or the JSON in it, in whatever form the provider wraps it."""
+    """Return what an error body says, a text or the JSON in it, no matter how the provider wraps it."""
     with contextlib.suppress(ValueError, RecursionError):
         body = json.loads(body) if isinstance(body, str) else body
     # Google's endpoint wraps errors in a list.

@@ -43,7 +43,7 @@ def read_usage(usage: Any) -> Usage:
 
 
 def count_tokens(value: Any) -> int:
-    """Return a number of tokens, as whatever it is written; 0 for what is not one."""
+    """Return a number of tokens, no matter how it is written; 0 for what is not one."""
     if isinstance(value, str) and value.strip().isdecimal():
         value = int(value)
     if isinstance(value, float):

@@ -83,7 +83,7 @@ class Wire:
 
         self._headers = {"Authorization": openai.Omit(), **self._api.headers(key)}
         sdk = openai.AsyncOpenAI(
-            # Without a value it would read OPENAI_API_KEY and send it to whatever server this is.
+            # Without a value it would read OPENAI_API_KEY and send it to this server, which may be anyone's.
             api_key=key or _NEVER_SENT,
             base_url=self._config.url,
             timeout=self._config.request_timeout_s,

@@ -40,7 +40,7 @@ def digits_apart(
 
     Args:
         bound: what the values are compared with.
-        values: the numbers written beside it.
+        values: the numbers written next to it.
         write: formats a number with this many digits.
         least: the smallest number of digits.
     """

@@ -21,7 +21,7 @@ class PartsThere:
 
 
 class RemoteRuns(Protocol):
-    """The folder of all runs at a URL. Whatever cannot be done raises ``UsageError``."""
+    """The folder of all runs at a URL. What cannot be done raises ``UsageError``."""
 
     url: str
 

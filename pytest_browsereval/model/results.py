@@ -70,7 +70,7 @@ class TaskMetadata(BaseModel):
     agent_duration_ms: float | None = Field(default=0.0, ge=0)
     grading_duration_ms: float = Field(default=0.0, ge=0)
     total_steps: int = Field(ge=0)
-    """Tool calls, whatever the agent."""
+    """Tool calls, regardless of the agent."""
     screenshot_count: int = Field(default=0, ge=0)
     termination_reason: TerminationReason
     final_answer: str | None  # no default: an importer that forgets the answer would lose it silently

@@ -54,12 +54,12 @@ def is_secret_path(path: Sequence[str | int]) -> bool:
 
 
 def names_secrets(text: str) -> bool:
-    """Return whether a text, of whatever format, gives values to names of secrets, or is a block of them."""
+    """Return whether a text, of any format, gives values to names of secrets, or is a block of them."""
     return any(name in _BLOCKS or is_secret_name(name, "variable") for name in _GIVEN.findall(text))
 
 
 def hide_secrets(value: Any, depth: int = 10) -> Any:
-    """Return a value of a config, of whatever shape, without what is secret by its name, for a message.
+    """Return a value of a config, of any shape, without what is secret by its name, for a message.
 
     Args:
         value: plain JSON; ``NAME=VALUE`` and ``NAME: VALUE`` are seen in its texts.

@@ -1,4 +1,4 @@
-"""The secrets that this process knows, and texts cut beside them: half a secret would not be found later.
+"""The secrets that this process knows, and texts cut next to them: half a secret would not be found later.
 
 Where a text is cut, what takes secrets out of it is often not at hand, or comes later.
 """
@@ -21,7 +21,7 @@ def forget_secrets() -> None:
 
 
 def know_secrets(spellings: Iterable[str]) -> None:
-    """Have texts cut beside these, and ``redact_known`` take them out."""
+    """Have texts cut next to these, and ``redact_known`` take them out."""
     if not set(fresh := tuple(spellings)) <= set(_known[0].spellings):
         _known[0] = Redactor((*_known[0].spellings, *fresh))
 

@@ -13,7 +13,7 @@ SHORTEST_TOKEN = 12
 """Characters: what is shorter is a kind of token, say, and stands in many places."""
 
 JWT = re.compile(r"(?<![\w-])eyJ[\w-]*\.[\w-]+(?:\.[\w-]*)+")
-"""A signed token: known by its form, whatever it is called."""
+"""A signed token: known by its form, no matter what it is called."""
 
 _PARAMETER = re.compile(r"(?<=[?&#;])([^=&#;?\s\"'<>]+)=([^&#;\s\"'<>]+)")
 _FIELD = re.compile(r'"([^"\\]+)"(\s*:\s*)"((?:[^"\\]|\\.)+)"')
@@ -52,7 +52,7 @@ def change_body(text: str, kind: str, change: Change) -> str:
 
 
 def remove_logins(side: dict[str, Any], kept: frozenset[str] = frozenset()) -> None:
-    """Take cookies and headers that log somebody in out of a request or a response, in place.
+    """Take cookies and headers that log someone in out of a request or a response, in place.
 
     Args:
         side: as a HAR file has it.

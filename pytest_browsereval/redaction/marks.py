@@ -17,7 +17,7 @@ REMOVED = "[removed]"
 """In recorded traffic: a cookie or a header taken out as a whole, secret or only not asked for."""
 
 WITHHELD = "[withheld]"
-"""In grades: the reference answer of a protected task, which is not a secret: whoever has the row has it."""
+"""In grades: the reference answer of a protected task, which is not a secret: a reader of the row has it."""
 
 TOKEN_MARK = re.compile(r"-removed-\d+-")
 """In traffic that is replayed: each token has its own, of signs that no address writes in another way."""

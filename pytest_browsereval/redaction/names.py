@@ -1,6 +1,6 @@
 """Names of secrets, in any spelling: keys of blocks, environment variables, fields of pages.
 
-There is one list. Where a place differs on purpose, the place is an argument and the reason stands beside it.
+There is one list. Where a place differs on purpose, the place is an argument with its reason.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _NAMES = (
 ``accesstoken``, ``PGPASSWORD``, ``JSESSIONID``."""
 
 _MORE: dict[Place, tuple[str, ...]] = {
-    # `must_pass` and `press_key` are options, a `login` is who somebody is.
+    # `must_pass` and `press_key` are options, a `login` is who someone is.
     "key": (),
     # Nobody keeps keys of a keyboard in the environment: `STRIPE_KEY`, `SMTP_PASS`, `SHOP_LOGIN`.
     "variable": ("key", "pass", "login"),
-    # A page calls what it knows somebody by its session.
+    # A page calls what it knows someone by its session.
     "field": ("pass", "[a-z]*session"),
 }
 

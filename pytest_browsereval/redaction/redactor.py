@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 from pytest_browsereval.redaction.marks import MARK
 
 SHORTEST_PART = 6
-"""Characters of a secret beside the mark of a cut that are taken for a part of it."""
+"""Characters of a secret next to the mark of a cut that are taken for a part of it."""
 
 _CUT = re.compile(r"…|\.{12,}|\.{3}")
 """A long row of dots is one mark: megabytes of them would be a million."""
 
 
 class Redactor:
-    """Takes secrets out of texts, and what is left of them beside the mark of a cut: ``token=sk-123...``.
+    """Takes secrets out of texts, and what is left of them next to the mark of a cut: ``token=sk-123...``.
 
     Args:
         spellings: the secrets in all their spellings.

@@ -81,7 +81,7 @@ _ESCAPED = (
     "&<>'\"+`",  # .NET
     "&<>'\"=-;`\\",  # Django's escapejs
 )
-"""Signs that JSON and scripts in pages have as ``\\u0026``, beside those that are not ASCII."""
+"""Signs that JSON and scripts in pages have as ``\\u0026``, in addition to those that are not ASCII."""
 
 
 def _spell_for_scripts(secret: str) -> set[str]:
@@ -108,7 +108,7 @@ def _escape(one: str, is_upper: bool) -> str:  # noqa: FBT001
 
 
 def list_base64_forms(secrets: Iterable[str]) -> tuple[str, ...]:
-    """Return what of secrets is the same in base64 whatever stands beside them, the longest first.
+    """Return what of secrets is the same in base64 no matter what stands next to them, the longest first.
 
     Three bytes become four characters, so that a secret has three forms, by how much stands before it. A
     character that says something of a neighbour as well is in none of them; at the end of a text the last

@@ -264,7 +264,7 @@ class ActiveRun:
     advisory: tuple[GraderConfig, ...] = ()
     """Graders of features that are asked after those of config and rows."""
     keeps_going: bool = False
-    """Whether rows are tried whatever has not answered."""
+    """Whether rows are tried no matter what has not answered."""
     controlled_by: str | None = None
     """The session whose control file decides which attempts begin; None reads none."""
     is_planned: bool = False

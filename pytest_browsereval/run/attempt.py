@@ -151,7 +151,7 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
                 course.recording.has_passed = course.decide()[0] is Verdict.PASSED
     except Fault as error:
         course.fault = course.traffic.fault() or error  # a start page that was not recorded does not load
-    except PLUGIN_ERRORS as error:  # whatever breaks, the attempt is recorded
+    except PLUGIN_ERRORS as error:  # no matter what breaks, the attempt is recorded
         if is_given_up(error):
             folder.finish()  # not in flight: without metadata it does not count
             raise
@@ -423,7 +423,7 @@ class Course:
         """Decide the verdict, write the metadata and end the attempt."""
         run, store, capture, folder = self.run, self.store, self.capture, self.folder.path
         if store.root.is_dir() and not folder.is_dir():
-            folder.mkdir(parents=True)  # the run goes on, whoever it was
+            folder.mkdir(parents=True)  # the run goes on, no matter who it was
             lost = "the attempt's folder was removed while it ran, with all that was recorded of it"
             self.fault = Fault(ErrorSource.AGENT, lost)
         progress = capture.follower.finish() if capture and capture.follower else None

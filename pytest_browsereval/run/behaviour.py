@@ -115,7 +115,7 @@ class CallGuard:
     Args:
         ask: the hook.
         node_id: of its item.
-        about: what a guard gets beside the name and the arguments of a call.
+        about: what a guard gets in addition to the name and the arguments of a call.
     """
 
     def __init__(self, ask: ToolCallHook, node_id: str, *about: Any) -> None:

@@ -22,7 +22,7 @@ class Deaths:
     """Those of the processes of a run.
 
     Args:
-        run: which writes them down, so that all its processes and whoever resumes it know them.
+        run: which writes them down, so that all its processes and the one who resumes it know them.
     """
 
     def __init__(self, run: ActiveRun) -> None:

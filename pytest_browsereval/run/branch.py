@@ -26,7 +26,7 @@ class _System:
 
     def find_branch(self, environment: Mapping[str, str], commit: str) -> str | None:
         name = environment.get(self.branch, "")
-        # Some workflows that run beside a pull request name the main branch, and check another commit out.
+        # Some workflows that run alongside a pull request name the main branch, and check another commit out.
         is_of_it = environment.get(self.commit, commit) in (commit, "HEAD")
         others = (environment.get(key, "") not in ("", "false") for key in self.not_built)
         if not is_of_it or any(others) or not name.startswith(self.prefix):

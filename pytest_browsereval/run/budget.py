@@ -72,7 +72,7 @@ class Budget:
             raise OverBudget(why)
 
     def note_payment(self, folder: Path, cost_usd: float | None) -> None:
-        """Note what an attempt cost, whatever came of it.
+        """Note what an attempt cost, no matter what came of it.
 
         Args:
             folder: the attempt's.

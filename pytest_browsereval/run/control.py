@@ -53,7 +53,7 @@ class Control:
         self.session = session
         """The session it is of."""
 
-    # -- whoever is asked
+    # -- those who are asked
 
     def write_state(self, state: ControlState) -> None:
         """Write the file; only one process may do so.
@@ -81,7 +81,7 @@ class Control:
         others = state.skipped - {key}
         self.write_state(replace(state, skipped=others | {key} if is_skipped else others))
 
-    # -- whoever makes attempts
+    # -- those who make attempts
 
     def read_state(self) -> ControlState:
         """Return what the file says now."""

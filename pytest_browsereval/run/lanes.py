@@ -300,7 +300,7 @@ class Lanes:
         self._wake.set()
 
     def call(self, work: Coroutine[Any, Any, T], on_tick: Callable[[], None] = lambda: None) -> T:
-        """Run a coroutine on the loop beside the lanes and wait for it; interruptible."""
+        """Run a coroutine on the loop alongside the lanes and wait for it; interruptible."""
         future = self.thread.submit(work)
         try:
             return self._wait(future, on_tick)

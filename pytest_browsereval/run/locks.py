@@ -23,7 +23,7 @@ def hold_lock(file: Path, run: Path | None = None) -> Iterator[bool]:
 
     Args:
         file: of the lock.
-        run: the run that somebody else writes, if the lock is theirs; None waits for nobody and asks nobody.
+        run: the run that someone else writes, if the lock is theirs; None waits for nobody and asks nobody.
 
     Raises:
         UsageError: another process has the lock, and ``run`` is given.
@@ -74,7 +74,7 @@ class RunLocks:
         """Keep others from resuming the run.
 
         Raises:
-            UsageError: a process is writing it, or somebody resumes it already; or it cannot be written.
+            UsageError: a process is writing it, or someone resumes it already; or it cannot be written.
         """
         try:
             (self._root / LOCKS).mkdir(parents=True, exist_ok=True)

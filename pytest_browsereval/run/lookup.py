@@ -115,7 +115,7 @@ class Runs:
     def near(cls, results: Path) -> Self:
         """Return the runs below a results folder, or if it has none those below others of its name.
 
-        These lie in the folders beside it, beside the evals of a project for example.
+        These lie in the folders next to it, next to the evals of a project for example.
         """
         found = cls.below(results)
         if found.newest_first(is_empty_allowed=True):
@@ -137,7 +137,7 @@ class Runs:
     def find(
         self, given: str, base: Path, *, before: Path | None = None, is_empty_allowed: bool = False
     ) -> Path:
-        """Return the folder of the run that somebody means.
+        """Return the folder of the run that someone means.
 
         Args:
             given: a folder, a run's id, or ``latest``.
@@ -208,7 +208,7 @@ def run_folder(
         given: a folder, the id of a run of this config, or ``latest``.
         base: the folder that a path is relative to.
         before: this session's own run, by its id or its folder: every process finds the same *latest* one,
-            whatever else is started meanwhile.
+            anything else that is started meanwhile.
         is_empty_allowed: whether a run counts that was ended before its first attempt.
 
     Raises:
@@ -224,7 +224,7 @@ def run_folder(
 def earlier(run: Path) -> Iterator[Path]:
     """Yield the runs of the same config that are older than a run, the newest first.
 
-    They lie beside it, and their manifests name the same file; without a manifest it has none.
+    They lie next to it, and their manifests name the same file; without a manifest it has none.
 
     Args:
         run: its folder.

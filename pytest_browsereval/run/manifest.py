@@ -149,7 +149,7 @@ def hash_row_files(config: EvalConfig) -> Iterator[tuple[str, str | None]]:
     own = {one.file(config.base_dir) for one in config.dataset}
     names: set[bytes] = set()
     for file in own:
-        with suppress(OSError):  # it is a folder, or cannot be read: whoever reads its rows reports it
+        with suppress(OSError):  # it is a folder, or cannot be read: the reader of its rows reports it
             names.update(_FILE_NAME.findall(file.read_bytes()))
     for name in sorted(name.decode("utf-8", "replace") for name in names):
         path = base / name

@@ -28,7 +28,7 @@ class Outages:
         store: the run, whose folder has the ledger that all of them write.
         began: when the session began, in seconds since 1970; what earlier sessions met is over.
         redact: replaces secrets in a text.
-        keeps_going: whether rows are tried whatever has not answered.
+        keeps_going: whether rows are tried no matter what has not answered.
     """
 
     def __init__(

@@ -71,11 +71,11 @@ class Trial:
     row_hash: str = ""
     """Of the row, before plug-ins changed it and placeholders were filled in."""
     is_output_passed_on: bool = False
-    """Whether what an attempt prints goes on to whoever captures, as the output of a test does."""
+    """Whether what an attempt prints goes on to what captures, as the output of a test does."""
     sites: frozenset[str] = frozenset()
-    """Sites that the row uses, beside those that it names: placeholders may have been filled in before."""
+    """Sites that the row uses but may no longer name: placeholders may have been filled in before."""
     site_urls: Mapping[str, str] = field(default_factory=dict)
-    """Sites that are leased already by whoever runs the trial: the attempt works with these instances."""
+    """Sites that are leased already by the runner of the trial: the attempt works with these instances."""
     variables: Variables = field(default_factory=lambda: Variables({}, {}), repr=False)
     """Values that an agent may type, by the names of their variables; none for a row that is not trusted."""
     derived: Derived | None = None

@@ -202,7 +202,7 @@ MOST_LISTED = 5
 def check_gate_ids(config: EvalConfig) -> list[str]:
     """Check that rows which the gate names are in a dataset; return notes on those that are left out.
 
-    All rows count, whatever the command line or a shard selects: which of them run is not the gate's error.
+    All rows count, also those that no command line or shard selects: leaving rows out is no error of it.
 
     Raises:
         ConfigError: no dataset has a row of that id; with file, line and the nearest id.

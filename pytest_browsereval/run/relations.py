@@ -33,7 +33,7 @@ def relations_of(task: Task, sites: Mapping[str, SiteConfig], eval_name: str, co
     """Return what a row has to do with others.
 
     Sites that the config runs have an instance for each attempt if they can be reset, one for each process
-    if they cannot; a site that somebody else runs is there once for all.
+    if they cannot; a site that someone else runs is there once for all.
 
     Args:
         task: the row.

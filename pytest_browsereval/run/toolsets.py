@@ -102,7 +102,7 @@ def check_switches(
         vetoes: tools of the variant that are on and cannot work.
 
     Raises:
-        ConfigError: somebody does.
+        ConfigError: someone does.
     """
     names = {kit.key: kit.names for kit in kits}
     own = config.variants[variant].tools or {}

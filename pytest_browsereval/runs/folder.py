@@ -1,4 +1,4 @@
-"""What the folder of a stored attempt holds beside its record: the task, the messages, the evidence."""
+"""What the folder of a stored attempt holds next to its record: the task, the messages, the evidence."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def check_log(folder: Path, *, is_empty_allowed: bool = False) -> None:
 
     Args:
         folder: the attempt's.
-        is_empty_allowed: whether somebody looks at it who sees that it is empty.
+        is_empty_allowed: whether someone looks at it who sees that it is empty.
 
     Raises:
         DatasetError: the file is missing or damaged.

@@ -44,7 +44,7 @@ _APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | sum(getattr(os, name, 0) for na
 
 
 class Noted(NamedTuple):
-    """What is known of a line beside its content."""
+    """What is known of a line apart from its content."""
 
     place: str
     """The folder of its attempt, below the run's."""
@@ -91,7 +91,7 @@ class LineWriter:
         with self._lock:
             if self._is_closed:
                 return False
-            # Before the line is there: whoever finds it has to know whose it is.
+            # Before the line is there: the one who finds it has to know whose it is.
             self._hashes.add(hash_line(line))
             self._append(line)
             self._fresh[hash_line(line)] = noted
@@ -381,7 +381,7 @@ class Lines:
         return self._choose(trial, self._trials.get(trial, {}).get(attempt_number(name) or 0, ()))
 
     def find_revision(self, data: TaskMetadata) -> int:
-        """Return the highest revision of an attempt, whoever has written it; 0 before there is a line."""
+        """Return the highest revision of an attempt, written by anyone; 0 before there is a line."""
         lines = self._trials.get(find_trial(data), {}).get(data.attempt)
         return lines[-1].revision if lines else 0
 

@@ -1,7 +1,7 @@
 """The pass rate: defines its numerator, its denominator and what is left out.
 
 A trial counts by its last attempt. The rate is ``passed / (passed + failed)``; errored trials and those that
-have no result are in neither number, and always counted beside it.
+have no result are in neither number, and always counted next to it.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def _read(root: Path) -> tuple[dict[str, Any], Sequence[Result] | None]:
 def _read_once(path: str, _stamp: Stamp) -> tuple[dict[str, Any], Sequence[Result] | None]:
     loaded = load_written(Path(path))
     if not isinstance(loaded, dict):
-        raise ValueError("it is not a block of keys")  # noqa: TRY004 of what somebody has written
+        raise ValueError("it is not a block of keys")  # noqa: TRY004 of what someone has written
     results = loaded.pop("results", None)
     try:
         return loaded, tuple(map(_take, results))

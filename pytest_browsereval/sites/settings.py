@@ -115,9 +115,9 @@ class SiteConfig(BaseModel):
                 f"package is {self.package!r}, and only a static site lies in a package. "
                 "Write `{package: NAME, static: FOLDER}`."
             )
-        if self.static is not None and (beside := self.model_fields_set - _OF_STATIC):
+        if self.static is not None and (others := self.model_fields_set - _OF_STATIC):
             raise ValueError(
-                f"a static site has no {', '.join(sorted(beside))}. "
+                f"a static site has no {', '.join(sorted(others))}. "
                 "Leave that out, or serve the site with a command."
             )
         named = any(DATA in text for text in (*(self.command or ()), *self.env.values(), str(self.cwd)))

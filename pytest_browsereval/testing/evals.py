@@ -326,7 +326,7 @@ class EvalDriver:
                 env[run_folders.FILE] = before
 
     def _basetemp(self, args: Sequence[str]) -> list[str]:
-        """Return where the run's ``tmp_path`` lies: beside the folder, since others of it are tidied up."""
+        """Return where the run's ``tmp_path`` lies: next to the folder, since others of it are tidied up."""
         if any(arg.startswith("--basetemp") for arg in args):
             return []
         return [f"--basetemp={self.path.parent / f'{self.path.name}-basetemp'}"]
@@ -341,7 +341,7 @@ def _run_pytest(args: list[str], plugins: Sequence[object]) -> int:
             return error.code or 0
         sys.stderr.write(f"{error.code}\n")
         return 1
-    except Exception:  # noqa: BLE001 whatever a hook raises
+    except Exception:  # noqa: BLE001 all that a hook raises
         traceback.print_exc()
         return pytest.ExitCode.INTERNAL_ERROR
 

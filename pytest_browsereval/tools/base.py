@@ -58,7 +58,7 @@ class ToolResult:
 
     @property
     def page(self) -> str:
-        """The rest of the output: what the tool said, with whatever a page has written."""
+        """The rest of the output: what the tool said, with all that a page has written."""
         return self.output.removeprefix(self.hint).removeprefix("\n") if self.hint else self.output
 
     def as_json(self) -> dict[str, JsonValue]:

@@ -316,4 +316,4 @@ KIT = Toolkit(
     ),
     absent="You cannot act on elements by ref or selector.",
 )
-"""Its policy stands here, beside the tools."""
+"""Its policy stands here, next to the tools."""

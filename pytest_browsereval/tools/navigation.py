@@ -200,4 +200,4 @@ KIT = Toolkit(
     ),
     absent="You cannot open addresses or go back. Links and buttons of the page are the only way on.",
 )
-"""Its policy stands here, beside the tools."""
+"""Its policy stands here, next to the tools."""

@@ -88,4 +88,4 @@ KIT = Toolkit(
     absent="You cannot look at the page when you like; results of your actions are all you learn of it.",
     needs_pictures=("screenshot",),
 )
-"""Its policy stands here, beside the tools."""
+"""Its policy stands here, next to the tools."""

@@ -101,7 +101,7 @@ class WindowToolRunner(OutsideToolRunner):
             return ToolResult(ok=False, output=why)
         url, said, window.hit = window.url, [""], None
         with window.pace() as pace:
-            # Measured beside the call: afterwards nobody could tell a slow page from a slow machine.
+            # Measured during the call: afterwards nobody could tell a slow page from a slow machine.
             is_ok, hint = await self._try(tool, arguments, said)
         hit = window.hit
         if window.dead is None:

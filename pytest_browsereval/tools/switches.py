@@ -37,7 +37,7 @@ SwitchBlock = Annotated[
 def is_on(tool: str, kits: Iterable[Toolkit], switches: Mapping[str, object]) -> bool:
     """Return whether switches leave a tool on. The first line that applies decides.
 
-    1. A toolkit that owns it is false: off, whatever its own switch says.
+    1. A toolkit that owns it is false: off, no matter what its own switch says.
     2. A toolkit that owns it is true: its own switch, on if that is not set.
     3. Its own switch.
     4. Nothing is set: off after ``only``, else on if a toolkit that owns it is by default.

@@ -151,7 +151,7 @@ def resolve_tools(
 
     Args:
         switches: booleans by the names of toolkits and tools.
-        more: toolkits beside the built-in ones.
+        more: toolkits in addition to the built-in ones.
         builtin: the built-in toolkits that can work; fewer where the browser brings tools of its own.
 
     Raises:

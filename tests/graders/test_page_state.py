@@ -243,7 +243,7 @@ def test_wrong_checks_are_refused(subtests: pytest.Subtests) -> None:
         ([{"text": {"contain": "a"}}], r"unknown key 'contain'. Did you mean 'contains'\?"),
         (
             [{"text": "a", "contains": "b"}],
-            "has the unknown key 'contains'. Beside 'text' it may have: weight",
+            "has the unknown key 'contains'. Next to 'text' it may have: weight",
         ),
         ([{"role": "button", "nam": "Pay"}], r"unknown key 'nam'. Did you mean 'name'\?"),
         ([{"role": ""}], "'role' is \"\"; write a role of ARIA"),

@@ -12,14 +12,14 @@ def write_page_checks() -> str:
     own = dict(BESIDE)
     for kind, form in list_page_checks().items():
         own |= form.keys
-        beside = [f"`{key}`" for key in form.beside]
+        others = [f"`{key}`" for key in form.others]
         if form.compares:
-            beside.insert(0, "one [comparison](#comparisons)")
+            others.insert(0, "one [comparison](#comparisons)")
         parts.append(
-            f"````{{key}} check.{kind} {kind}\n{{.facts}}\n{form.value} · beside it: {', '.join(beside)}\n\n"
+            f"````{{key}} check.{kind} {kind}\n{{.facts}}\n{form.value} · others it: {', '.join(others)}\n\n"
             f"{form.about}\n\n```json\n{form.example}\n```\n````\n\n"
         )
-    parts.append("Keys that may stand beside them:\n\n")
+    parts.append("Keys that may stand others them:\n\n")
     parts += [f"````{{key}} check.{key} {key}\n{text}\n````\n\n" for key, text in own.items()]
     return "".join(parts)
 

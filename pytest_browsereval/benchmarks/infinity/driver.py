@@ -24,7 +24,7 @@ def serve(body: bytes) -> str:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             """Answer with the state, and with status 404 to any other request."""
-            # Whatever a verifier adds to the address, there is one state.
+            # No matter what a verifier adds to the address, there is one state.
             is_state = self.path.partition("?")[0].rstrip("/") == STATE
             answer = body if is_state else b'{"error": "only the state was recorded"}'
             self.send_response(200 if is_state else 404)
@@ -54,7 +54,7 @@ def main(verifier: str, state: str) -> None:
         "passed": returned[0] if is_pair else None,
         "message": str(returned[1] if is_pair else repr(returned)),
     }
-    # A file and not the output: verifiers print whatever they like.
+    # A file and not the output: verifiers print what they like.
     Path(VERDICT).write_text(json.dumps(verdict), encoding="utf-8")
 
 

@@ -124,7 +124,7 @@ WATCH = f"""(() => {{
   }}, true);
   addEventListener('mouseup', (event) => {{
     if (button(event) !== 1) return;
-    isMiddle = true;  // on Linux it pastes what was last selected, in whatever window
+    isMiddle = true;  // on Linux it pastes what was last selected, in any window
     apply(later, window, [() => {{ isMiddle = false; }}]);
   }}, true);
   addEventListener('paste', (event) => {{ if (isMiddle) stop(event); }}, true);
@@ -239,7 +239,7 @@ class SharedClipboard:
 
     @asynccontextmanager
     async def _page(self, window: PlaywrightWindow) -> AsyncIterator[Page]:
-        """Open a page of ours beside those of the window, for one exchange."""
+        """Open a page of ours next to those of the window, for one exchange."""
         if window.place.is_guest:
             page = await window.context.new_page()
             try:

@@ -98,7 +98,9 @@ class PageOptions(BrowserConfig):
         del clock
         for name in context:
             if name in ("clock", "ready", "start_url", "setup_script"):
-                raise ValueError(f"{name} is a key of the row itself. Write it next to `context`, not inside it.")
+                raise ValueError(
+                    f"{name} is a key of the row itself. Write it next to `context`, not inside it."
+                )
             if name not in ROW_KEYS:
                 raise ValueError(
                     f"context.{name} cannot be chosen by a row.{nearest(name, ROW_KEYS)} A row may choose "

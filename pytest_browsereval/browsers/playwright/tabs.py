@@ -1,4 +1,4 @@
-"""The tabs of a window: their numbers, what pages do beside an action, and which one is worked in."""
+"""The tabs of a window: their numbers, what pages do apart from an action, and which one is worked in."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class NoTab(BrowserEvalError):
 
 
 class Notes:
-    """What happens beside the actions of an agent."""
+    """What happens apart from the actions of an agent."""
 
     def __init__(self) -> None:
         self.warnings: list[str] = []
@@ -402,7 +402,7 @@ class Tabs:
 
 
 async def notice(session: CDPSession, at_work: Callable[[], None]) -> None:
-    """Call a function whenever somebody clicks, types or scrolls in a page.
+    """Call a function whenever someone clicks, types or scrolls in a page.
 
     A program of another process is at work there: no call of ours tells in which tab it clicks.
 

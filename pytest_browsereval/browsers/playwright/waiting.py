@@ -79,7 +79,7 @@ class DialogWatch:
     def on_dialog(self, dialog: Dialog) -> None:
         """Hold a dialog that has just opened."""
         self.open.append(dialog)
-        # A new future first: whoever wakes up may wait for the next dialog at once.
+        # A new future first: the one who wakes up may wait for the next dialog at once.
         opened, self._next = self._next, asyncio.get_running_loop().create_future()
         opened.set_result(None)
 
@@ -152,7 +152,7 @@ class DialogWatch:
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     async def end(self) -> None:
-        """Cancel whatever is under way."""
+        """Cancel all that is under way."""
         self.open.clear()
         left = list(self._under_way)
         for task in left:
@@ -162,7 +162,7 @@ class DialogWatch:
 
 
 class Pace:
-    """Measures, beside a call, how long the browser needs for an answer that costs it nothing.
+    """Measures, during a call, how long the browser needs for an answer that costs it nothing.
 
     A page may hang by its own fault. The browser does not wait for its pages: it needs milliseconds, and a
     second only where the machine, or the driver in between, has too much else to do. So the two can be told

@@ -283,7 +283,7 @@ class PlaywrightWindow(Window):
         if not self.place.has_all_pages():
             opener = await page.opener()
             if opener is None or self._tabs.of(opener) is None:
-                return  # a page of somebody else, or one that we open ourselves
+                return  # a page of someone else, or one that we open ourselves
             self._tabs.on_page(page)
         await self.place.show(page)
 
@@ -320,11 +320,11 @@ class PlaywrightWindow(Window):
     # -- doing something in it
 
     def pace(self) -> Pace:
-        """Return what measures, beside a call, how soon the browser answers."""
+        """Return what measures, during a call, how soon the browser answers."""
         return Pace(self._ask)
 
     async def _ask(self) -> object:
-        # The cheapest question that the browser process answers itself, whatever its pages do.
+        # The cheapest question that the browser process answers itself, no matter what its pages do.
         return await self.context.cookies("about:blank")
 
     def warn(self, text: str) -> None:
@@ -356,7 +356,7 @@ class PlaywrightWindow(Window):
         return await self._dialogs.answer(accept=accept, text=text, limit_s=self.rules.action_s)
 
     def forget_dialogs(self, page: Page) -> None:
-        """Drop the dialogs of a page that somebody else has answered, of which Playwright does not tell."""
+        """Drop the dialogs of a page that someone else has answered, of which Playwright does not tell."""
         self._dialogs.forget(page)
 
     async def goto(self, url: str) -> Response | None:
@@ -415,7 +415,7 @@ class PlaywrightWindow(Window):
         return await self.downloads.take(self.rules.load_s, is_end=True)
 
     async def take_notes(self) -> list[str]:
-        """Return what has happened beside the action itself since this was last called."""
+        """Return what has happened apart from the action itself since this was last called."""
         await self._tabs.tell_fresh(self.rules.title_s)
         for note in await self.downloads.take(self.rules.load_s):
             self._notes.say(note)

@@ -17,7 +17,7 @@ from pytest_browsereval.features.causes.targets import (
 )
 
 REACHED = 0.9
-"""How far two actions are the same that lead to the same page, by whatever way."""
+"""How far two actions are the same that lead to the same page, by any way."""
 
 _LIKE = ({"click", "check"}, {"click", "choose"})
 """Kinds by which one can do the same to one target."""

@@ -195,7 +195,7 @@ def _reply_cut_off(failure: Failure) -> Evidence | None:
 
 def _gave_up(failure: Failure) -> Evidence | None:
     data, last = failure.attempt.metadata, failure.last
-    if last and last[0].succeeds is not None:  # rather than what it says in whatever language
+    if last and last[0].succeeds is not None:  # rather than what it says in any language
         return None if last[0].succeeds else Evidence("gave_up", last)
     answer, query = ((text or "").replace("\u2019", "'") for text in (data.final_answer, data.query))
     has_done_all = last and failure.kind in ("end", "right_state_lost")

@@ -176,8 +176,8 @@ class CombinedGrader(GraderConfig):
             return verdict, f"the weighted mean is at most {most:.3g}; {wanted:g} passes"
         errors = [f"{n}: {g.reasoning}" for n, g in grades.items() if g.verdict is Verdict.ERRORED]
         return verdict, (
-            f"the weighted mean is between {least:.3g} and {most:.3g}, whatever errored parts would have "
-            f"said, and {wanted:g} passes. {errors[0] if errors else ''}"
+            f"the weighted mean is between {least:.3g} and {most:.3g} for any score of its errored parts, "
+            f"and {wanted:g} passes. {errors[0] if errors else ''}"
         )
 
     def _weigh(self, grades: Mapping[str, GraderResult]) -> list[tuple[float, float | None]]:

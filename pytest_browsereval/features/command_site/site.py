@@ -208,7 +208,7 @@ class CommandSite(Site):
                 stderr=subprocess.STDOUT,
                 cwd=self._config.folder(self._base_dir, self._data),
                 env=self._config.environment(self._port, self._data or DATA),
-                start_new_session=True,  # Ctrl-C is for pytest; the site ends when its leash is let go
+                start_new_session=True,  # Ctrl-C is for pytest; the site ends when its supervisor is let go
             )
         except OSError as error:
             raise self._fault(f"cannot be started: {error}") from error

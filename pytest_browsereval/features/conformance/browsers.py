@@ -208,7 +208,7 @@ class BrowserConformance(Conformance):
             assert _MARKS[picture] in data[:12], f"the picture is not a {picture}: {data[:16]!r}"
 
     def test_attempts_share_nothing(self, config: BrowserConfig, kept: Kept, site: ConformanceSite) -> None:
-        """What one window was given is not known to the next one, nor to one beside it."""
+        """What one window was given is not known to the next one, nor to one alongside it."""
 
         async def work(browser: Browser) -> None:
             manager = WindowManager(browser)

@@ -171,7 +171,7 @@ def read_download_check(check: Mapping[str, JsonValue]) -> PageCheck:
         raise ValueError(f"{show(dict(check))} has {' and '.join(given)}. Write a check for each.")
     plain = {key: value for key, value in check.items() if key not in ("download", *BESIDE)}
     if plain or (given and given[0] in COMPARATORS):
-        comparator = read_comparator(check, beside=("download", *BESIDE)).flatten()
+        comparator = read_comparator(check, others=("download", *BESIDE)).flatten()
         if pattern.casefold().endswith(".pdf") and find_spec("pypdf") is None:
             raise ValueError(f"{show(dict(check))} compares a PDF; to read these, {HOW_TO_READ_PDF}.")
         return DownloadCheck("download", comparator, pattern, what="text")

@@ -1,4 +1,4 @@
-"""Finds a ``module:callable`` of the user's, beside the eval config or installed."""
+"""Finds a ``module:callable`` of the user's, next to the eval config or installed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _lock = threading.Lock()
 _loaded: dict[tuple[str, str], tuple[ModuleType, Callable[..., Any]]] = {}
 """Callables by reference and folder, with the modules that they were found in."""
 _from_folders: dict[str, str] = {}
-"""Top-level modules that were imported from beside a config, and their files."""
+"""Top-level modules that were imported from next to a config, and their files."""
 
 
 def load_callable(reference: str, base_dir: Path) -> Callable[..., Any]:
@@ -53,7 +53,7 @@ def load_callable(reference: str, base_dir: Path) -> Callable[..., Any]:
 
 @forget_at_session_end
 def _forget_modules() -> None:
-    """Drop the modules beside configs: the next session may find others of these names, or newer ones."""
+    """Drop the modules next to configs: the next session may find others of these names, or newer ones."""
     with _lock:
         _loaded.clear()
         for name, file in _from_folders.items():
@@ -103,7 +103,7 @@ def place_of(error: BaseException, base_dir: Path) -> str:
 
 @contextmanager
 def _first_on_path(folder: str) -> Iterator[None]:
-    # First, as Python has it for a script: the file beside the config is meant.
+    # First, as Python has it for a script: the file next to the config is meant.
     sys.path.insert(0, folder)
     # A file that was written a moment ago may not be in the cache of its folder.
     importlib.invalidate_caches()
@@ -123,7 +123,7 @@ def _import(name: str, folder: str, reference: str) -> ModuleType:
             raise ConfigError(_broken(reference, error, folder)) from error
         raise ConfigError(
             f"function is {reference!r}, but there is no module {error.name!r}, neither in {folder} nor "
-            "among the installed packages. Put it beside the eval config, or install it."
+            "among the installed packages. Put it next to the eval config, or install it."
         ) from None
     except Exception as error:
         raise ConfigError(_broken(reference, error, folder)) from error

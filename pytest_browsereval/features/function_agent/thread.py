@@ -44,7 +44,7 @@ async def run_in_thread(function: Callable[[SyncAgentContext], ResultT], context
         except (StopIteration, asyncio.CancelledError) as error:
             # A future would take these for its own.
             failure = RuntimeError(repr(error)).with_traceback(error.__traceback__)
-        except BaseException as error:  # noqa: BLE001 whatever ends the thread is the callable's doing
+        except BaseException as error:  # noqa: BLE001 what ends the thread is the callable's doing
             failure = error
         with contextlib.suppress(RuntimeError):  # the loop has gone, and nobody waits
             loop.call_soon_threadsafe(deliver, result, failure)
@@ -55,5 +55,5 @@ async def run_in_thread(function: Callable[[SyncAgentContext], ResultT], context
     try:
         return await outcome
     finally:
-        # Whatever ended the wait: the thread must not touch the page any more.
+        # No matter what ended the wait: the thread must not touch the page any more.
         bridge.close()

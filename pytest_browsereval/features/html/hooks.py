@@ -99,9 +99,9 @@ class HtmlReport:
             rules = [
                 (name, rule) for owner, name, rule in self._controller.gating.results if owner is active_run
             ]
-            beside = self._controller.lines_beside.get(active_run, ())
+            extra = self._controller.lines_beside.get(active_run, ())
             lines = [f"<b>eval {html.escape(self._controller.label(active_run))}</b>"]
-            lines += map(html.escape, [*totals(summary, selected), *beside])
+            lines += map(html.escape, [*totals(summary, selected), *extra])
             if link := self._link(active_run.store.root):
                 has_page = (active_run.store.root / PAGE).is_file()  # a feature writes it
                 page = f', <a href="{link}/{PAGE}">its page</a>' if has_page else ""

@@ -62,7 +62,7 @@ def task_folders(folder: Path, marker: str) -> list[Path]:
     found = sorted({file.parent for file in folder.rglob(marker)})
     if not found:
         raise wrong(folder, f"no task is in it: no folder has a {marker}.")
-    # A folder beside tasks without the file is a damaged task: it must not be left out silently.
+    # A folder next to tasks without the file is a damaged task: it must not be left out silently.
     above = {parent for task in found for parent in task.parents if parent.is_relative_to(folder)}
     for child in sorted(child for parent in above for child in parent.iterdir()):
         if child.is_dir() and child not in above and child not in found:

@@ -322,7 +322,7 @@ def convert_picture(encoded: str, picture: PictureFormat, quality: int) -> bytes
         data, written = base64.b64decode(encoded, validate=True), io.BytesIO()
         # Only these: other formats of Pillow start programs or read further files.
         with Image.open(io.BytesIO(data), formats=("JPEG", "PNG", "WEBP", "GIF", "BMP")) as image:
-            if image.format == picture.upper():  # whatever media type the server names
+            if image.format == picture.upper():  # no matter which media type the server names
                 return data
             image.convert("RGB").save(written, picture.upper(), quality=quality)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:

@@ -115,7 +115,7 @@ class OrchestratorExecutorConfig(AgentConfig):
         return OrchestratorExecutorAgent(context, self, chat_client(self.orchestrator))
 
     def preflight(self, base_dir: Path) -> None:
-        """Check the orchestrator's key, and whatever the executor checks.
+        """Check the orchestrator's key, and what the executor checks.
 
         Raises:
             ConfigError: a part cannot be used.
@@ -153,7 +153,7 @@ class OrchestratorExecutorConfig(AgentConfig):
         """
         # The switches of the attempt are resolved once, for the whole agent.
         if self.executor.tools:
-            raise ValueError("executor.tools has no effect. Write `tools: {...}` beside `executor`.")
+            raise ValueError("executor.tools has no effect. Write `tools: {...}` next to `executor`.")
         return self.executor.check_tools(with_endings(tools), kits)
 
     def secrets(self) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ REPORT = replace(
 )
 
 EXECUTOR_TOOLS: tuple[Tool, ...] = (REPORT, give_up)
-"""What an executor has beside the tools of the attempt."""
+"""What an executor has in addition to the tools of the attempt."""
 
 _BY_REASON: dict[TerminationReason, DelegationStatus] = {
     TerminationReason.COMPLETED: "done",

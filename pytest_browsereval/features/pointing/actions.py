@@ -1,7 +1,7 @@
 """Actions at points of a picture: what they are, where they land, and the tools that perform them.
 
 Geometry. A model points at the picture that it was shown. ``normalized`` points lie on a grid of 1000 by
-1000 whatever the picture's size: n stands for n/1000 of the width, so 0 to 999 are inside (Gemini's
+1000 regardless of the picture's size: n stands for n/1000 of the width, so 0 to 999 are inside (Gemini's
 computer use and BrowserOS's visual executor define it so). ``pixels`` are pixels of the picture as shown,
 which may be smaller than the page (to save tokens) or larger (device pixels). Either becomes CSS pixels
 of the viewport, rounded to the nearest whole one, half up, for mouse events carry whole numbers; rounding

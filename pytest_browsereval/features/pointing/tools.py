@@ -175,4 +175,4 @@ KIT = Toolkit(
     absent="You cannot act at points of the page by coordinates.",
     needs_pictures=tuple(tool.name for tool in TOOLS),
 )
-"""Its policy stands here, beside the tools."""
+"""Its policy stands here, next to the tools."""

@@ -123,7 +123,7 @@ class Bucket:
         """Write an object that is not there yet; return whether it is ours.
 
         An answer that got lost makes obstore write twice, and its second try finds the object of the first:
-        whoever finds the very bytes has written them, so they have to be nobody else's. A store may also
+        the one who finds the very bytes has written them, so they have to be nobody else's. A store may also
         refuse writers who come at once (409): as long as nothing is there, nobody has won.
 
         Args:

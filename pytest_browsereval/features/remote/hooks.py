@@ -146,7 +146,7 @@ class Uploading:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
-        """Send finished attempts beside the run."""
+        """Send finished attempts while the run goes on."""
         if runs_nothing(session.config):
             return (yield)
         for active_run in self._runs():

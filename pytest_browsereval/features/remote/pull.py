@@ -47,7 +47,7 @@ def fetch(url: str, *, with_files: bool = True) -> Sequence[Path]:
 
     Args:
         url: of a run, or of one part of it.
-        with_files: whether pictures, traces and other files of attempts are needed beside their records.
+        with_files: whether pictures, traces and other files of attempts are needed next to their records.
 
     Raises:
         UsageError: there is no run, a part of it is not done, or the store cannot be used.

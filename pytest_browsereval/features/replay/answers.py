@@ -130,7 +130,7 @@ class RequestLookup:
         return bool(self._shapes)
 
     async def pass_on(self, route: Route) -> None:
-        """Have a request looked up as it was recorded: with marks for what logs somebody in."""
+        """Have a request looked up as it was recorded: with marks for what logs someone in."""
         request = route.request
         url, body = request.url, (request.post_data_buffer or b"").decode(errors="replace")
         kind = request.headers.get("content-type", "")

@@ -154,7 +154,7 @@ class CallReplayer(AttemptCalls):
 
     The first call of the role answers that was not replayed yet and differs in nothing but what is volatile.
     As a rule that is the next one; roles that ask several things at once may change their order.
-    A call that was given up has no reply: the replayer waits until whoever asks gives it up again.
+    A call that was given up has no reply: the replayer waits until the caller gives it up again.
 
     Args:
         calls: the recorded ones.

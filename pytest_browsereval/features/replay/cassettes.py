@@ -1,6 +1,6 @@
 """Cassettes of a run: model calls and web traffic of its trials, live, recorded or replayed.
 
-Recordings are kept beside the config: ``cassettes/<config>/<variant>/<row>-<trial>.jsonl`` for the model
+Recordings are kept next to the config: ``cassettes/<config>/<variant>/<row>-<trial>.jsonl`` for the model
 calls, the same with ``.har`` for replies of servers.
 """
 
@@ -86,7 +86,7 @@ class ReplayedTraffic(PageTraffic):
 
 
 class FileCassettes(Cassettes):
-    """The cassettes of a config, in files beside it.
+    """The cassettes of a config, in files next to it.
 
     The name of a cassette is its path in their folder, without the suffix: ``<variant>/<row>-<trial>``.
 

@@ -54,5 +54,5 @@ class ReplayHooks:
         return await send(request)
 
     def pytest_unconfigure(self) -> None:
-        """Give the models back to whoever runs pytest in this process."""
+        """Give the models back to the caller of pytest in this process."""
         set_interceptor(self._before)

@@ -38,7 +38,7 @@ def match_recorded(live: Sequence[str]) -> re.Pattern[str]:
 def make_recording(content: dict[str, Any], folder: Path, live: Sequence[str]) -> dict[str, Any]:
     """Return a recording as one file that pages can be answered from.
 
-    Cookies and headers that log somebody in are left out, and so are tokens and passwords.
+    Cookies and headers that log someone in are left out, and so are tokens and passwords.
 
     Args:
         content: what a browser recorded.
@@ -60,7 +60,7 @@ def make_recording(content: dict[str, Any], folder: Path, live: Sequence[str]) -
 
 
 def _embed(content: dict[str, Any] | None, folder: Path) -> None:
-    """Put a body that was recorded beside the file into it: as text, or else in base 64."""
+    """Put a body that was recorded next to the file into it: as text, or else in base 64."""
     file = take_attachment(content, folder)
     if content is None or file is None or not file.is_file():
         return

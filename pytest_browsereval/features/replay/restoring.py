@@ -1,4 +1,4 @@
-"""Reversible redaction of files beside the config: secrets can be put back."""
+"""Reversible redaction of files next to the config: secrets can be put back."""
 
 from __future__ import annotations
 

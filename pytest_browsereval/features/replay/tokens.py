@@ -27,7 +27,7 @@ _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+))
 
 
 def remove_tokens(recording: dict[str, Any]) -> dict[str, Any]:
-    """Return a recording without what logs somebody in.
+    """Return a recording without what logs someone in.
 
     A token is known by its name (of a field of JSON or of a form, of a parameter of an address, of a ``meta``
     or ``input`` tag) or by its form, and is hidden wherever it stands, by a mark of its own: pages that send
@@ -74,7 +74,7 @@ def _change_named(entry: dict[str, Any], change: Change) -> None:
 
 
 def _tokens(entry: dict[str, Any]) -> Iterator[str]:
-    """Yield what logs somebody in and is long enough to be found wherever it stands."""
+    """Yield what logs someone in and is long enough to be found wherever it stands."""
     named: list[tuple[str, str]] = []
 
     def note(name: str, value: str) -> str:
@@ -97,7 +97,7 @@ def _tokens(entry: dict[str, Any]) -> Iterator[str]:
 
 
 def _find_named_tokens(value: Any, name: str = "") -> Iterator[str]:
-    """Yield what JSON says that logs somebody in, and is long enough to be hidden wherever it stands."""
+    """Yield what JSON says that logs someone in, and is long enough to be hidden wherever it stands."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _find_named_tokens(inner, key)

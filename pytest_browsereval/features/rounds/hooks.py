@@ -224,7 +224,7 @@ class RoundControl:
 
     def _find_rounds(self, active_run: ActiveRun) -> RoundsConfig | None:
         """Return how many rounds the run was to have; None if it is not made in rounds."""
-        if not active_run.trials.makes_attempts:  # whatever the config says now, its trials were made so
+        if not active_run.trials.makes_attempts:  # its trials were made so
             return read_rounds(active_run.store.run.read_manifest())
         rounds = active_run.config.trials
         return rounds if isinstance(rounds, RoundsConfig) else None
@@ -270,7 +270,7 @@ class RoundControl:
             content |= {"compared": [*rounds.compare], "first_is": str(standing.compared.answer)}
             confidence = active_run.config.gate.confidence or CONFIDENCE
             lines.append(describe_comparison(summary, standing.compared, rounds, rounds.compare, confidence))
-        # Whoever reads the controller's count of them has rows in it that are skipped in each round.
+        # A reader of the controller's count of them has rows in it that are skipped in each round.
         return {
             "rounds": content,
             **({"not_needed": spared} if standing.is_decided and spared else {}),

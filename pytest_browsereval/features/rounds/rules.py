@@ -48,9 +48,9 @@ def judge_floors(
     for rule, decision in standing.floors:
         tasks = ((one.query_id, one.variant) for one in rule.table.tasks)
         rate = pass_rate(one for task in tasks for one in by_task[task])
-        beside = ", when another rule had decided" if standing.is_gate_decided else ""
+        reason = ", when another rule had decided" if standing.is_gate_decided else ""
         is_open = decision.answer is Answer.UNDECIDED
-        made = _made(decision, rounds) + beside * is_open
+        made = _made(decision, rounds) + reason * is_open
         yield _judge(rule, decision, rate, gate, made)
 
 

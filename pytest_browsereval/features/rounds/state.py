@@ -84,7 +84,7 @@ class RoundState(TrialChoice):
     def take_end(self, line: RoundEnd) -> None:
         """Have no further round made."""
         kinds = {str(kind): kind for kind in get_args(Unmade)}
-        # Whoever can write into the folder could have written it.
+        # Anyone who can write into the folder could have written it.
         self.stop = RoundStop(kinds.get(line.end, "stopped"), one_line(line.why))
 
     def end_round(self, end: Unmade | Literal["last"] | None, why: str, decisions: dict[str, str]) -> None:

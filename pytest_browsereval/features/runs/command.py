@@ -28,7 +28,7 @@ _NAMED = re.compile(r"/(latest|latest-on-[^/]+|parts/\d+-of-\d+)/?$")
 """In a URL of one run, or of a part of one."""
 
 LISTED = 20
-"""Runs that are listed unless somebody asks for more."""
+"""Runs that are listed unless someone asks for more."""
 
 
 def runs(arguments: argparse.Namespace) -> int:
@@ -125,7 +125,7 @@ def _write_page(
     """Write the page and return where it is; "", with a note, where it cannot be written unasked.
 
     Raises:
-        UsageError: it cannot be written where somebody asks for it.
+        UsageError: it cannot be written where someone asks for it.
     """
     from pytest_browsereval.config_text import format_path
     from pytest_browsereval.features.runs.page import RUNS_PAGE, make_page, write_page

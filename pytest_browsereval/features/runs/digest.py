@@ -117,7 +117,7 @@ class RunDigest(BaseModel):
     branch: str | None = None
     """The branch that the commit was on; None for a pull request, changed files, and where nobody knows."""
     selected: bool = False
-    """Whether somebody had chosen some of the trials that the config has; False where nobody knows."""
+    """Whether someone had chosen some of the trials that the config has; False where nobody knows."""
     gate: bool | None = None
     """Whether it was met when the run ended; None without a gate, and where nobody knows."""
     missed: tuple[str, ...] = ()
@@ -208,7 +208,7 @@ Summary = tuple[dict[str, Any], list[Result]]
 
 
 def digest_run(files: RunFiles, name: str) -> RunDigest:
-    """Return the digest of a run; whatever is damaged in its folder, there is one.
+    """Return the digest of a run; no matter what is damaged in its folder, there is one.
 
     Args:
         files: of the run.

@@ -52,7 +52,7 @@ def read_history(place: Path) -> History:
 
 
 def mark_selections(runs: Sequence[RunDigest]) -> Iterator[RunDigest]:
-    """Yield the runs; one of fewer rows than others had of the same files is partial: somebody selected rows.
+    """Yield the runs; one of fewer rows than others had of the same files is partial: someone selected rows.
 
     Runs of one selection, by `-m` for example, can be compared with each other.
     """
@@ -107,7 +107,7 @@ def _list_folders(folder: str | Path) -> Collection[str]:
 
 
 def _is_run(folder: str) -> bool:
-    # As `run.lookup.is_run` has it, in the order that finds a run by one look. A link beside a run, such as
+    # As `run.lookup.is_run` has it, in the order that finds a run by one look. A link next to a run, such as
     # one to the latest, would list it twice.
     isfile, isdir = os.path.isfile, os.path.isdir
     files = ("manifest.json", CONTROL)

@@ -111,7 +111,7 @@ KINDS: Mapping[str, int] = {Verdict.PASSED: 1, Verdict.FAILED: 2, Verdict.ERRORE
 """A bit for each: sets of 200,000 tasks take 40 MiB."""
 
 LETTERS = (EDITED, "P", "F", "M", "E", "P", "F", "M")
-"""Of each sum: an error beside a verdict says nothing, and of nothing all rows were edited."""
+"""Of each sum: an error next to a verdict says nothing, and of nothing all rows were edited."""
 
 
 def _lines(cells: Mapping[tuple[str, str], list[str]], quarantine: Mapping[str, Any]) -> list[TaskLine]:

@@ -56,4 +56,4 @@ KIT = Toolkit(
     ),
     absent="You cannot run JavaScript in the page.",
 )
-"""Its policy stands here, beside the tools."""
+"""Its policy stands here, next to the tools."""

@@ -98,7 +98,7 @@ class Sharding:
 
 
 def _row_groups(active_run: ActiveRun, items: Sequence[EvalItem]) -> list[list[str]]:
-    """Return the ids of rows, together where they rest on each other, whatever their variants and trials."""
+    """Return the ids of rows, together where they rest on each other, of all variants and trials."""
     first = {item.entry.ref.query_id: item for item in items}
     if not active_run.plan.relates:
         return [[query_id] for query_id in first]

@@ -51,7 +51,7 @@ def find_named_runs(arguments: argparse.Namespace, *, is_empty_allowed: bool = F
             raise UsageError(f"--last adds earlier runs to one run, and {len(runs)} are named. Name one.")
         runs += islice(earlier(runs[0]), arguments.last)
         if len(runs) == 1:
-            raise UsageError(f"{runs[0]} has no earlier run of its config beside it. Leave --last out.")
+            raise UsageError(f"{runs[0]} has no earlier run of its config next to it. Leave --last out.")
     # Its trials would count as repeats that agree.
     if len({run.resolve() for run in runs}) < len(runs):
         raise UsageError("a run is named twice. Name each once.")

@@ -42,7 +42,7 @@ def row_schema(registry: Registry) -> Schema:
                 "tool": {
                     "type": "string",
                     "examples": tools,
-                    "description": "The name of a tool; its arguments stand beside it.",
+                    "description": "The name of a tool; its arguments stand next to it.",
                 }
             },
             "required": ["tool"],

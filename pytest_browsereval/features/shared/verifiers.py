@@ -1,6 +1,6 @@
 """Verifier programs: run without our environment, within limits, and with nothing of them left behind.
 
-Each is on a leash: what it starts ends with it, a daemon too, and all of it where our own process is killed.
+Each has a supervisor: what it starts ends with it, a daemon too, and where our own process is killed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ POLL_S = 0.1
 GRACE_S = 0.5
 """Between asking a program to end and killing it."""
 END_LIMIT_S = 20.0
-"""For the end of a program and of all that it has started: long, as a leash that is killed ends nothing."""
+"""For the end of a program and of all that it has started: long: a supervisor that is killed ends nothing."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,9 @@ def _find_complaint(said: str) -> str:
 async def _start(
     command: list[str], cwd: Path, home: Path, output: IO[bytes], errors: IO[bytes]
 ) -> asyncio.subprocess.Process:
-    """Start a leash. Where this is cancelled the leash ends the program.
+    """Start a supervisor. Where this is cancelled the supervisor ends the program.
 
-    A cancelled ``create_subprocess_exec`` would kill the leash, and what the program started would live on.
+    A cancelled ``create_subprocess_exec`` would kill the supervisor, and what it started would live on.
     """
     starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(
@@ -109,7 +109,7 @@ async def _start(
                 "TMPDIR": str(home),
                 "LANG": "C.UTF-8",
             },
-            stdin=asyncio.subprocess.PIPE,  # the leash: all ends when this process does
+            stdin=asyncio.subprocess.PIPE,  # the supervisor: all ends when this process does
             stdout=output,
             stderr=errors,
             # Ctrl-C in the terminal goes to pytest alone, which then ends the program in order.
@@ -143,7 +143,7 @@ async def _wait_for_end(
 
 
 async def _let_go(process: asyncio.subprocess.Process) -> None:
-    """Let go of the leash and wait until it has ended what the program has started."""
+    """Let go of the supervisor and wait until it has ended what the program has started."""
     if process.stdin is not None:
         process.stdin.close()
     waiting = asyncio.ensure_future(process.wait())

@@ -64,4 +64,4 @@ KIT = Toolkit(
     ),
     absent="You cannot list, open, choose or close tabs.",
 )
-"""Its policy stands here, beside the tools."""
+"""Its policy stands here, next to the tools."""

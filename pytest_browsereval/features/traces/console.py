@@ -71,7 +71,7 @@ class ConsoleLog:
             self._file.close()
             self._file = None
 
-    # Playwright ends its connection when a listener raises: these catch whatever breaks.
+    # Playwright ends its connection when a listener raises: these catch all that breaks.
 
     def _on_console(self, message: ConsoleMessage) -> None:
         try:
@@ -92,7 +92,7 @@ class ConsoleLog:
             return
         tab = self._window.tab_of(page)
         if tab is None and self._window.place.is_guest:
-            return  # a page of somebody else
+            return  # a page of someone else
         kept = self._safe(text)[:LONGEST]
         self._write(
             kind,

@@ -1,4 +1,4 @@
-"""The page of a run, with files beside it or alone."""
+"""The page of a run, with files next to it or alone."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def view(arguments: argparse.Namespace) -> int:
     if single is None and arguments.max_mb is not None:
         raise UsageError("--max-mb has no effect without --single-file FILE. Add it.")
     if single is not None and arguments.output is not None:
-        raise UsageError("-o is a page with files beside it, --single-file one without. Leave one out.")
+        raise UsageError("-o is a page with files next to it, --single-file one without. Leave one out.")
     from pytest_browsereval.analysis.evidence import contradicting
     from pytest_browsereval.features.shared.viewer.writing import write_viewer
     from pytest_browsereval.features.view.gate import put_gate, read_stored

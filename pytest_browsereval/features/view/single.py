@@ -125,7 +125,7 @@ class _Page:
 def write_single(
     door: Door, run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000
 ) -> tuple[Written, str]:
-    """Write the viewer of a run as one file that needs nothing beside it.
+    """Write the viewer of a run as one file that needs nothing next to it.
 
     Every attempt is in it with what it came to. Message logs and then pictures are added as long as they fit:
     those of attempts that did not pass first, and of each its last pictures. Attempts of protected rows are

@@ -216,7 +216,7 @@ def _read_conditions(block: Mapping[str, JsonValue]) -> Iterator[Condition]:
         path = str(part.get("path") or "")
         if path:
             compile_path(path)
-        yield Condition("json", read_comparator(part, beside=("path",)), path)
+        yield Condition("json", read_comparator(part, others=("path",)), path)
     for name, value in _read_block(block.get("form", {}), "form", 'such as {"quantity": "2"}').items():
         yield Condition("form", _read_value(value), name)
     for name in ("body", "sent"):

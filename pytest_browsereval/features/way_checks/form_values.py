@@ -101,7 +101,7 @@ def _find_fields(frame: Frame, name: str) -> Locator:
 
 
 def _read_field(check: Mapping[str, JsonValue]) -> PageCheck:
-    comparator, name = read_comparator(check, beside=("field", *FIELD.beside)), check["field"]
+    comparator, name = read_comparator(check, others=("field", *FIELD.others)), check["field"]
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"'field' is {show(name)}; write the label or accessible name of a field.")
     return FieldCheck("field", comparator, name)

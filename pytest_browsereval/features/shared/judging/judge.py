@@ -215,7 +215,7 @@ class Judge:
         except StopRun:
             raise
         except asyncio.CancelledError:
-            # It is under way: whatever it costs is paid, and no reply will say how much.
+            # It is under way: all that it costs is paid, and no reply will say how much.
             self.ledger.usage += Usage(requests=1)
             raise
         except Fault as error:

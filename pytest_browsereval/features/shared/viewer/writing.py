@@ -1,7 +1,7 @@
-"""Writes the viewer of a run: the page, and beside it scripts with the details of its attempts.
+"""Writes the viewer of a run: the page, and next to it scripts with the details of its attempts.
 
 A page that is a file cannot fetch, but it can load a script; the one with an attempt's details is loaded
-when somebody looks at the attempt. Message logs go into it as texts that the browser parses: to read 20,000
+when someone looks at the attempt. Message logs go into it as texts that the browser parses: to read 20,000
 of them here would take longer than all the rest.
 """
 
@@ -108,7 +108,7 @@ def write_viewer(door: Door, run: Path, file: Path | None = None) -> Written:
         door: asks plug-ins for causes and figures.
         run: the run folder.
         file: where the page goes; ``index.html`` in the run folder by default. Details are written into a
-            folder beside it that has its name: ``index.files``.
+            folder next to it that has its name: ``index.files``.
 
     Raises:
         UsageError: there is no run, or the page cannot be there.
