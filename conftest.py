@@ -84,7 +84,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     left_out = _left_out(config)
     if config.option.eval_config or not left_out:
         return []
-    return [f"left out: {', '.join(left_out)}; pytest -m NAME runs one, .ci/run all, -m quick takes a minute"]
+    return [f"skipped by default: {', '.join(left_out)}; pytest -m NAME runs one, `.ci/run` runs everything"]
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -57,7 +57,7 @@ def make_run(home: Path, number: int, luck: random.Random) -> None:
             "attempts": 1,
             "verdict": "passed" if luck.random() < 0.9 - task / 40 else "failed",
             "error_source": None,
-            "reason": "2 of 3 checks hold; the page shows an empty basket where two mugs were to be",
+            "reason": "2 of 3 checks passed; the page shows an empty basket where two mugs were to be",
             "steps": luck.randrange(3, 30),
             "duration_ms": 30_000 * luck.random(),
             "cost_usd": 0.02 * luck.random(),

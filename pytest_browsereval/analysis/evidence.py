@@ -42,7 +42,7 @@ def check_run(run: StoredRun) -> None:
         UsageError: with what it lacks.
     """
     if not (run.folder / "tasks").is_dir():
-        message = "has no folder 'tasks'" if run.folder.is_dir() else "is not a folder"
+        message = "has no `tasks/`" if run.folder.is_dir() else "is not a folder"
         shown = format_path(run.folder)
         raise UsageError(f"{shown} {message}: give a run folder, results/NAME/TIME-LETTERS.")
     check_manifest(run.folder)

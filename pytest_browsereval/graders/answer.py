@@ -189,8 +189,9 @@ class AnswerGrader(GraderConfig):
         if len(others) == 1 and wanted is not None and is_close(wanted, others[0], self.tolerance):
             raise _cannot_tell(answer, reference, _WRITE_NUMBER)
         if len(numbers) != 1:
-            found = f"several numbers ({_show_numbers(numbers[:5], answer)})" if numbers else "no sure number"
-            return f"the answer {show(answer, 200)} holds {found}; {show(reference)} alone was expected"
+            several = f"several numbers ({_show_numbers(numbers[:5], answer)})"
+            found = several if numbers else "no unambiguous number"
+            return f"the answer {show(answer, 200)} contains {found}; expected {show(reference)}"
         within = f" within {self.tolerance:g}" if self.tolerance else ""
         return f"the answer's number is {_show_numbers(numbers, answer)}, not {show(reference)}{within}"
 
@@ -212,7 +213,7 @@ class AnswerGrader(GraderConfig):
             raise _cannot_tell(answer, reference, "Have the task ask for a form, such as 2025-03-04")
         if len(dates) != 1 or wanted is None:
             found = f"{len(dates)} dates" if dates else "no date that can be read"
-            return f"the answer {show(answer, 200)} holds {found}; {show(reference)} alone was expected"
+            return f"the answer {show(answer, 200)} contains {found}; expected {show(reference)}"
         return f"the answer's date is not {show(reference)}: {wanted.mismatch(dates[0])}"
 
     def _compare_set(self, reference: list[JsonValue], answer: str, query: str) -> tuple[float, str]:

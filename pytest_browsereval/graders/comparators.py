@@ -63,7 +63,7 @@ class Comparator:
         reason = self.problem(actual, reading)
         # Tells a row that is written too narrowly from an agent that was wrong.
         if reason and reading == "strict" and not self.problem(actual, "lenient"):
-            reason += " (it would pass in the lenient reading)"
+            reason += " (it would pass in lenient mode)"
         expected = self.expected if self.kind == "equals" else self.as_json()
         return make_criterion(name, reason, expected=expected, actual=actual, weight=weight)
 

@@ -36,7 +36,7 @@ def make_criterion(
 def summarize(criteria: Sequence[Criterion], note: str = "") -> str:
     """Return how many criteria pass, with a note on how they were compared, and why others do not."""
     failed = list_failed(criteria)
-    held = f"{len(criteria) - len(failed)} of {len(criteria)} checks hold{note}"
+    held = f"{len(criteria) - len(failed)} of {len(criteria)} checks passed{note}"
     return "; ".join([held, *(f"{one.name}: {one.reason}" for one in failed)])
 
 

@@ -189,7 +189,7 @@ class StateDiffGrader(GraderConfig):
             grader=self.label,
             verdict=Verdict.PASSED if score >= self.pass_at - _ROUNDING else Verdict.FAILED,
             score=score,
-            reasoning=summarize(criteria, f" ({self.mode} reading)"),
+            reasoning=summarize(criteria, f" ({self.mode} mode)"),
             criteria=tuple(criteria),
             evidence=("evidence.json",),
             details={

@@ -65,7 +65,7 @@ def _lines(metadata: TaskMetadata, folder: Path, known: Iterable[str]) -> Iterat
         yield f"started  {one_line(metadata.start_url)}"
     if metadata.final_url:
         yield f"ended    {one_line(metadata.final_url)}"
-    answer = "none was given" if metadata.final_answer is None else repr(one_line(metadata.final_answer))
+    answer = "(none)" if metadata.final_answer is None else repr(one_line(metadata.final_answer))
     yield f"answer   {answer}"
     took = metadata.total_duration_ms
     kind, steps = (

@@ -164,11 +164,11 @@ class Runs:
             if found:
                 return found[0]
         if given and (base / given).is_dir():
-            why = f"{given} is not a run folder: it has no folder 'tasks'."
+            why = f"{given} is not a run folder: it has no `tasks/`."
         else:
             runs = self.newest_first(is_empty_allowed=is_empty_allowed)
             hint = nearest(given, [LATEST, *(folder.name for folder in runs)])
-            why = f"there is no run {given!r}: a run folder has a folder 'tasks'.{hint}"
+            why = f"there is no run {given!r}.{hint}"
         raise ConfigError(f"{why} {self._describe_newest(is_empty_allowed=is_empty_allowed)}")
 
     def _describe_newest(self, *, is_empty_allowed: bool) -> str:

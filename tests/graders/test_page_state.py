@@ -70,7 +70,7 @@ HOLD: list[dict[str, Any]] = [
 BREAK: list[tuple[dict[str, Any], Any, str]] = [
     # check, actual, reason
     ({"url": "http://elsewhere/"}, None, 'not "http://elsewhere/"'),
-    ({"title": "cart"}, "Cart", 'it is "Cart", not "cart" (it would pass in the lenient reading)'),
+    ({"title": "cart"}, "Cart", 'it is "Cart", not "cart" (it would pass in lenient mode)'),
     (
         {"text": "Order 1"},
         None,
@@ -81,7 +81,7 @@ BREAK: list[tuple[dict[str, Any], Any, str]] = [
     ({"role": "button", "count": 1}, 2, "the page shows 2 of the role 'button', not 1"),
     ({"js": "basket.items.length", "min": 1}, None, "it threw ReferenceError: basket is not defined"),
     ({"js": "basket.items.length", "exists": False}, None, "it threw ReferenceError"),
-    ({"js": "cart.items.length", "equals": "2"}, 2, 'it is 2, not "2" (it would pass in the lenient'),
+    ({"js": "cart.items.length", "equals": "2"}, 2, 'it is 2, not "2" (it would pass in lenient'),
     ({"storage": "local:cart", "path": "items[5]", "equals": "mug"}, None, 'it is null, not "mug"'),
     ({"storage": "local:none", "equals": "x"}, None, 'it is null, not "x"'),
     ({"storage": "local:note", "path": "length(@)", "min": 99}, 7, "it is 7, less than 99"),
@@ -92,7 +92,7 @@ def test_a_right_page_passes(live: Live, site: Site) -> None:
     """Every kind of check holds on a page that is as it should be."""
     site.pages["/cart?q=mug"] = SHOP
     result = attempt(live, f"{site.url}/cart?q=mug", *HOLD)
-    assert result.reasoning == f"{len(HOLD)} of {len(HOLD)} checks hold"
+    assert result.reasoning == f"{len(HOLD)} of {len(HOLD)} checks passed"
     assert (result.verdict, result.score) == (Verdict.PASSED, 1.0)
     assert result.details["title"] == "Cart"
     assert result.evidence == ("evidence.json",)
@@ -132,7 +132,7 @@ def test_weights_make_the_score(live: Live, site: Site) -> None:
     site.pages["/"] = SHOP
     result = attempt(live, site.url, {"title": "Cart", "weight": 3}, {"title": "Shop"})
     assert (result.verdict, result.score) == (Verdict.FAILED, 0.75)
-    assert result.reasoning.startswith("1 of 2 checks hold; title equals")
+    assert result.reasoning.startswith("1 of 2 checks passed; title equals")
 
 
 def test_the_lenient_mode(live: Live, site: Site) -> None:

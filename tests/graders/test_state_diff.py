@@ -111,7 +111,7 @@ def test_partial_credit() -> None:
     assert result.verdict is Verdict.FAILED
     assert result.score == pytest.approx(4 / 6)
     assert result.reasoning == (
-        "2 of 4 checks hold (strict reading); user.newsletter: it is false, not true; "
+        "2 of 4 checks passed (strict mode); user.newsletter: it is false, not true; "
         "orders[0].total: there is no value where number 25 is expected"
     )
     assert [(c.name, c.verdict, c.expected, c.actual) for c in result.criteria][1] == (

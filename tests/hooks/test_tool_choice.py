@@ -127,7 +127,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
                 "executor": {"type": "scripted", "tools": {"words": False}},
             }
         },
-        "executor.tools has no effect. Write `tools: {...}` beside `executor`.",
+        "executor.tools has no effect. Write `tools: {...}` next to `executor`.",
     ),
     "a site with an unknown toolkit": (
         {"sites": {"shop": {"static": ".", "toolkits": ["wrods"]}}},

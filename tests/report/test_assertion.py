@@ -44,7 +44,7 @@ def test_a_failure_is_told_in_full(tmp_path: Path) -> None:
         Criterion(name="items", verdict=attempt().verdict, expected=1, actual=1),
     )
     grade = GraderResult(
-        grader="state_diff", verdict=FAILED, score=0.5, reasoning="1 of 2 checks hold", criteria=checks
+        grader="state_diff", verdict=FAILED, score=0.5, reasoning="1 of 2 checks passed", criteria=checks
     )
     write(
         tmp_path,
@@ -72,7 +72,7 @@ def test_a_failure_is_told_in_full(tmp_path: Path) -> None:
         "ended    http://shop.test/cart",
         "answer   '42'",
         "agent    scripted, 3 steps, 2.0 s, completed",
-        "grade    state_diff: failed, score 0.5. 1 of 2 checks hold",
+        "grade    state_diff: failed, score 0.5. 1 of 2 checks passed",
         "         - total: failed. 0 is not 59.98",
         "           expected 59.98",
         '           actual   "0"',
@@ -112,7 +112,7 @@ def test_an_error_names_its_source(tmp_path: Path) -> None:
     metadata = attempt("a", ERRORED, final_answer=None, reason="the site shop did not start:\nport in use")
     lines = explain(metadata, tmp_path).splitlines()
     assert lines[:2] == ["errored (site): the site shop did not start:", "  port in use"]
-    assert "answer   none was given" in lines
+    assert "answer   (none)" in lines
     assert "grade    answer: errored, no score" in lines
     assert not any(line.startswith("steps") for line in lines)
 

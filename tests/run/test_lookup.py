@@ -72,9 +72,9 @@ def test_two_runs_of_one_second(results: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("nowhere", "there is no run 'nowhere': a run folder has a folder 'tasks'. Runs in results, the"),
-        ("", "there is no run '': a run folder has a folder 'tasks'."),
-        ("results/shop", "results/shop is not a run folder: it has no folder 'tasks'. Runs in results, the"),
+        ("nowhere", "there is no run 'nowhere'. Runs in results, the"),
+        ("", "there is no run ''."),
+        ("results/shop", "results/shop is not a run folder: it has no `tasks/`. Runs in results, the"),
         ("../results", "there is no run '../results'"),
     ],
 )

@@ -299,7 +299,7 @@ def _holds(rules: Rules, target: Target, value: Any) -> bool:
 
 def _opinion(criteria: Sequence[Criterion], *, not_asked: int = 0) -> Opinion:
     failed = list_failed(criteria)
-    lines = [f"{len(criteria) - len(failed)} of {len(criteria) + not_asked} checks hold"]
+    lines = [f"{len(criteria) - len(failed)} of {len(criteria) + not_asked} checks passed"]
     lines += [f"{one.name}: {one.reason}" for one in failed]
     if not_asked:
         lines.append(f"a model was not asked about {not_asked} more")

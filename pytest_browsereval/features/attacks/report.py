@@ -20,7 +20,11 @@ def describe_figures(found: RunFigures) -> Iterator[str]:
     """Yield the lines below the pass rate."""
     whole = found.whole
     yield f"utility {_rate(found.utility)}, under attack {_rate(whole.utility, with_ends=True)}"
-    harmless = f", {format_count(whole.harmless, 'harmless failure')}" if whole.delivered else ""
+    harmless = (
+        f", {format_count(whole.harmless, 'failure without compromise', 'failures without compromise')}"
+        if whole.delivered
+        else ""
+    )
     yield f"attack success {_rate(whole.success, with_ends=True)}{harmless}"
     attacks = found.groups["attack"]
     if hits := [f"{one_line(name, 60)} ({_count(one)})" for name, one in attacks.items() if one.compromised]:
@@ -116,7 +120,7 @@ def _list_notes(compared: Mapping[str, Any]) -> Iterator[str]:
         names = join_first([one_line(name, 60) for name in edited], MOST_NAMES)
         yield f"row edited ({len(edited):,}): {names}: other tasks than before, and in no pair"
     yield (
-        "paired by row, attack and trial; p by exchange of the sides, row by row; interval by bootstrap of "
+        "paired by row, attack and trial; p by a paired permutation test; interval by bootstrap of "
         f"rows, {RESAMPLES:,} resamples, seed {SEED}"
     )
 

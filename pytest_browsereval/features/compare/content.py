@@ -50,7 +50,9 @@ def _part_json(part: Comparison) -> dict[str, Any]:
         "verdict": str(part.judgement),
         "margin": part.margin,
         "confidence": one.confidence,
-        "more_tasks_needed": one.more_tasks(part.margin) if part.judgement is Judgement.CANNOT_TELL else None,
+        "more_tasks_needed": one.more_tasks(part.margin)
+        if part.judgement is Judgement.INCONCLUSIVE
+        else None,
         "difference": one.value,
         "interval": ends and ends.as_json(),
         "p_value": one.p_value,

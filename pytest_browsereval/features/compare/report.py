@@ -57,7 +57,7 @@ def make_report(found: RunComparison) -> Report:
             Table(head, list(map(Row, rows)), aligns="lrrl"),
             Table(VARIANTS, variants, aligns="lrrl"),
             *(_list_pairs(found, change) for change in LISTED),
-            Table(("",), lines, "what else differs, A -> B", is_folded=True),
+            Table(("",), lines, "other differences, A -> B", is_folded=True),
         ],
         content=lambda: as_json(found),
     )
@@ -95,12 +95,12 @@ def verdict(part: Comparison) -> str:
     one, margin = part.paired, _points(part.margin)
     judgement = part.judgement
     if one.value is None:
-        return "cannot tell: no task was judged in both runs"
+        return "inconclusive: no task was judged in both runs"
     figures = f"{_format_change(one.value)} points ({one.confidence * 100:g} % {_ends(one.interval)})"
-    if judgement is Judgement.CANNOT_TELL:
+    if judgement is Judgement.INCONCLUSIVE:
         more = one.more_tasks(part.margin)
         need = "no number of tasks like these would" if more is None else f"about {more:,} more tasks needed"
-        return f"cannot tell: {figures}; {need}"
+        return f"inconclusive: {figures}; {need}"
     if judgement is Judgement.NOT_WORSE:
         return f"B is not worse than A by more than {margin} points: {figures}"
     small = ""
@@ -123,7 +123,7 @@ def basis(part: Comparison) -> str:
 def _test(one: Paired) -> str:
     if one.test is Method.MCNEMAR:
         return f"{one.test} p {_p(one.p_value)}"
-    return f"p {_p(one.p_value)} by {one.test}"
+    return f"p {_p(one.p_value)} ({one.test})"
 
 
 def counts(part: Comparison) -> str:
@@ -143,7 +143,7 @@ def figures(found: RunComparison) -> Iterator[tuple[str, ...]]:
     if any(any(cost != 0 for cost in side) for side in costs):
         a, b = (total_cost(side) for side in costs)
         change = "" if a is None or b is None else _money(b - a, sign=True)
-        yield ("cost in all", *map(_total, costs), change)
+        yield ("total cost", *map(_total, costs), change)
 
 
 def _rows(part: Comparison) -> Iterator[tuple[str, ...]]:
@@ -158,7 +158,7 @@ def _rows(part: Comparison) -> Iterator[tuple[str, ...]]:
         yield ("  by site", *(format_interval(each.interval) if each else "unknown" for each in grouped), "")
     errors = [rate.errors for rate in rates]
     if any(share.hits for share in errors):
-        moved = f"{errors[1].hits - errors[0].hits:+,}, in neither rate"
+        moved = f"{errors[1].hits - errors[0].hits:+,}, excluded from the pass rate"
         yield ("errored", *(f"{share.hits:,} of {share.of:,}" for share in errors), moved)
     lacks = [rate.not_run for rate in rates]
     if any(lacks):
@@ -174,7 +174,7 @@ def _measure(one: Measure) -> tuple[str, ...]:
     ends = ""
     if one.interval:
         ends = f" ({_amount(one, one.interval.low)} to {_amount(one, one.interval.high)})"
-    return (f"{one.name} a trial", a, b, f"{sign}{change}{ends}")
+    return (f"{one.name} per trial", a, b, f"{sign}{change}{ends}")
 
 
 def _amount(one: Measure, value: float | None) -> str:

@@ -163,7 +163,7 @@ def _tools(active_run: ActiveRun, before: Sequence[Check]) -> Iterator[Check]:
         if not any(one.state is State.ERROR and one.message in str(error) for one in before):
             yield Check(State.ERROR, "setup", active_run.config.name, str(error))
     else:
-        yield Check(State.OK, "tools", "", f"{len(active_run.toolsets.tools)} are on")
+        yield Check(State.OK, "tools", "", f"{len(active_run.toolsets.tools)} enabled")
         yield from (Check(State.WARNING, "setup", "", note) for note in notes)
 
 

@@ -34,7 +34,7 @@ def make_report(done: Examination, *, lists_all: bool = False) -> Report:
     rows += [] if done.validated is None else _list_proofs(done.validated)
     details = "more" if any(row.details for row in rows) else ""
     return Report(
-        title=format_count(errors, "error") if errors else "no errors: a run can begin",
+        title=format_count(errors, "error") if errors else "No errors. Ready to run.",
         tables=[
             Table(("state", "area", "of", "result"), rows, details=details, most=len(rows)),
             *(

@@ -181,7 +181,7 @@ class HtmlReport:
         place, _, attempt = properties["page"].partition("#")
         if link := self._link(Path(place)):
             where = html.escape(quote(attempt, safe="/+"), quote=True)
-            shown += f'<p><a href="{link}#{where}" target="_blank">every step, in the run\'s page</a></p>'
+            shown += f'<p><a href="{link}#{where}" target="_blank">View all steps</a></p>'
         data.append(f'<div class="browsereval">{shown}</div>')
 
 

@@ -32,7 +32,7 @@ class Judgement(StrEnum):
     WORSE = "worse"
     NOT_WORSE = "not worse"
     """By no more than the margin."""
-    CANNOT_TELL = "cannot tell"
+    INCONCLUSIVE = "inconclusive"
 
 
 class Method(StrEnum):
@@ -40,7 +40,7 @@ class Method(StrEnum):
 
     MCNEMAR = "McNemar's exact"
     """Each task has one judged trial on each side."""
-    EXCHANGE = "exchange of the sides"
+    EXCHANGE = "paired permutation test"
     """Some task has another number of them: see ``permutation``."""
 
 
@@ -81,13 +81,13 @@ class Paired:
         Better and worse need the interval and the exact test; an interval alone is not exact.
         """
         if self.interval is None:
-            return Judgement.CANNOT_TELL
+            return Judgement.INCONCLUSIVE
         is_sure = self.p_value <= 1 - self.confidence
         if is_sure and self.interval.low > 0:
             return Judgement.BETTER
         if is_sure and self.interval.high < 0:
             return Judgement.WORSE
-        return Judgement.NOT_WORSE if self.interval.low >= -margin else Judgement.CANNOT_TELL
+        return Judgement.NOT_WORSE if self.interval.low >= -margin else Judgement.INCONCLUSIVE
 
     def more_tasks(self, margin: float = MARGIN) -> int | None:
         """Return about how many more tasks would decide, if they are like these; None if no number would.

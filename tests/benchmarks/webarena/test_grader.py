@@ -130,7 +130,7 @@ def test_all_of_a_row_has_to_hold() -> None:
     result = judged(both, answer="5", url="http://a.test/y")
     assert [one.verdict.value for one in result.criteria] == ["passed", "failed"]
     assert result.score == 0
-    assert result.reasoning.startswith("1 of 2 checks hold; url_match")
+    assert result.reasoning.startswith("1 of 2 checks passed; url_match")
 
 
 def test_rules_that_cannot_be_judged_are_refused(subtests: pytest.Subtests) -> None:

@@ -173,8 +173,8 @@ def test_merged_parts_hold_the_error_rate_together(evals: Evals, capsys: pytest.
     capsys.readouterr()
     assert main(["merge", *map(str, parts), "-o", "merged"]) == 0
     printed = capsys.readouterr().out.splitlines()
-    line = "attack success 20.0% (1 of 5; 95 % interval 3.6 to 62.4%), 1 harmless failure"
+    line = "attack success 20.0% (1 of 5; 95 % interval 3.6 to 62.4%), 1 failure without compromise"
     assert line in printed
-    assert line in whole.outlines
+    assert line in " ".join(map(str.strip, whole.outlines))
     said = "not met: error rate 60.0% (3/5) is over 50.0%; error rate under attack 0.0% (0/5) is within 50.0%"
     assert rules_of(Path("merged"), capsys, 1)["max_error_rate"] == said

@@ -65,7 +65,7 @@ def test_every_task_comes_to_something(tmp_path: Path) -> None:
     one = found.whole.paired
     assert (one.tasks, one.gained, one.lost, one.value) == (4, 1, 1, 0.0)
     assert (found.whole.rate_a.passed, found.whole.rate_a.judged) == (5, 7)
-    assert found.whole.judgement is Judgement.CANNOT_TELL
+    assert found.whole.judgement is Judgement.INCONCLUSIVE
     again = compare(found.a, found.b, with_edited=True)
     assert again.whole.counts[Change.LOST] == 2
 
@@ -278,6 +278,6 @@ def test_json_is_complete(tmp_path: Path) -> None:
     assert (content["counts"]["gained"], content["counts"]["lost"]) == (7, 5)
     assert content["difference"] == pytest.approx(2 / 30)
     assert content["pass_rate"]["a"]["judged"] == 30
-    assert content["verdict"] == "cannot tell"
+    assert content["verdict"] == "inconclusive"
     assert content["more_tasks_needed"] > 0
     assert content["interval"][0] < content["difference"] < content["interval"][1]

@@ -54,7 +54,7 @@ def test_compare(capsys: pytest.CaptureFixture[str]) -> None:
     assert "gained (2)" in out
     content = json.loads(Path("all.json").read_text())
     assert (content["counts"]["gained"], len(content["tasks"])) == (2, 10)
-    assert Path("comment.md").read_text().startswith("### cannot tell: ")
+    assert Path("comment.md").read_text().startswith("### inconclusive: ")
 
 
 def test_standard_output_takes_one_report(capsys: pytest.CaptureFixture[str]) -> None:
@@ -235,8 +235,8 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     run(Path("else"), attempt("other"))
     Path("gate.yaml").write_text("gate:\n  min_pass_rat: 0.9\n  tags: {x: 2}\n")
     cases = {
-        f"compare {A} nowhere": "there is no run 'nowhere': a run folder has a folder 'tasks'. Runs in",
-        f"compare {A} results": "results is not a run folder: it has no folder 'tasks'.",
+        f"compare {A} nowhere": "there is no run 'nowhere'. Runs in",
+        f"compare {A} results": "results is not a run folder: it has no `tasks/`.",
         f"compare {A} gate.yaml": "gate.yaml is not a baseline, or is damaged",
         f"compare {A} else": "have no task in common: one has '0', the other 'other'",
         f"compare {A} {B} --variants x=default": "has no variant 'x'. It has: default.",

@@ -46,7 +46,7 @@ def test_figures_are_those_of_the_comparison(two_runs: RunComparison, compared: 
         assert await reader.texts("#runs b") == ["A (baseline)", "B"]
         assert await reader.texts("#runs li > bdi:nth-of-type(1)") == ["run a #1", "run b é"]
         assert "1 newly errored" in await reader.text("#counts")
-        assert await reader.texts("#differences-title") == ["What else differs (1)"]
+        assert await reader.texts("#differences-title") == ["Other differences (1)"]
 
     look(compared, work)
 

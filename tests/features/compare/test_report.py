@@ -30,8 +30,8 @@ def test_the_verdict_comes_first(tmp_path: Path) -> None:
     assert "paired over 12 tasks judged in both: 8 gained, 1 lost, 3 alike; McNemar's exact p 0.039" in told
     assert "bootstrap of tasks, 10,000 resamples, seed 0" in told
     assert "of judged 5/13 11/12" in told
-    assert "errored 0 of 13 1 of 13 +1, in neither rate" in told
-    assert "cost in all $0.1200 $0.2400 +$0.1200" in told
+    assert "errored 0 of 13 1 of 13 +1, excluded from the pass rate" in told
+    assert "total cost $0.1200 $0.2400 +$0.1200" in told
     assert "tasks: 1 lost, 1 newly errored, 8 gained, 3 unchanged" in told
     assert told.index("lost (1) - t11: passed -> failed. t11 failed") < told.index("gained (8)")
 
@@ -43,15 +43,15 @@ def test_costs_are_those_of_what_is_compared(tmp_path: Path) -> None:
 
     def tell_cost(a: StoredRun, b: StoredRun, variants: tuple[str, str] | None) -> str:
         lines = draw(compare(a, b, variants=variants))
-        return " ".join(next(line for line in lines if line.startswith("cost in all")).split())
+        return " ".join(next(line for line in lines if line.startswith("total cost")).split())
 
-    assert tell_cost(both, both, ("fn", "cdp")) == "cost in all $0.2000 $0.2000 +$0.0000"
-    assert tell_cost(both, both, ("other", "fn")) == "cost in all unknown $0.2000"
-    assert tell_cost(both, both, None) == "cost in all >= $0.4000 >= $0.4000"
+    assert tell_cost(both, both, ("fn", "cdp")) == "total cost $0.2000 $0.2000 +$0.0000"
+    assert tell_cost(both, both, ("other", "fn")) == "total cost unknown $0.2000"
+    assert tell_cost(both, both, None) == "total cost >= $0.4000 >= $0.4000"
 
 
 def test_words_of_all_verdicts(tmp_path: Path) -> None:
-    """Worse, not worse by more than the margin, cannot tell with what is needed, and nothing judged."""
+    """Worse, not worse by more than the margin, inconclusive with what is needed, and nothing judged."""
     passed, failed = ([attempt(f"t{n}", v) for n in range(40)] for v in (PASSED, FAILED))
     errored = [attempt(f"t{n}", ERRORED) for n in range(40)]
     a, b = run(tmp_path / "a", *passed), run(tmp_path / "b", *failed)
@@ -62,8 +62,8 @@ def test_words_of_all_verdicts(tmp_path: Path) -> None:
 
     assert first(a, b).startswith("B is worse: -100.0 points (95 % ")
     assert first(a, few, 0.2).startswith("B is not worse than A by more than 20.0 points: -2.5 points (95 % ")
-    assert re.match(r"cannot tell: -2\.5 points .*; about \d+ more tasks needed$", first(a, few, 0.05))
-    assert first(a, none) == "cannot tell: no task was judged in both runs"
+    assert re.match(r"inconclusive: -2\.5 points .*; about \d+ more tasks needed$", first(a, few, 0.05))
+    assert first(a, none) == "inconclusive: no task was judged in both runs"
 
 
 def test_bad_news_is_not_folded(tmp_path: Path) -> None:

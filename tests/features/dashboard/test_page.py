@@ -116,10 +116,10 @@ def test_what_one_wants_of_the_run(server: DashboardServer, session: Session, wa
         await page.get_by_role("button", name="Skip find").wait_for()
         assert session.state.skipped == frozenset()
         page.once("dialog", lambda dialog: dialog.dismiss())
-        await page.get_by_role("button", name="Stop after this").click()
+        await page.get_by_role("button", name="Finish running attempts, then stop").click()
         assert not session.state.stopped
         page.once("dialog", lambda dialog: dialog.accept())
-        await page.get_by_role("button", name="Stop after this").click()
+        await page.get_by_role("button", name="Finish running attempts, then stop").click()
         await watcher.sees("#now", "Stopping: what is in flight is finished, nothing else begins.")
         assert session.state == ControlState(stopped=True)
         assert await page.get_by_role("button", name="Skip find").count() == 0

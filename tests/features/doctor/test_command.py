@@ -28,7 +28,7 @@ def test_a_sound_config(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[:2] for line in lines[3:] if line[0] != " "] == [
         ["ok", area] for area in ("agent", "tools", "rows", "grader", "browser")
     ]
-    assert lines[0] == "no errors: a run can begin"
+    assert lines[0] == "No errors. Ready to run."
 
 
 @pytest.mark.slow

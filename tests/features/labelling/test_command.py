@@ -90,7 +90,7 @@ def test_wrong_usage(run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFix
     (folder_of(damaged, "a") / "messages.jsonl").write_text('{"type": "user\n{"type": "user"\n')
     cases = {
         ("calibrate", "nowhere"): "there is no run 'nowhere'",
-        ("calibrate", "."): "has no folder 'tasks'",
+        ("calibrate", "."): "has no `tasks/`",
         ("calibrate", "run", "run"): "is given twice",
         ("calibrate", "other"): "Write some by `browsereval label other`",
         ("calibrate", "run", "--grader", "juge"): "Did you mean 'judge'?",

@@ -121,7 +121,7 @@ def test_one_trial_of_each_task(capsys: pytest.CaptureFixture[str]) -> None:
     ("typed", "told"),
     [
         (f"runs {IDS[0]} {IDS[1]} --last 2", "--last adds earlier runs to one run, and 2 are named."),
-        (f"runs {IDS[0]} --last 2", "has no earlier run of its config beside it. Leave --last out."),
+        (f"runs {IDS[0]} --last 2", "has no earlier run of its config next to it. Leave --last out."),
         (f"runs {IDS[0]} results/shop/{IDS[0]}", "a run is named twice. Name each once."),
         ("runs nowhere", "there is no run 'nowhere'"),
         (f"runs {IDS[0]} --eval shop", "--eval and -o are about the list of all runs."),

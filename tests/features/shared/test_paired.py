@@ -78,10 +78,10 @@ def test_words(subtests: pytest.Subtests) -> None:
         (20, 4, 76, Judgement.BETTER),
         (4, 20, 76, Judgement.WORSE),
         (2, 2, 296, Judgement.NOT_WORSE),
-        (4, 9, 60, Judgement.CANNOT_TELL),
+        (4, 9, 60, Judgement.INCONCLUSIVE),
         (5, 0, 0, Judgement.NOT_WORSE),
         (6, 0, 0, Judgement.BETTER),
-        (0, 0, 3, Judgement.CANNOT_TELL),
+        (0, 0, 3, Judgement.INCONCLUSIVE),
     ]
     for gained, lost, alike, judgement in cases:
         with subtests.test(gained=gained, lost=lost, alike=alike):
@@ -93,7 +93,7 @@ def test_margins_decide_what_is_not_worse() -> None:
     """The same figures are enough for a wide margin and not for a narrow one."""
     found = compare_pairs([1.0] * 6 + [-1.0] * 6 + [0.0] * 188)
     assert found.judge(0.05) is Judgement.NOT_WORSE
-    assert found.judge(0.02) is Judgement.CANNOT_TELL
+    assert found.judge(0.02) is Judgement.INCONCLUSIVE
     narrow, wide = found.more_tasks(0.02), found.more_tasks(0.04)
     assert narrow
     assert wide
@@ -103,7 +103,7 @@ def test_margins_decide_what_is_not_worse() -> None:
 def test_so_many_more_tasks_would_tell() -> None:
     """With the tasks that are asked for, and the same shares, there is a verdict."""
     found = compare_pairs([1.0] * 4 + [-1.0] * 9 + [0.0] * 60)
-    assert found.judge(0.05) is Judgement.CANNOT_TELL
+    assert found.judge(0.05) is Judgement.INCONCLUSIVE
     more = found.more_tasks(0.05)
     assert more
     times = (found.tasks + more) / found.tasks
@@ -117,4 +117,4 @@ def test_without_a_task_nobody_can_tell() -> None:
     """Of nothing there is no difference, no interval and no number of tasks."""
     found = compare_pairs([])
     assert (found.value, found.interval, found.p_value) == (None, None, 1.0)
-    assert (found.judge(), found.more_tasks()) == (Judgement.CANNOT_TELL, None)
+    assert (found.judge(), found.more_tasks()) == (Judgement.INCONCLUSIVE, None)

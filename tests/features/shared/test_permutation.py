@@ -1,4 +1,4 @@
-"""The test by exchange of the sides, against scipy and against agents that are alike."""
+"""The paired permutation test, against scipy and against agents that are alike."""
 
 from __future__ import annotations
 

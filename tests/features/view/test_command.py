@@ -42,4 +42,4 @@ def test_places_that_cannot_be(
             assert told in capsys.readouterr().err
     assert sorted(tmp_path.rglob("*")) == before
     assert main(["view", str(tmp_path)]) == 4
-    assert "is not a run folder: it has no folder 'tasks'" in capsys.readouterr().err
+    assert "is not a run folder: it has no `tasks/`" in capsys.readouterr().err

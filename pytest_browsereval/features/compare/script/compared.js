@@ -21,7 +21,7 @@ function drawOnce() {
   $("variants").hidden = !DATA.variants.length;
   $("variants-table").replaceChildren(...(DATA.variants.length ? tableParts(DATA.variants) : []));
   $("differences").hidden = !DATA.differences.length;
-  $("differences-title").textContent = `What else differs (${DATA.differences.length.toLocaleString("en")})`;
+  $("differences-title").textContent = `Other differences (${DATA.differences.length.toLocaleString("en")})`;
   $("differences-list").replaceChildren(...DATA.differences.map((/** @type {string} */ line) => element("li", { className: "given", textContent: line })));
   $("together").onchange = drawTogether;
   buildPanes();

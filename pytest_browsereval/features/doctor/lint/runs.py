@@ -54,7 +54,7 @@ def _rates(row: Row, made: list[StoredAttempt]) -> Iterator[Finding]:
     is_proved = oracle is not None and _passed(oracle)
     if len(tried) >= ENOUGH and not is_proved and not any(map(_passed, tried)):
         message = f"none of {len(tried)} judged attempts passed it."
-        advice = "Prove by a solution that it can be solved (--validate); keep it if it is only hard."
+        advice = "Add a solution to prove that it is solvable (--validate); keep it if it is only hard."
         yield row.warning("never-passes", message, advice)
 
 

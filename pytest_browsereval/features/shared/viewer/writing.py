@@ -165,4 +165,4 @@ def check_run(run: Path) -> None:
         UsageError: there is none.
     """
     if not (run / "tasks").is_dir():
-        raise UsageError(f"{run} is not a run folder: it has no folder 'tasks'.")
+        raise UsageError(f"{run} is not a run folder: it has no `tasks/`.")

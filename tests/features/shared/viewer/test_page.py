@@ -246,7 +246,7 @@ def test_hostile_text_is_text(page: Path, look: Look) -> None:
             assert HOSTILE in found or "This line of messages.jsonl is not a message" in found, place
             await reader.press("ArrowDown")
         assert "The last line of messages.jsonl is cut" in await reader.text("#findings")
-        await reader.page.locator("summary", has_text="Details, with judges").click()
+        await reader.page.locator("summary", has_text="Details (including judge").click()
         named = await reader.page.evaluate(
             "[...document.querySelectorAll('a')].map(a => a.getAttribute('href'))"
         )

@@ -18,7 +18,7 @@ function drawAttacks() {
     ["Attack success", rateInWords(whole.attack_success)],
     ["Utility under attack", rateInWords(whole.utility_under_attack)],
     ["Utility without attack", rateInWords(all.utility)],
-    ["Harmless failures", whole.harmless_failures.toLocaleString("en")],
+    ["Failures without compromise", whole.harmless_failures.toLocaleString("en")],
     ["In no rate", left.length ? element("span", { className: "files" }, ...left) : null],
   ]);
   const rows = Object.entries(all.by_attack).map(([name, one]) => attackLine(name, /** @type {AttackFigures} */ (one)));

@@ -21,7 +21,7 @@ function gradePart(row, grade, details) {
   box.append(...evidenceParts(row, grade.evidence || [], details));
   const { traceback, ...kept } = grade.details || {};
   if (Object.keys(kept).length) {
-    const more = element("details", {}, element("summary", { textContent: "Details, with judges' replies" }));
+    const more = element("details", {}, element("summary", { textContent: "Details (including judge responses)" }));
     more.append(...textBox("Details", asText(kept)).slice(1));
     box.append(more);
   }

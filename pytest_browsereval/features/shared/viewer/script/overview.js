@@ -38,7 +38,7 @@ function drawSummary() {
   const ends = known.map((row) => Date.parse(row.started) + Number(row.ms));
   const [first, last] = [Math.min(...known.map((row) => Date.parse(row.started))), Math.max(...ends)];
   if (last > first && !run.resumes.length) facts.push(["Duration", time(last - first)]);
-  facts.push(["Attempts, summed", known.length ? time(known.reduce((sum, row) => sum + Number(row.ms), 0)) : null]);
+  facts.push(["Total attempt time", known.length ? time(known.reduce((sum, row) => sum + Number(row.ms), 0)) : null]);
   facts.push(...repeatsFacts(), ...quarantineFacts());
   if (run.resumes.length) facts.push(["Resumed", element("span", {}, ...run.resumes.flatMap((/** @type {string} */ line) => [element("bdi", { textContent: line }), element("br")]))]);
   fill($("run-facts"), facts);

@@ -78,7 +78,7 @@ function spread(field, rows, show) {
   const stacks = Array.from({ length: bins }, () => ({ passed: 0, failed: 0, errored: 0 }));
   for (const row of known) stacks[Math.min(Math.floor((Number(row[field]) - least) / width), bins - 1)][/** @type {"passed"} */ (row.verdict)] += 1;
   const highest = Math.max(...stacks.map((one) => one.passed + one.failed + one.errored));
-  const told = `median ${show(at(values, 0.5))}, 90 of 100 under ${show(at(values, 0.9))}`;
+  const told = `median ${show(at(values, 0.5))}, p90 ${show(at(values, 0.9))}`;
   const svg = drawing("svg", { viewBox: "0 0 240 72", preserveAspectRatio: "none", class: "spread", role: "img", "aria-label": `${SORTS[field].title}: ${told}` });
   stacks.forEach((stack, place) => {
     let top = 72;

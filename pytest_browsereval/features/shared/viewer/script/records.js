@@ -118,7 +118,7 @@ function recordParts(row, details, entries, go) {
   if (output.length) parts.push(closedBox(`Output of the code: ${counted(output.length, "line")}`, false, () => outputList(row, output, details)));
   if (isConsole) {
     const loud = console.some((one) => one.isError);
-    parts.push(console.length ? closedBox(`Console: ${saidInWords(console)}`, loud, () => saidList(console, entries, go)) : element("p", { className: "none", textContent: "Console: no page wrote anything." }));
+    parts.push(console.length ? closedBox(`Console: ${saidInWords(console)}`, loud, () => saidList(console, entries, go)) : element("p", { className: "none", textContent: "No console output." }));
   }
   if (isHar) {
     const loud = requests.some((one) => one.isFailed);
