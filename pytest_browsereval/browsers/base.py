@@ -75,6 +75,8 @@ class ForeignTool:
     description: str
     schema: dict[str, Any]
     """The JSON schema of its arguments."""
+    page_argument: str | None = None
+    """The argument that names a page; ``{page}`` in it is the page of the attempt."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,11 @@ class Window(ABC):
     @abstractmethod
     def url(self) -> str:
         """The address of the current tab; empty when it has gone."""
+
+    @property
+    def page_name(self) -> str | None:
+        """The name or number of the current page; None unless its tools want one."""
+        return None
 
     @property
     def figures(self) -> Mapping[str, Any]:
@@ -292,6 +299,11 @@ class BrowserConfig(Component):
     """True: its windows are ``PlaywrightWindow``, with the page that built-in tools act on, graders read,
     setup scripts run in, and har, trace, console and dom are recorded of. False: a run that needs one of
     these is refused before it begins. Toolkits, tools and graders say by ``needs_page`` what they need."""
+
+    @property
+    def max_windows(self) -> int | None:
+        """How many windows may be open at once, as far as the block alone tells."""
+        return None
 
     async def survey(self) -> Survey:
         """Find out before anything is spent what the browser can do.

@@ -18,7 +18,8 @@ STOP = "stop"
 
 def count_lanes(config: EvalConfig, processes: int) -> int:
     """Return how many attempts of a config run at once in each process."""
-    return config.lanes if config.num_workers is None else -(-config.num_workers // processes)
+    lanes = config.lanes if config.num_workers is None else -(-config.num_workers // processes)
+    return min(lanes, config.browser.max_windows or lanes)
 
 
 class Share:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from contextvars import Context
+from dataclasses import replace
 from typing import Any
 
 from pytest_browsereval.browsers.base import Browser, BrowserConfig
@@ -97,12 +98,17 @@ class Session:
         except (Fault, UsageError) as error:
             self.stopped = run.redact(str(error))
             raise RunStopped(self.stopped) from error
-        if (known := run.survey.tools) is not None and browser.survey.tools != known:
+        survey, known = browser.survey, run.survey.tools
+        if changed := [tool.name for tool in known or () if tool not in (survey.tools or ())]:
             await browser.close()
-            self.stopped = "the tools of the browser are not those that were checked. Run again."
+            self.stopped = (
+                "the tools of the browser are not those that were checked: it has changed or left out "
+                f"{', '.join(changed)}. Run again."
+            )
             raise RunStopped(self.stopped)
         self._browser = browser
-        run.take_survey(browser.survey)
+        # Servers may add tools seconds after their start; rows were checked against the first ones.
+        run.take_survey(survey if known is None else replace(survey, tools=known))
         run.hide(())
         self.manifest = describe(run, browser.description)
         # A site may lie in the folder of the eval, and its agent reads all that it serves.

@@ -15,6 +15,8 @@ from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import SetsOff, Tool, ToolError
 from pytest_browsereval.tools.toolkit import TOOL_NAME
 
+PAGE = "{page}"
+"""The page of the attempt, in a solution: its number is not known before."""
 MOST_PROBLEMS = 5
 PROBLEM_LENGTH = 200
 
@@ -31,6 +33,8 @@ class OutsideTool(Tool):
 
     given: dict[str, Any] = field(default_factory=dict)
     """The schema as the server tells it."""
+    page_argument: str | None = None
+    """The argument that names a page; ``{page}`` in it is filled in by the window."""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -44,7 +48,10 @@ class OutsideTool(Tool):
         Raises:
             ValueError: they are not; the message tells each problem.
         """
-        if problems := list(_problems(self.schema, dict(arguments))):
+        schema = self.schema
+        if self.page_argument and arguments.get(self.page_argument) == PAGE:
+            schema = {**schema, "properties": {**schema["properties"], self.page_argument: {}}}
+        if problems := list(_problems(schema, dict(arguments))):
             raise ValueError("; ".join(problems))
         return dict(arguments)
 
@@ -102,6 +109,7 @@ def foreign_tools(tools: Sequence[ForeignTool]) -> tuple[Tool, ...]:
             body=_calling(each.name),
             sets_off=guess_sets_off(each.name),
             given=each.schema,
+            page_argument=each.page_argument,
         )
         for each in tools
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.browsers.base import Browser, Survey, WindowRequest
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun
-from pytest_browsereval.features.mcp_browser.mapping import Mapped, MappingProblem, map_tools
+from pytest_browsereval.features.mcp_browser.mapping import Mapped, MappingProblem, browser_tools, map_tools
 from pytest_browsereval.features.mcp_browser.window import McpWindow
 from pytest_browsereval.features.mcp_browser.wire import CallRefused, McpSession, ServerGone
 from pytest_browsereval.redaction.marks import HIDDEN
@@ -63,14 +64,17 @@ class McpBrowser(Browser):
         config = self.config
         session = await self._connect(ErrorSource.BROWSER)
         try:
-            tools = await session.tools(config.connect_timeout_s)
+            listed = await session.tools(config.connect_timeout_s)
+            tools = browser_tools(listed)
             mapped = self._mapped = map_tools(config.tools, tools, has_process=bool(config.command))
         except BaseException as error:
             await asyncio.shield(session.close())
             if not isinstance(error, (MappingProblem, ServerGone, CallRefused, TimeoutError)):
                 raise
             raise self._fault(ErrorSource.BROWSER, error) from None
-        notes = tuple(_notes(config, mapped))
+        left_out = [tool.name for tool in listed if tool not in tools]
+        notes = tuple(_notes(config, mapped, left_out))
+        tools = tuple(replace(tool, page_argument=mapped.page_argument(tool.name)) for tool in tools)
         self._survey = Survey(tools, 1 if config.is_shared else None, notes, no_cdp=NO_CDP)
         self._description = f"{session.server} (MCP: {config.label()})"
         self._is_alive = True
@@ -117,6 +121,7 @@ class McpBrowser(Browser):
             self._mapped,
             call_s=self.config.call_timeout_s,
             closes=not self.config.command,
+            is_alone=self.config.is_shared,
             leftovers=self._leftovers,
         )
         try:
@@ -134,8 +139,10 @@ class McpBrowser(Browser):
             await spare.close()
 
 
-def _notes(config: McpBrowserConfig, mapped: Mapped) -> Iterator[str]:
+def _notes(config: McpBrowserConfig, mapped: Mapped, left_out: list[str]) -> Iterator[str]:
     """Yield what a reader of the run should know of."""
+    if left_out:
+        yield f"not offered, because they are no tools of the browser: {', '.join(left_out)}"
     if config.is_shared:
         yield (
             f"one attempt at a time, in the one browser of {config.label()}: what an attempt leaves in it, "

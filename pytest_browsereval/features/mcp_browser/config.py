@@ -153,6 +153,11 @@ class McpBrowserConfig(BrowserConfig):
             return " Look up the path of its MCP endpoint; it often ends in /mcp."
         return ""
 
+    @property
+    def max_windows(self) -> int | None:
+        """One where all sessions act in one browser."""
+        return 1 if self.is_shared else None
+
     def build(self) -> McpBrowser:
         """Return the browser, not started yet."""
         return McpBrowser(self)

@@ -7,7 +7,7 @@ leave open is asked for by name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from pytest_browsereval.browsers.base import ForeignTool
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.features.mcp_browser.servers import KNOWN
+from pytest_browsereval.features.mcp_browser.servers import KNOWN, NO_BROWSER_TOOLS
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.redaction.text import map_texts
 
@@ -94,6 +94,13 @@ class Where:
     title: str | None = None
 
 
+def list_pages(use: ToolUse | None, text: str) -> list[str] | None:
+    """Return the names of all pages that a tool's text lists; None where its pattern is of one page only."""
+    if use is None or use.pattern is None or "{page}" not in use.pattern:
+        return None
+    return re.findall(re.sub(r"\(\?P<\w+>", "(?:", use.pattern).replace("{page}", r"(\w+)"), text)
+
+
 def read_where(use: ToolUse | None, text: str, page: str | None) -> Where:
     """Return what a tool's text tells by its pattern."""
     if use is None or use.pattern is None:
@@ -124,6 +131,23 @@ class Mapped:
         """Whether some tool wants the page named."""
         return any(map(self.needs_page, self.uses.values()))
 
+    @property
+    def page_arguments(self) -> frozenset[str]:
+        """The arguments that name a page."""
+        return frozenset(
+            name for use in self.uses.values() for name, given in use.arguments.items() if given == "{page}"
+        )
+
+    def page_argument(self, tool: str) -> str | None:
+        """Return the argument of a tool that names a page, if it takes one."""
+        return next(iter(self.page_arguments & _properties(self.schemas[tool]).keys()), None)
+
+    def opens_page(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+        """Return whether a call opens a page as the attempt's first was opened, and its text names it."""
+        use = self.uses["navigate"]
+        fixed = {name: given for name, given in use.arguments.items() if not placeholders(given)}
+        return tool == use.tool and fixed.items() <= arguments.items()
+
     def needs_page(self, use: ToolUse) -> bool:
         """Return whether the page has to be known before it is called."""
         return "page" in placeholders(use.arguments)
@@ -141,6 +165,20 @@ class Mapped:
         return found
 
 
+def find_known(names: Collection[str]) -> str | None:
+    """Return which of the known servers lists these tools.
+
+    Names and versions of servers change, and forks keep neither.
+    """
+    return next((name for name, (marks, _) in KNOWN.items() if marks <= set(names)), None)
+
+
+def browser_tools(tools: Sequence[ForeignTool]) -> tuple[ForeignTool, ...]:
+    """Return the tools of a server that are a browser's."""
+    left_out = NO_BROWSER_TOOLS.get(find_known([tool.name for tool in tools]) or "", ())
+    return tuple(tool for tool in tools if tool.name not in left_out)
+
+
 def map_tools(declared: ToolUses, tools: Sequence[ForeignTool], *, has_process: bool) -> Mapped:
     """Return the uses of a server's tools, checked against their schemas.
 
@@ -153,8 +191,7 @@ def map_tools(declared: ToolUses, tools: Sequence[ForeignTool], *, has_process: 
         MappingProblem: with everything that is missing, and what to write.
     """
     schemas = {tool.name: tool.schema for tool in tools}
-    # By its tools: names and versions of servers change, and forks keep neither.
-    known = next((uses for marks, uses in KNOWN.values() if marks <= schemas.keys()), None)
+    known = KNOWN[name][1] if (name := find_known(schemas)) else None
     uses: dict[Purpose, ToolUse] = {}
     problems: list[str] = []
     for purpose in PURPOSES:

@@ -12,8 +12,8 @@ from typing import Any
 
 _PLAYWRIGHT_PAGE = r"(?m)^### Page\n- Page URL: (?P<url>.*)(?:\n- Page Title: (?P<title>.*))?$"
 _DEVTOOLS_PAGE = r"(?m)^(?P<page>\d+): (?:(?P<title>.*) \()?(?P<url>\S+?)\)? \[selected\]$"
-_BROWSEROS_TABS = r"(?m)^\[{page}\] (?P<url>\S+)(?: \((?P<title>.*)\))?$"
-_BROWSEROS_PAGES = r"(?m)^{page}\. (?P<title>.*) \(tab \d+\)\n   (?P<url>\S+)$"
+_BROWSEROS_TABS = r"(?m)^\[{page}\] (?P<url>data:.*?|\S+)(?: \((?P<title>.*)\))?$"
+_BROWSEROS_PAGES = r"(?m)^{page}\. (?P<title>.*) \(tab \d+\)\n   (?P<url>data:.*|\S+)$"
 _PICTURE = {"page": "{page}", "format": "{format}", "quality": "{quality}"}
 
 KNOWN: Mapping[str, tuple[frozenset[str], Mapping[str, Mapping[str, Any]]]] = {
@@ -86,3 +86,12 @@ KNOWN: Mapping[str, tuple[frozenset[str], Mapping[str, Mapping[str, Any]]]] = {
 }
 """The tools that have to be listed, all of them, and uses as a config's ``tools`` would be written. The first
 whose tools are all listed is taken."""
+
+NO_BROWSER_TOOLS: Mapping[str, frozenset[str]] = {
+    "BrowserOS (16 tools)": frozenset(
+        {"connector_mcp_servers", "discover_server_categories_or_actions", "execute_action"}
+    ),
+    "BrowserOS (60 tools)": frozenset({"suggest_schedule", "suggest_app_connection"}),
+}
+"""Tools that are listed and have nothing to do with the browser, such as those of a user's mail: they are not
+offered."""

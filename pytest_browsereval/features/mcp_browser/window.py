@@ -7,13 +7,21 @@ import base64
 import io
 import itertools
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from pytest_browsereval.browsers.base import ForeignResult, PageError, PictureFormat, Tab, Window
 from pytest_browsereval.browsers.playwright.origins import cap_text
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.features.mcp_browser.mapping import Mapped, Purpose, ToolUse, Where, read_where
+from pytest_browsereval.features.mcp_browser.mapping import (
+    Mapped,
+    Purpose,
+    ToolUse,
+    Where,
+    list_pages,
+    read_where,
+)
 from pytest_browsereval.features.mcp_browser.wire import Answer, CallRefused, McpSession, ServerGone
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.display import cut_tree
@@ -36,7 +44,7 @@ _EMPTY = "about:blank"
 _ADDRESS = "location.href + ' HTTP ' + (performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0)"
 _ADDRESSES = (_ADDRESS, f"return {_ADDRESS}")
 """As an expression, and as the body of a function: servers take the one or the other."""
-_TOLD = re.compile(r"([a-z-]+:\S+) HTTP (\d{1,3})")
+_TOLD = re.compile(r"(data:.*|[a-z-]+:\S+) HTTP (\d{1,3})")
 _ERROR_PAGE = "chrome-error:"
 
 _window_ids = itertools.count(1)
@@ -50,22 +58,33 @@ class McpWindow(Window):
         mapped: which tools do what.
         call_s: how long a call of a tool may take.
         closes: whether there is something to close besides the session.
+        is_alone: whether every page that opens in the browser meanwhile is the attempt's.
         leftovers: takes what an attempt could not close; shown with the next window's warnings.
     """
 
     def __init__(
-        self, session: McpSession, mapped: Mapped, *, call_s: float, closes: bool, leftovers: list[str]
+        self,
+        session: McpSession,
+        mapped: Mapped,
+        *,
+        call_s: float,
+        closes: bool,
+        is_alone: bool,
+        leftovers: list[str],
     ) -> None:
         self.window_id = next(_window_ids)
         self._session = session
         self._mapped = mapped
         self._call_s = call_s
         self._closes = closes
+        self._is_alone = is_alone
         self._leftovers = leftovers
         self._warnings = tuple(leftovers)
         leftovers.clear()
         self._page: str | None = None
         self._opened: list[str] = []
+        self._before: list[str] | None = None
+        """The pages that were open before; None where it is not known which others are the attempt's."""
         self._url = self._title = ""
         self._composed: set[str] = set()
         """What the agent has called tools with."""
@@ -95,6 +114,11 @@ class McpWindow(Window):
         return (*self._warnings, *map(str, filter(None, [self._page_error])))
 
     @property
+    def page_name(self) -> str | None:
+        """The number or name of its page, for tools that want one."""
+        return self._page if self._mapped.wants_page else None
+
+    @property
     def snapshot_call(self) -> tuple[str, dict[str, Any]]:
         """The server's tool that gives the page as text, and its arguments."""
         use = self._use("snapshot")
@@ -121,6 +145,8 @@ class McpWindow(Window):
             Fault: source *navigation* or *window_creation*.
         """
         try:
+            if self._closes and self._is_alone:
+                self._before = await self._list_pages()
             if self._mapped.needs_page(self._use("navigate")):
                 await self._look_at_pages()
             if start_url is not None or (self._page is None and self._mapped.wants_page):
@@ -141,7 +167,7 @@ class McpWindow(Window):
         if answer.is_error or (use.fails and re.search(use.fails, text)):
             raise Fault(ErrorSource.NAVIGATION, f"{url} was not opened: {_short(text)}")
         self._url = url
-        await self._locate(use.tool, text)
+        await self._locate(use.tool, arguments, text)
         await self._ask_address()
         if error := self._page_error:
             source = ErrorSource.SITE if error.is_of_server else ErrorSource.NAVIGATION
@@ -178,13 +204,17 @@ class McpWindow(Window):
         is_own = self._url in self._composed
         self._page_error = PageError(cap_text(self._url), status, is_own) if status >= 400 else None
 
-    async def _locate(self, tool: str, text: str) -> None:
+    async def _locate(self, tool: str, arguments: Mapping[str, Any], text: str) -> None:
         """Find out where the browser is now: from the text of a call, else by asking for the pages."""
         navigate = self._use("navigate")
-        if tool == navigate.tool and (page := read_where(navigate, text, self._page).page):
+        if self._mapped.opens_page(tool, arguments) and (page := read_where(navigate, text, self._page).page):
             self._page = page
             self._opened.append(page)
         for purpose in PLACES:
+            use = self._mapped.get(purpose)
+            # A page that is read may hold lines such as those of a list of pages.
+            if purpose == "pages" and (use is None or use.tool != tool):
+                continue
             if self._take(read_where(self._mapped.get(purpose), text, self._page)):
                 return
         if self._mapped.get("pages") is not None:
@@ -200,9 +230,20 @@ class McpWindow(Window):
     async def _look_at_pages(self) -> None:
         use = self._use("pages")
         answer = await self._session.call(use.tool, self._mapped.arguments(use, self._values()), self._call_s)
-        where = read_where(use, beginning("\n".join(answer.texts), _READ_LENGTH), self._page)
+        text = beginning("\n".join(answer.texts), _READ_LENGTH)
+        pages = list_pages(use, text)
+        if pages and self._before is not None and self._page not in pages:  # the agent has closed it
+            self._page = next((page for page in reversed(pages) if page not in self._before), self._page)
+        where = read_where(use, text, self._page)
         if not self._take(where) and where.page:
             self._page = where.page
+
+    async def _list_pages(self) -> list[str] | None:
+        use = self._mapped.get("pages")
+        if use is None or "{page}" not in (use.pattern or ""):
+            return None
+        answer = await self._session.call(use.tool, self._mapped.arguments(use, self._values()), self._call_s)
+        return None if answer.is_error else list_pages(use, beginning("\n".join(answer.texts), _READ_LENGTH))
 
     # -- its tools
 
@@ -213,13 +254,19 @@ class McpWindow(Window):
             Fault: source *browser*, when the server has gone.
         """
         self._composed |= {value for value in arguments.values() if isinstance(value, str)}
+        argument = self._mapped.page_argument(name) if name in self._mapped.schemas else None
+        if argument is not None and arguments.get(argument) == "{page}":
+            use = ToolUse(tool=name, arguments=arguments)
+            arguments = self._mapped.arguments(use, self._values())
         try:
             answer = await self._session.call(name, arguments, self._call_s)
             result = ForeignResult(not answer.is_error, format_output(answer))
             # Rather no address than one that the call may have left.
             if not any("url" in use.groups for use in map(self._mapped.get, PLACES) if use):
                 self._url = self._title = ""
-            await self._locate(name, beginning("\n".join(answer.texts), _READ_LENGTH))
+            if argument in arguments and not answer.is_error:
+                self._page = str(arguments[argument])
+            await self._locate(name, arguments, beginning("\n".join(answer.texts), _READ_LENGTH))
         except TimeoutError:
             return await self._late(name)
         except CallRefused as error:
@@ -273,6 +320,12 @@ class McpWindow(Window):
     async def _close_pages(self) -> None:
         use = self._use("close")
         pages: list[str | None] = [*reversed(self._opened)]
+        with suppress(TimeoutError, CallRefused, ServerGone):
+            if (listed := await self._list_pages()) is not None:
+                own = self._opened if self._before is None else set(listed) - set(self._before)
+                pages = [page for page in reversed(listed) if page in own]
+                if not pages:  # the agent has closed them itself
+                    return
         for page in pages or [self._page]:
             arguments = self._mapped.arguments(use, {"page": page})
             try:

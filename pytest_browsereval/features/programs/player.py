@@ -171,6 +171,8 @@ class ProgramPlayer(AgentEvaluator):
         if context.files and "files_dir" not in names_in(text):
             task += f"\n\nFiles of the task are in the folder {self._files}: {', '.join(context.files)}."
         prompt = filled(text, {**values, "task": task})
+        if self._config.mcp != "off" and (page := context.window.page_name):
+            prompt += f"\n\nYour page is {page}."
         return {
             **values,
             "task": prompt,

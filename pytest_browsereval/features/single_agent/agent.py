@@ -186,6 +186,8 @@ class SingleAgent(AgentEvaluator):
         lines.append(FENCES.format(nonce=nonce))
         if context.task.start_url:
             lines.append(f"The task starts at {context.task.start_url}.")
+        if page := context.window.page_name:
+            lines.append(f"Your page is {page}.")
         if size := context.window.viewport:
             lines.append(f"The visible part of the page is {size[0]} x {size[1]} CSS pixels.")
         return "\n".join(lines)

@@ -124,20 +124,29 @@ def test_tests_by_hand_use_the_tools_of_the_server(evals: Evals) -> None:
 
 
 CHANGING = """
-if [ -e seen ]; then echo leap > more; fi
+if [ -e seen ]; then echo {later} > more; fi
 touch seen
 exec "$0" "$1" stdio
 """
 
 
-def test_tools_that_change_after_the_check_stop_the_run(evals: Evals) -> None:
-    """What rows were checked against is what they meet, or nothing runs."""
+def test_tools_that_are_gone_after_the_check_stop_the_run(evals: Evals) -> None:
+    """What rows were checked against is what they meet; tools that come later are left out."""
     evals.write_rows(row("one"))
-    command = ["sh", "-c", CHANGING, *odd.PROGRAM]
-    evals.write_config(browser={**PROGRAM, "command": command, "env": {MORE_TOOLS: "more"}})
-    result = evals.run("--eval-config=shop.eval.yaml")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "the tools of the browser are not those that were checked" in told(result)
+    more = evals.path / "more"
+    for later, left in (("leap land", None), ("land", "leap")):
+        more.write_text("leap")
+        (evals.path / "seen").unlink(missing_ok=True)
+        command = ["sh", "-c", CHANGING.format(later=later), *odd.PROGRAM]
+        evals.write_config(browser={**PROGRAM, "command": command, "env": {MORE_TOOLS: "more"}})
+        result = evals.run("--eval-config=shop.eval.yaml")
+        if left is None:
+            result.assert_outcomes(passed=1)
+            manifest = json.loads((evals.run_folder() / "manifest.json").read_text())
+            assert {"leap", "land"} & set(manifest["tool_hashes"]) == {"leap"}
+        else:
+            assert result.ret == pytest.ExitCode.USAGE_ERROR
+            assert "it has changed or left out leap. Run again." in told(result)
 
 
 def test_an_sdk_that_is_too_old_is_refused(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
