@@ -40,7 +40,8 @@ FIGURES = """
 """
 PLAIN = """
     about active ask assertion behaviour blame blank book bound close closeness collection
-    common combine computer confirm conflict content conversation current date deadline delegate description
+    combine comboboxes common computer confirm conflict content conversation current date deadline
+    delegate description
     detail display draft drift early ending example expression family feed fence finish flight follow foreign
     form front further goal group handwritten hidden home interop journal kind known labelling leave
     live lookup mapping multimodal my nested new observe online orchestrator order original overview own pace

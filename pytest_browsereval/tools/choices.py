@@ -14,6 +14,7 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.browsers.playwright.world import ask_apart, find_apart
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.tools.base import Refusal, ToolError
+from pytest_browsereval.tools.comboboxes import choose_in_combobox
 from pytest_browsereval.tools.following import follow_frames
 from pytest_browsereval.tools.hits import take_hit
 from pytest_browsereval.tools.targets import act, resolve
@@ -92,6 +93,7 @@ _LIST = (
     const chosen = options.filter(isChosen), named = (some) => some.map((option) => flat(labelOf(option)));
     return {
       is_native: isNative, is_multiple: isNative ? el.multiple : box.ariaMultiSelectable === 'true',
+      has_combobox: !isNative && !!(el.shadowRoot ?? el).querySelector('[role=combobox]'),
       is_closed: !isNative && options.every((it) => !it.checkVisibility({visibilityProperty: true})),
       each: asked.map(find), chosen: of(chosen), labels: named(chosen), all: named(options.slice(0, MOST)),
     };
@@ -147,8 +149,13 @@ async def choose(window: PlaywrightWindow, target: str, asked: Sequence[str], *,
     began, named = time.monotonic(), shorten(target, 80)
     given: list[JsonValue] = [*asked]
     before = await _find_list(window, target, given)
-    if before is None:
-        raise Refusal(f"{named} is not a list of options.")
+    if before and before["has_combobox"] and before["is_closed"] and before["is_multiple"]:
+        await act(window, target, lambda element: element.click())
+        before = await _find_list(window, target, given)
+    if before is None or (before["has_combobox"] and before["is_closed"]):
+        if len(asked) != 1:
+            raise Refusal(f"{named} takes one option in a call: pass value, once for each.")
+        return await choose_in_combobox(window, target, asked[0])
     _check_asked(named, asked, before)
     # By their places: what one is called may be the value of another one.
     kept = before["chosen"] if before["is_multiple"] and adds else []

@@ -169,10 +169,15 @@ async def drag(
     if ref := ref_of(target):
         window.check_ref(ref)
     await act(window, source, lambda element: element.hover())
+    place = await begin.bounding_box()
     try:
         await act(window, target, lambda element: element.hover(trial=True))
     except playwright_error() as error:
         raise explain(error, {"target": target}) from None
+    # This look moves the pointer; a handle may be there only while the pointer is over it.
+    if place and not await begin.is_visible():
+        x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
+        await window.page.mouse.move(x, y)
     # The target may have scrolled the source away.
     await begin.hover()
     async with follow_input(window):

@@ -19,6 +19,9 @@ pytestmark = [pytest.mark.apps, pytest.mark.timeout(1200)]
 HERE = Path(__file__).parent
 APPS = {
     "gradio": "gradio==6.31.0",
+    "kits": "@shoelace-style/shoelace@2.20.1 antd@6.6.8 react@18.3.1 react-dom@18.3.1 dayjs@1.11.23 "
+    "tinymce@8.9.2 monaco-editor@0.57.0 ag-grid-community@36.2.0 fullcalendar@6.1.20 leaflet@1.9.4 "
+    "sortablejs@1.15.7 select2@4.1.0 jquery@3.7.1",
     "jupyterlab": "jupyterlab==4.6.6",
     "mlflow": "mlflow==3.17.2",
     "node_red": "node-red@4.1.15",
@@ -44,12 +47,12 @@ def apps(pytestconfig: pytest.Config) -> Path:
 def install(apps: Path, name: str) -> None:
     """Install an app into an environment of its own, unless that is there."""
     folder, package = apps / name, APPS[name]
-    mark = folder / f"{package} is installed"
+    mark = folder / f"{package.replace('/', '+')} is installed"
     if mark.exists():
         return
-    if "@" in package:
+    if "@" in package:  # of npm, or several
         options = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
-        command = ["npm", "install", "--prefix", str(folder), *options, package]
+        command = ["npm", "install", "--prefix", str(folder), *options, *package.split()]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
         assert done.returncode == 0, done.stderr
     else:
@@ -67,6 +70,8 @@ def test_all_rows_are_proved(evals: Evals, apps: Path, monkeypatch: pytest.Monke
     shutil.copytree(HERE / name, evals.path, dirs_exist_ok=True)
     if name == "mlflow":
         shutil.copy(apps / name / "mlflow.db", evals.path / "data")
+    if name == "kits":  # with the packages in one folder, which is the site
+        shutil.copytree(HERE / name / "pages", apps / name / "pages", dirs_exist_ok=True)
     rows = (evals.path / "rows.yaml").read_text().count("query_id: ")
     ran = evals.run_command("doctor", "app.yaml", "--validate")
     assert ran.ret == 0, f"{ran.stdout}{ran.stderr}"

@@ -128,3 +128,80 @@ def test_a_list_has_chosen_what_the_call_says(visit: Visits) -> None:
             )
             == chosen
         )
+
+
+POPUP = """<div style='padding:9px'><input id=x role=combobox aria-expanded=false aria-controls=l {field}>
+<ul id=l role=listbox hidden></ul></div><script>{{
+  const show = (all) => l.innerHTML = all.map((one) => `<li role=option ${{one === 'Off' ? 'aria-disabled=true' : ''}}>${{one}}`).join('');
+  const all = ['Oslo', 'Olso', 'Off'];
+  {script}
+  x.onclick = () => {{ l.hidden = false; x.ariaExpanded = 'true'; open(); }};
+  l.onclick = ({{target}}) => {{ take(target.textContent); l.hidden = true; x.ariaExpanded = 'false'; }};
+}}</script>"""
+OPEN, TAKE = "const open = () => show(all);", "const take = (text) => x.value = text;"
+FILTERED = f"""const open = () => {{}}; {TAKE}
+x.oninput = () => setTimeout((asked) => show(['Oslo', 'Bern'].filter((one) => one.startsWith(asked))), 300, x.value);"""
+DRAWN = f"""{TAKE} let at = 0; const many = [...Array(60).keys()].map((n) => `Row ${{n}}`);
+const open = () => {{
+  l.innerHTML = `<li role=option id=o${{at}}>${{many[at]}}`; x.setAttribute('aria-activedescendant', `o${{at}}`);
+}};
+x.onkeydown = ({{key}}) => {{
+  if (key === 'Enter') return take(many[at]);
+  at = Math.min(59, Math.max(0, at + (key === 'ArrowDown' ? 1 : -1)));
+  open();
+}}; l.style = 'height: 0; width: 0; overflow: hidden; padding: 0';"""
+CHIPS = """<div><b id=chips></b><button id=x role=combobox aria-expanded=true aria-controls=l>Add</button></div>
+<ul id=l role=listbox aria-multiselectable=true><li role=option>Red<li role=option>Blue</ul><script>
+l.onclick = ({target}) => { target.ariaSelected = target.ariaSelected !== 'true';
+  chips.innerHTML = [...l.children].filter((it) => it.ariaSelected === 'true').map((it) => `<p>${it.textContent}</p>`).join(''); };
+</script>"""
+COMBOBOXES: list[tuple[str, list[Any], str, str]] = [
+    (POPUP.format(field="", script=OPEN + TAKE), ["Oslo"], "Chose 'Oslo' in #x.", "Oslo"),
+    (POPUP.format(field="readonly", script=OPEN + TAKE), ["Oslo", "Olso"], "Chose 'Olso' in #x.", "Olso"),
+    (POPUP.format(field="", script=FILTERED), ["Bern"], "Chose 'Bern' in #x.", "Bern"),
+    (POPUP.format(field="readonly", script=DRAWN), ["Row 40", "Row 3"], "Chose 'Row 3' in #x.", "Row 3"),
+    (POPUP.format(field="readonly", script=OPEN.replace("show(all)", "setTimeout(show, 300, all)") + TAKE), ["Oslo"],
+     "Chose 'Oslo' in #x.", "Oslo"),
+    (POPUP.format(field="readonly", script=OPEN + TAKE), ["Olo"],
+     "!#x has no option 'Olo'. Did you mean 'Oslo'? Options: 'Oslo', 'Olso', 'Off'.", ""),
+    (POPUP.format(field="readonly", script=OPEN + TAKE), ["Off"], "!The option 'Off' of #x is disabled.", ""),
+    (POPUP.format(field="readonly", script=OPEN + "const take = () => {};"), ["Oslo"],
+     "!#x shows nothing now, not 'Oslo': the page did not keep it.", ""),
+    (POPUP.format(field="", script=OPEN + "const take = () => x.value = 'OSL';"), ["Oslo"],
+     "Chose 'Oslo' in #x, which shows 'OSL' now.", "OSL"),
+    (POPUP.format(field="disabled", script=OPEN + TAKE), ["Oslo"], "!#x is disabled.", ""),
+    (POPUP.format(field="aria-haspopup=tree", script=OPEN + TAKE), ["Oslo"],
+     "!#x opens a tree, not a list of options. Click it.", ""),
+    (POPUP.format(field="", script=OPEN + TAKE), [["Oslo", "Olso"]],
+     "!#x takes one option in a call: pass value, once for each.", ""),
+    ("<input id=x list=l><datalist id=l><option>Oslo</datalist>", ["Oslo"], "!#x is a text field with suggestions. Call fill.", ""),
+    (CHIPS, ["Red", "Blue", "Red"], "#x has 'Red' already. Its list is open.", "Red Blue"),
+]  # fmt: skip
+"""As above; the field's value, or the chips."""
+
+
+@pytest.mark.slow
+def test_a_combobox_has_what_the_call_says(visit: Visits) -> None:
+    """It is opened, filtered, waited for, or gone through by arrow keys, and read afterwards."""
+    opened = visit("")
+    opened.limit(action_s=2.0)
+    for body, values, said, shown in COMBOBOXES:
+        show_page(opened, body)
+        for value in values:
+            given = {"values" if isinstance(value, list) else "value": value}
+            last = tell(opened.call("select_option", target="#x", **given))
+        assert last == said, body
+        text = "(x.value || document.querySelector('#chips')?.innerText || '').replace(/\\s+/g, ' ')"
+        assert opened.js(text) == shown, body
+
+
+def test_a_handle_that_shows_under_the_pointer_is_dragged(visit: Visits) -> None:
+    """A look at the target does not hide it."""
+    opened = visit(
+        "<style>#a i { display: none; width: 20px; height: 20px } #a:hover i { display: block }"
+        "#a { width: 99px; height: 40px } #b { margin-top: 50px }</style><div id=a><i></i></div><p id=b>there"
+        "<script>onmouseup = ({target}) => document.title = target.id; onmousedown = () => b.title = 1</script>"
+    )
+    opened.output("hover", target="#a")
+    assert opened.output("drag", source="#a i", target="#b").startswith("Dragged #a i to #b")
+    assert opened.js("document.title") == "b"

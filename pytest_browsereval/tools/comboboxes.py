@@ -1,0 +1,196 @@
+"""Comboboxes: fields and buttons that open a list of options, which may load late or be filtered."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.world import ask_apart, find_apart
+from pytest_browsereval.errors import nearest
+from pytest_browsereval.tools.base import Refusal, ToolError
+from pytest_browsereval.tools.following import await_frame, follow_frames
+from pytest_browsereval.tools.targets import act, resolve
+from pytest_browsereval.tools.values import CONTROL, read_back
+
+if TYPE_CHECKING:
+    from playwright.async_api import Locator
+
+MOST_LISTED = 12
+MOST_STEPS = 1000
+"""Options that arrow keys go through, where the page draws a few of them only."""
+_POLL_S = 0.1
+_KEPT_S = 1.0
+"""How long a page may take to show what was chosen."""
+
+_COMBO = (
+    CONTROL
+    + """
+  const COMBO = '[role=combobox]:not(select), [aria-haspopup=listbox]:not(select)', BOX = '[role=listbox]';
+  const flat = (text) => (text ?? '').trim().replace(/\\s+/g, ' ');
+  const hasArea = (el) => el.offsetWidth > 0 && el.offsetHeight > 0
+    && el.checkVisibility({visibilityProperty: true});
+  const combo = (one) => {
+    const el = control(one);
+    const all = [el, el.shadowRoot].flatMap((it) => [...it?.querySelectorAll(COMBO) ?? []]);
+    return el.matches(COMBO) ? el : all.length === 1 ? all[0] : el.closest(COMBO);
+  };
+  const focused = (tree) => tree.activeElement?.shadowRoot ? focused(tree.activeElement.shadowRoot)
+    : tree.activeElement;
+  const boxes = (el) => ['aria-controls', 'aria-owns']
+    .flatMap((name) => el?.getAttribute(name)?.split(/\\s+/) ?? [])
+    .map((id) => el.getRootNode().getElementById(id) ?? el.ownerDocument.getElementById(id))
+    .map((it) => it?.matches(BOX) ? it : it?.querySelector(BOX)).filter(Boolean);
+  const boxOf = (el) => {
+    const page = el.ownerDocument, own = [el, ...el.querySelectorAll('input')].flatMap(boxes);
+    if (own.length || el.ariaExpanded !== 'true') return own[0];
+    const open = [...page.querySelectorAll(BOX)].filter(hasArea);
+    return boxes(focused(page))[0] ?? (open.length === 1 ? open[0] : undefined);
+  };
+  const optionsOf = (box) => {  // of a component they are in the page, in its slots
+    const inner = (tree) => [...tree?.querySelectorAll('[role=option]') ?? []], own = inner(box);
+    return own.length ? own : inner(box?.getRootNode().host);
+  };
+  const around = (el, fits) => {  // the part of the page that is its own
+    for (let up = el.parentElement, n = 0; up && n < 3; up = up.parentElement, n++) {
+      if (up.localName === 'body' || up.querySelectorAll(COMBO).length > 1) break;
+      if (fits(up)) return up;
+    }
+    return null;
+  };
+  const labelOf = (it) => flat(it.getAttribute('aria-label') ?? it.innerText);
+  const look = (one, text) => {
+    const el = combo(one);
+    if (!el) return {has_list: !!control(one).list};
+    const field = focused(el.ownerDocument), box = boxOf(el), options = optionsOf(box);
+    const at = el.ariaActiveDescendantElement ?? field?.ariaActiveDescendantElement;
+    const labelled = options.filter((it) => labelOf(it) === flat(text));
+    const found = labelled.length ? labelled
+      : options.filter((it) => (it.dataset.value ?? it.getAttribute('value')) === text);
+    const lines = (it) => (it.innerText ?? '').split('\\n').map(flat);
+    const label = found.length ? labelOf(found[0]) : flat(text), is = (it) => found.includes(it);
+    const isIts = el.contains(field) || (box && boxes(field).includes(box))
+      || field?.matches('[role=searchbox], [type=search]');
+    return {
+      popup: el.ariaHasPopup, is_off: el.matches(':disabled') || el.ariaDisabled === 'true',
+      is_open: el.ariaExpanded === 'true' || (el.ariaExpanded === null && options.some(hasArea)),
+      takes_text: !!isIts && field.matches('input, textarea') && !field.readOnly,
+      all: options.map(labelOf), place: options.findIndex(is), count: found.length,
+      is_seen: found.some((it) => hasArea(it) && (hasArea(box) || !box.contains(it))),
+      is_option_off: found.some((it) => it.ariaDisabled === 'true' || it.hasAttribute('disabled')),
+      is_chosen: found.some((it) => (it.ariaSelected ?? it.ariaChecked) === 'true'),
+      active: at ? `${at.id} ${labelOf(at)}` : '', is_active: !!at && labelOf(at) === label,
+      shows: flat(el.value) === label || !!around(el, (up) => lines(up).includes(label))
+        || lines(el).includes(label),
+      shown: flat(el.value) || flat(el.innerText) || flat(around(el, (up) => flat(up.innerText))?.innerText),
+    };
+  };"""
+)
+_LOOK = f"(one, text) => {{{_COMBO} return look(one, text); }}"
+_LOOK_AGAIN = f"(one, text) => {{{_COMBO} return read(one, (one) => look(one, text)); }}"
+# The field itself may be under the text that it shows.
+_OPENER = f"""(one) => {{{_COMBO}
+  const el = combo(one), box = el.getBoundingClientRect();
+  const hit = el.getRootNode().elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2);
+  return hit && !el.contains(hit) && around(el, (up) => up.contains(hit)) ? hit : el;
+}}"""
+_OPTION = f"(one, place) => {{{_COMBO} return optionsOf(boxOf(combo(one)))[place]; }}"
+
+
+async def choose_in_combobox(window: PlaywrightWindow, target: str, text: str) -> str:
+    """Choose an option of a combobox by its label or value, and return what is so now.
+
+    Raises:
+        ToolError: it is not a combobox with a list, has no such option, or the page does not keep it.
+    """
+    named, said = shorten(target, 80), repr(shorten(text, 60))
+    before = await act(window, target, lambda element: ask_apart(element, _LOOK, text), has_hit=False)
+    _check_kind(named, before)
+    async with follow_frames(window):
+        if not before["is_open"]:
+            await act(window, target, lambda element: find_apart(element, _OPENER).click())
+        element, began = resolve(window, target), time.monotonic()
+        now = await _find_option(window, element, text)
+        _check_option(named, text, now)
+        if now["is_chosen"] and now["shows"]:
+            return f"{named} has {said} already. Its list is open."
+        if now["is_seen"]:
+            await find_apart(element, _OPTION, now["place"]).click()
+        else:
+            await window.page.keyboard.press("Enter")
+    deadline = time.monotonic() + _KEPT_S
+    while (after := await read_back(window, target, _LOOK_AGAIN, began, text)) and "shown" in after:
+        if after["shows"] or after["is_chosen"]:
+            break
+        if time.monotonic() >= deadline:
+            shown = repr(shorten(after["shown"], 60)) if after["shown"] else "nothing"
+            if after["shown"] == before["shown"]:
+                raise ToolError(f"{named} shows {shown} now, not {said}: the page did not keep it.")
+            return f"Chose {said} in {named}, which shows {shown} now."
+        await asyncio.sleep(_POLL_S)
+    return f"Chose {said} in {named}."
+
+
+def _check_kind(named: str, found: dict[str, Any]) -> None:
+    if "shown" not in found:
+        if found["has_list"]:
+            raise Refusal(f"{named} is a text field with suggestions. Call fill.")
+        raise Refusal(f"{named} is not a list of options.")
+    if found["popup"] in ("dialog", "grid", "tree"):
+        raise Refusal(f"{named} opens a {found['popup']}, not a list of options. Click it.")
+    if found["is_off"]:
+        raise ToolError(f"{named} is disabled.")
+
+
+def _check_option(named: str, text: str, now: dict[str, Any]) -> None:
+    said = repr(shorten(text, 60))
+    if now["count"] > 1:
+        raise ToolError(f"{named} has several options {said}. Click one of them by its ref.")
+    if now["is_option_off"]:
+        raise ToolError(f"The option {said} of {named} is disabled.")
+    if not now["is_seen"] and not now["is_active"]:
+        listed = ", ".join(repr(shorten(one, 30)) for one in now["all"][:MOST_LISTED]) or "none"
+        raise ToolError(f"{named} has no option {said}.{nearest(text, now['all'])} Options: {listed}.")
+
+
+async def _find_option(window: PlaywrightWindow, element: Locator, text: str) -> dict[str, Any]:
+    """Return what an open combobox has once an option is drawn or active, or was waited for.
+
+    Where it takes a text, the option's is typed: a list may have what was typed only, and later. Where a
+    page draws a few options of many, or draws them as it likes, arrow keys find the option.
+    """
+    typed = stepped = False
+    deadline = time.monotonic() + window.rules.action_s
+    while True:
+        await await_frame(window)
+        now: dict[str, Any] = await ask_apart(element, _LOOK, text)
+        if now["is_seen"] or time.monotonic() >= deadline:
+            return now
+        if now["takes_text"] and not typed:
+            typed = True
+            await window.page.keyboard.press("ControlOrMeta+A")
+            await window.page.keyboard.type(text)
+        elif not stepped and (now["count"] or (now["active"] and not now["takes_text"])):
+            stepped = True
+            for key in ("ArrowDown", "ArrowUp"):
+                now = await _step(window, element, text, key, deadline)
+                if now["is_active"]:
+                    return now
+        await asyncio.sleep(_POLL_S)
+
+
+async def _step(
+    window: PlaywrightWindow, element: Locator, text: str, key: str, deadline: float
+) -> dict[str, Any]:
+    """Press an arrow key until the option is active, or there is no other one."""
+    seen = set[str]()
+    while True:
+        now: dict[str, Any] = await ask_apart(element, _LOOK, text)
+        is_end = now["active"] in seen or len(seen) >= MOST_STEPS or time.monotonic() >= deadline
+        if now["is_active"] or is_end:
+            return now
+        seen.add(now["active"])
+        await window.page.keyboard.press(key)
+        await await_frame(window)
