@@ -88,6 +88,7 @@ class Feature:
     def brings(self, family: str, name: str) -> bool:
         """Return whether a member of that name or alias is its own, or one of a family that needs it."""
         is_own = any(name in names.split() for names in self.members.get(family, ()))
+        is_own = is_own or (family == "check" and name in self.checks)
         return is_own or (f"{family}s",) in self.keys
 
 

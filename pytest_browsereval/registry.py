@@ -109,14 +109,20 @@ class Registry:
     Args:
         owner: the owner of members that are registered without one.
         find_left_out: returns the feature that was left out and would bring a member of a family and a name;
-            "" if none would.
+            "" if none would. The kinds of checks are asked for as the family ``check``.
+        explain: returns what else a name is that is not a member of a family; "" if nothing.
     """
 
     def __init__(
-        self, owner: str = OURS, *, find_left_out: Callable[[str, str], str] = lambda _family, _name: ""
+        self,
+        owner: str = OURS,
+        *,
+        find_left_out: Callable[[str, str], str] = lambda _family, _name: "",
+        explain: Callable[[str, str], str] = lambda _family, _name: "",
     ) -> None:
         self._owner = owner
-        self._find_left_out = find_left_out
+        self.find_left_out = find_left_out
+        self._explain = explain
         self._members: dict[tuple[str, str], type[Component] | str] = {}
         """A text is the place of a member that nobody has asked for yet."""
         self._owners: dict[tuple[str, str], str] = {}
@@ -248,11 +254,13 @@ class Registry:
 
     def unknown(self, family: str, name: str) -> str:
         """Return the message for an unknown name."""
-        if feature := self._find_left_out(family, name):
+        if feature := self.find_left_out(family, name):
             return (
                 f"unknown {family} {name!r}: the feature that brings it is left out (-p no:{feature}). Leave "
                 "that option out."
             )
+        if why := self._explain(family, name):
+            return f"unknown {family} {name!r}: {why}"
         known = [label for fam, label in self._owners if fam == family]
         return f"unknown {family} {name!r}.{nearest(name, known)} Known: {self.list_names(family)}."
 

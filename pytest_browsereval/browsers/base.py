@@ -135,7 +135,12 @@ class PageError:
 
     def __str__(self) -> str:
         """Return a sentence without its full stop."""
-        return self.why or f"{self.url} answered HTTP {self.status}"
+        return self.why or f"{self.url} answered HTTP {self.status}{describe_login(self.status)}"
+
+
+def describe_login(status: int | None) -> str:
+    """Return what the end of a sentence says of a status for which a person types a password."""
+    return " (for basic auth, set `browser.context.http_credentials`)" if status == 401 else ""
 
 
 class Window(ABC):

@@ -120,6 +120,8 @@ class PageCheck:
 
     of_page: ClassVar[bool] = True
     """Whether the open page, or what its window did, has to be observed."""
+    is_event: ClassVar[bool] = False
+    """Whether ``not`` holds where there is nothing to compare: what did not happen did not happen so."""
 
     kind: str
     comparator: Comparator
@@ -325,7 +327,9 @@ def judge(check: PageCheck, seen: Mapping[str, Any], reading: Reading) -> Criter
     actual, problem = check.find_value(seen)
     criterion = check.comparator.criterion(check.title, actual, reading, weight=check.weight)
     if problem:
-        return criterion.model_copy(update={"verdict": Verdict.FAILED, "reason": problem, "actual": None})
+        verdict = Verdict.PASSED if check.is_not and check.is_event else Verdict.FAILED
+        reason = problem if verdict is Verdict.FAILED else ""
+        return criterion.model_copy(update={"verdict": verdict, "reason": reason, "actual": None})
     criterion = check.explain(criterion, seen)
     if not check.is_not:
         return criterion

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 
 from pydantic import JsonValue, ValidationError
 
@@ -93,11 +94,17 @@ def add_advisory(
 def check_that_all_is_read(
     task: Task, graders: Iterable[GraderConfig], registry: Registry, where: str
 ) -> None:
-    """Refuse a row with a check that no grader reads, which would be passed over in silence.
+    """Refuse a row with a check that nothing reads, which would be passed over in silence.
 
     Raises:
-        DatasetError: it has one; with the graders that would read it.
+        DatasetError: it has one; with the feature or the graders that would read it.
     """
+    for key in (key for check in (*task.checks, *(one.check for one in task.milestones)) for key in check):
+        if feature := registry.find_left_out("check", key):
+            raise DatasetError(
+                f"{where}: the row has a check with `{key}`, and the feature that looks at it is left out "
+                f"(-p no:{feature}). Leave that option out, or take the check out."
+            )
     for check in task.checks:
         if not any(one.reads.include(check) for grader in graders for one in unfold(grader)):
             known = ((name, m) for name, m, _ in registry.members("grader"))
@@ -208,6 +215,12 @@ def _check_addresses(task: Task, sites: Collection[str], modify: Callable[[Task]
     if url and modify is None and (host := _BARE_HOST.match(url)):
         scheme = "http" if host["local"] else "https"
         raise ValueError(f"start_url is {url!r}, which has no scheme. Write {scheme}://{url}")
+    for name in task.sites:  # others may be somewhere else
+        if name not in sites and get_close_matches(name, sites, n=1, cutoff=0.8):
+            raise ValueError(
+                f"`sites` has {name!r}, which is not a site of the config.{nearest(name, sites)} "
+                f"Sites: {', '.join(sites)}."
+            )
     for address, name in unknown:
         raise ValueError(
             f"the address is {address!r}, and {name!r} is not a site of the config."

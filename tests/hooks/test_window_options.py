@@ -122,6 +122,7 @@ def test_a_password_goes_to_its_origin_and_into_no_file(
         run.assert_outcomes(passed=1, errors=1)
     assert [given for path, given in asked if path == "/staging/"][-1] is not None
     assert {given for _, given in asked_by_stranger} == {None}
+    assert "set `browser.context.http_credentials`" in run.attempt("out").reason
     assert len(asked_by_stranger) >= 2
     header = base64.b64encode(f"ada:{PASSWORD}".encode())
     files = [file for file in evals.path.rglob("*") if file.is_file() and file.name != "shop.eval.yaml"]

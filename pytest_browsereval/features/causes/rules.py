@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
+from pytest_browsereval.browsers.base import describe_login
 from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.features.causes import errors
 from pytest_browsereval.features.causes.actions import UNREAD, Action, find_cycle
@@ -96,7 +97,7 @@ def _page_error(failure: Failure) -> Evidence | None:
             found = None
     if found is None or failure.is_wrong_before(found):
         return None
-    why = f"the page answered HTTP {found.status}"
+    why = f"the page answered HTTP {found.status}{describe_login(found.status)}"
     # Where the way leads there as well, the page may be right: one that finds nothing answers 404 too.
     is_known = failure.parting is not None and found in failure.own
     is_likely = failure.last[0].status is None or not is_known

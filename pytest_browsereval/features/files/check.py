@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import JsonValue
 
@@ -34,6 +34,8 @@ MOST_UNFINISHED = 100
 @dataclass(frozen=True)
 class DownloadCheck(PageCheck):
     """A check of what was downloaded under names of a pattern, which is its subject."""
+
+    is_event: ClassVar[bool] = True
 
     what: str = "count"
     """What is compared: ``count``, or ``text`` or ``rows`` of one of them."""
@@ -185,8 +187,8 @@ def read_download_check(check: Mapping[str, JsonValue]) -> PageCheck:
 FORM = CheckForm(
     "name of a file, or a pattern such as `*.csv`",
     "Files that pages have [downloaded](../how-to/upload-and-download.md#download): at least one, or exactly "
-    "`count` of them. With a comparison, the text of one of them, which may be a PDF; with `rows`, how many "
-    "rows its table has below the header. Line breaks count as blanks.",
+    "`count` of them; `*.csv` takes `REPORT.CSV` too. With a comparison, the text of one of them, which may "
+    "be a PDF; with `rows`, how many rows its table has below the header. Line breaks count as blanks.",
     BESIDE,
     '[{"download": "*.csv", "contains": "Mug"}, {"download": "report*.csv", "rows": 12}]',
     compares=True,

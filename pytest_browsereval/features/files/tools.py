@@ -176,6 +176,8 @@ async def read_download(
     """Return the text of a file that was downloaded: text, a table such as CSV, or PDF."""
     del window
     found = _find_download(name, list_downloads(context.folder))
+    if found.size_bytes is None:
+        raise ToolError(f"The download of {found.name!r} failed: {found.problem}.")
     try:
         pages = await asyncio.to_thread(read_pages, context.folder, found)
     except NoText as error:

@@ -121,12 +121,24 @@ class Condition:
             value = _find_field(request, self.path)
         problem = self.comparator.problem(value, "strict")
         shown = "nothing" if value is None else show(value, 120)
-        return f"it was {shown}" if problem and self.comparator.kind == "equals" else problem
+        if problem and self.comparator.kind == "equals":
+            return f"was sent with {self._name} {shown}, not {show(self.comparator.expected, 80)}"
+        return problem
+
+    def describe_problem(self, request: SeenRequest) -> str:
+        """Return the same as the end of a sentence about the request."""
+        problem = self.find_problem(request)
+        is_sentence = not problem or problem.startswith("was sent with ")
+        return problem if is_sentence else f"lacks {self}: {problem}"
+
+    @property
+    def _name(self) -> str:
+        return self.path or self.part
 
     def __str__(self) -> str:
         equals = self.comparator.kind == "equals"
         what = f"= {show(self.comparator.expected, 80)}" if equals else str(self.comparator)
-        return " ".join(part for part in (self.part if not self.path else self.path, what) if part)
+        return f"{self._name} {what}"
 
 
 @dataclass(frozen=True)
@@ -152,10 +164,9 @@ class RequestPattern:
             Fault: a pattern takes too long.
         """
         if self.status is not None and request.status != self.status:
-            answer = f"was {request.status}" if request.status > 0 else "never came"
-            return f"status {self.status}: it {answer}"
-        found = ((one, one.find_problem(request)) for one in self.conditions)
-        return next((f"{one}: {problem}" for one, problem in found if problem), "")
+            answer = f"with {request.status}" if request.status > 0 else "with nothing"
+            return f"was answered {answer}, not {self.status}"
+        return next(filter(None, (one.describe_problem(request) for one in self.conditions)), "")
 
     def find(self, requests: Sequence[SeenRequest]) -> Iterator[SeenRequest]:
         """Yield the requests that are as they should be, in their order; see `find_problem`."""

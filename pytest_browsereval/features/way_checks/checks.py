@@ -177,7 +177,7 @@ class RequestCheck(WayCheck):
         pattern = self.pattern
         if alike:
             last, made = alike[-1], format_count(len(alike), pattern.method or "request")
-            return f"{made} to {last.url}; the last one lacks {pattern.find_problem(last)} ({last.when})"
+            return f"{made} to {last.url}; the last one {pattern.find_problem(last)} ({last.when})"
         others = [one for one in requests if replace(pattern, method="").is_for(one)]
         if others:
             return f"no such request was made; the nearest is {others[-1]}"

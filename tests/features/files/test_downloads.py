@@ -163,6 +163,7 @@ def test_checks_compare_downloads(evals: Evals, shop: str) -> None:
         "rows of a PDF, not": ({"download": "*.pdf", "rows": 7, "not": True}, "a PDF has no rows"),
         "wrong text": ({"download": "*.csv", "contains": "Vase"}, "the text does not hold "),
         "held": ({"download": "*.csv", "contains": "Mug", "not": True}, "it holds, and must not"),
+        "none of that name": ({"download": "*.txt", "contains": "Mug", "not": True}, ""),
         "unheld": ({"download": "*.csv", "contains": "Vase", "not": True}, ""),
     }
     checks["regex"] = ({"download": "*.csv", "regex": "(?m)^Tray,\\d$"}, "")

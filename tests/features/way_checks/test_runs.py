@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.browsers.listening import Listening
-from tests.features.way_checks.conftest import SITE, Shop
+from tests.features.way_checks.conftest import Shop
 
 ORDER = {"method": "POST", "url": "{shop}/api/orders"}
 MUG = {"request": {**ORDER, "json": {"path": "items[0].id", "equals": "mug"}}}
@@ -87,12 +87,3 @@ def test_traffic_that_cannot_be_recorded_is_refused(shop: Shop, chromium: Listen
     run = shop.play(row, browser={"type": "cdp", "url": chromium.url, "sessions": "shared"})
     assert run.ret == 4
     run.stderr.fnmatch_lines(["*rows.jsonl:1*'webarena_verified'*attempts that share*sessions: isolated*"])
-
-
-@pytest.mark.slow
-def test_a_run_without_the_feature_errs(shop: Shop) -> None:
-    """Nothing was recorded, so that nothing passes."""
-    row = shop.row("order", "Order a mug", checks=[{"visited": "{shop}/admin", "not": True}])
-    run = shop.play(row, args=("-p", "no:browsereval.way_checks"), sites={"shop": SITE})
-    run.assert_outcomes(errors=1)
-    assert "(-p no:browsereval.way_checks?)" in run.attempt("order").reason
