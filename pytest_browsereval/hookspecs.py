@@ -285,6 +285,34 @@ def pytest_browsereval_follow_attempt(
     """
 
 
+@pytest.hookspec
+def pytest_browsereval_watch_agent(  # noqa: PLR0917 hooks are called with keywords
+    window: Window,
+    task: Task,
+    graders: Sequence[GraderConfig],
+    eval_config: EvalConfig,
+    site_urls: Mapping[str, str],
+    site_data: Mapping[str, Path],
+    folder: Path,
+    redact: Callable[[str], str],
+) -> AbstractAsyncContextManager[object] | None:
+    """Called on the loop's thread when the start page is ready: return what is entered then.
+
+    It is left when the agent and its program have ended, before the page is graded, also where the attempt
+    breaks. Set limits of time yourself. A ``Fault`` that it raises makes the attempt *errored*.
+
+    Args:
+        window: at the start page.
+        task: its placeholders filled in.
+        graders: of the row, filled in as well.
+        eval_config: of the run.
+        site_urls: base URLs of the sites that the row uses, by name.
+        site_data: the copies of ``data`` that these have, by name.
+        folder: of the attempt, which exists.
+        redact: takes the run's secrets out of a text.
+    """
+
+
 @pytest.hookspec(firstresult=True)
 def pytest_browsereval_create_agent(context: AgentContext) -> AgentEvaluator | None:
     """Called on the loop's thread to build the agent; None leaves it to the config block's ``build``.

@@ -106,6 +106,8 @@ class ChecksRead:
     """Those with one of these keys."""
     lacking: tuple[str, ...] | None = None
     """And those with none of these keys; None: no further ones."""
+    effects: bool = False
+    """Whether they also judge a row's ``effects``."""
 
     def include(self, check: Mapping[str, JsonValue]) -> bool:
         """Whether such graders look at this entry."""

@@ -63,7 +63,7 @@ class TrajectorySaver:
             row_hash: of the row before anything was filled in.
             observed: hashes of what graders observed the page for, by their names.
         """
-        hidden = {"answer", "rubric", "evals", "solution", "checks", "milestones"}
+        hidden = {"answer", "rubric", "evals", "solution", "checks", "effects", "milestones"}
         plain = task.model_dump(mode="json", exclude=hidden if task.protected else None)
         if task.protected:
             plain["metadata"]["source"] = None

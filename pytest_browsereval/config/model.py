@@ -318,7 +318,7 @@ class EvalConfig(Block):
         yield from ((key,) for key in ("attacks", "export", "guards") if getattr(self, key))
         if not isinstance(self.trials, int):
             yield ("trials",)
-        for key in ("command", "compose"):
+        for key in ("command", "compose", "state"):
             if any(getattr(site, key) for site in self.sites.values()):
                 yield "sites", key
         if any(self.variables.values()):

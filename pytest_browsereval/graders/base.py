@@ -28,6 +28,7 @@ from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.needs import ChecksRead, Needs
 from pytest_browsereval.registry import Component
 from pytest_browsereval.run_files import read_written
+from pytest_browsereval.sites.settings import SiteConfig
 
 
 class GraderFault(Fault):
@@ -59,6 +60,8 @@ class Recorded:
     """What ``observe`` returned, by the grader's name."""
     site_urls: Mapping[str, str] = field(default_factory=dict)
     """Base URLs of the sites that were up, by name."""
+    sites: Mapping[str, SiteConfig] = field(default_factory=dict)
+    """The sites of the config, by name."""
     base_dir: Path = Path()
     """The folder of the eval config, which paths in the block are relative to."""
     judge: JudgeConfig | None = None
@@ -203,6 +206,17 @@ class GraderConfig(Component):
         Raises:
             ValueError: the row lacks something or holds something wrong, or a file is missing; the message
                 says what to write.
+        """
+
+    def check_sites(self, task: Task, sites: Mapping[str, SiteConfig]) -> None:
+        """Check that the sites of a row let it be judged.
+
+        Args:
+            task: the row.
+            sites: that it uses, by name.
+
+        Raises:
+            ValueError: they do not; the message says what to write.
         """
 
     def check_tools(self, task: Task, names: Collection[str], *, has_others: bool) -> None:

@@ -276,7 +276,7 @@ class LivePage:
         return await fetch_json(url, {str(cookie["name"]): str(cookie["value"]) for cookie in cookies})
 
 
-async def fetch_json(url: str, cookies: dict[str, str]) -> JsonValue:
+async def fetch_json(url: str, cookies: dict[str, str], limit_bytes: int = STATE_LIMIT_BYTES) -> JsonValue:
     """Return the JSON that a URL answers with.
 
     Raises:
@@ -300,8 +300,8 @@ async def fetch_json(url: str, cookies: dict[str, str]) -> JsonValue:
             # Chunk by chunk: a state without an end would fill the memory before a limit on the whole is met.
             async for chunk in response.aiter_bytes():
                 body += chunk
-                if len(body) > STATE_LIMIT_BYTES:
-                    raise NoValue(f"{url} answers with more than {STATE_LIMIT_BYTES} bytes")
+                if len(body) > limit_bytes:
+                    raise NoValue(f"{url} answers with more than {limit_bytes} bytes")
     except TimeoutError:
         raise GraderFault(f"{url} did not answer within {READ_LIMIT_S:g} s") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:

@@ -38,7 +38,7 @@ def hide_quotes(message: str, task: Task) -> str:
     """
     if not task.protected:
         return message
-    judging: list[JsonValue] = [task.rubric, *task.checks, *task.evals, *task.solution]
+    judging: list[JsonValue] = [task.rubric, *task.checks, *(task.effects or ()), *task.evals, *task.solution]
     judging += [milestone.check for milestone in task.milestones]
     blocks = (grader for grader in task.graders if isinstance(grader, dict))
     judging += [value for block in blocks for key, value in block.items() if key not in ("type", "name")]

@@ -61,6 +61,7 @@ def make_behaviour(config: pytest.Config, loaded: EvalConfig) -> Behaviour:
         record_window=used("record_window"),
         prepare_window=used("prepare_window"),
         window_opened=used("window_opened"),
+        watch_agent=used("watch_agent"),
         create_agent=used("create_agent", lambda context: _create(config, context), ErrorSource.AGENT),
         tool_call=used("tool_call"),
         message=used("message"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
@@ -34,7 +34,7 @@ class RowMetadata(BaseModel):
 
 SITUATION = ("query", "start_url", "setup_script", "ready", "sites", "files", "context", "clock")
 """Keys of a row that an agent works by: where one of them has changed, its attempt is one at another task."""
-JUDGED_BY = ("graders", "answer", "rubric", "checks", "milestones", "evals", "revision")
+JUDGED_BY = ("graders", "answer", "rubric", "checks", "effects", "milestones", "evals", "revision")
 """Keys of a row that its attempts are judged by."""
 OTHER_KEYS = (
     *("query_id", "dataset", "metadata", "tags", "level", "protected"),
@@ -140,6 +140,9 @@ class Task(BaseModel):
     Without what is ``required`` no points pass; what has a ``condition`` counts only where that holds."""
     checks: tuple[dict[str, JsonValue], ...] = ()
     """Conditions for the final page or state; see the graders ``page_state`` and ``state_diff``."""
+    effects: tuple[dict[str, JsonValue], ...] | Literal["nothing"] | None = None
+    """What is to change in the state of its sites, and ``nothing`` where nothing is to; see the grader
+    ``effects``."""
     milestones: tuple[Milestone, ...] = ()
     """What an attempt passes, in order, ``[{name, check}]``. They are asked after every step if
     ``capture.checks`` is ``each``, and change no verdict."""

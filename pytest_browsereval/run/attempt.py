@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from pydantic import JsonValue
@@ -46,7 +47,7 @@ from pytest_browsereval.needs import merge_needs
 from pytest_browsereval.redaction.config import hide_logins
 from pytest_browsereval.redaction.text import map_texts
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.behaviour import HookFollower, MessageListener, call_all
+from pytest_browsereval.run.behaviour import CallGuard, HookFollower, MessageListener, call_all
 from pytest_browsereval.run.cassettes import InterceptedCalls, PageTraffic, name_cassette
 from pytest_browsereval.run.grading import Grading, decide, find_broken_page, grade_all, total_cost
 from pytest_browsereval.run.plan import Trial
@@ -100,6 +101,7 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
                 session.sites.lease(names, needs_reset=course.row.requires_reset)
             )
             task = course.fill({**trial.site_urls, **leased})
+            course.site_data = session.sites.find_data(leased)
             record_window = behaviour.record_window
             if record_window and (recording := record_window(config, folder.path, redact)):
                 stack.callback(course.warn_of_recording)  # once it is saved, which may fail too
@@ -193,6 +195,21 @@ async def _run_agent(course: Course, capture: CaptureContext) -> None:
     finally:
         await capture.first_picture()
     capture.log_user(course.task.query)
+    async with AsyncExitStack() as watching:
+        if watch := run.behaviour.watch_agent:
+            about = window, course.task, course.graders, run.config, course.urls, course.site_data
+            for each in watch(*about, folder, run.redact):
+                await watching.enter_async_context(each)
+        result = await _play(course, capture, context, guard)
+    if result.termination_reason is TerminationReason.COMPLETED:
+        context.tools.check_awaited()
+
+
+async def _play(
+    course: Course, capture: CaptureContext, context: AgentContext, guard: CallGuard | None
+) -> AgentResult:
+    """Run the agent to its end; return its result."""
+    run, window = course.run, capture.window
     limit_s, limit = context.timeout_s, f"limits.timeout_ms is {run.config.limits.timeout_ms}"
     started = time.perf_counter()
     try:
@@ -214,8 +231,7 @@ async def _run_agent(course: Course, capture: CaptureContext) -> None:
     broken = (one.fault for one in (guard, course.listener, capture.follower) if one)  # an agent may catch it
     if fault := course.traffic.fault() or next(filter(None, broken), None):
         raise fault
-    if result.termination_reason is TerminationReason.COMPLETED:
-        context.tools.check_awaited()
+    return result
 
 
 async def _judge_broken(course: Course, window: Window) -> None:
@@ -257,6 +273,7 @@ async def _grade(course: Course, asked: Sequence[GraderConfig]) -> None:
         folder=course.folder.path,
         evidence=course.evidence,
         site_urls=urls,
+        sites=run.config.sites,
         base_dir=run.config.base_dir,
         judge=run.config.judge,
         started_at=course.folder.started_at,
@@ -326,6 +343,7 @@ class Course:
         self.row = self.task = trial.task
         """The row as plug-ins have made it, once they were asked: code, as the agent is, and not hashed."""
         self.graders: Sequence[GraderConfig] = trial.graders
+        self.site_data: Mapping[str, Path] = {}
         self.urls: Mapping[str, str] = {}
         """Of the sites, by which ``fill`` fills in the placeholders of task and graders."""
         tell = run.behaviour.message

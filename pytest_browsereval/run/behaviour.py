@@ -46,6 +46,8 @@ class Behaviour:
     prepare_window: Callable[..., list[Callable[[Window], Awaitable[object]]]] | None = None
     """Asked for what is awaited with a window before it goes to its start page."""
     window_opened: Callable[[Window, Task], object] | None = None
+    watch_agent: Callable[..., list[AbstractAsyncContextManager[object]]] | None = None
+    """Asked for what is entered before the agent begins, and left when it has ended."""
     create_agent: Callable[[AgentContext], AgentEvaluator | None] | None = None
     message: Callable[[str, Message], object] | None = None
     """Told of every message with the attempt's node id."""

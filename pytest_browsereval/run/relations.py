@@ -88,12 +88,13 @@ def sites_to_reset(task: Task, sites: Mapping[str, SiteConfig]) -> tuple[list[st
     """Return the sites that a row needs reset and that cannot be: ours without a ``reset``, and others'."""
     if not task.requires_reset:
         return [], []
-    ours = _list_own_sites(task, sites)
+    ours = list_own_sites(task, sites)
     lacking = [name for name in sorted(ours) if sites[name].command is not None and not sites[name].reset]
     return lacking, [name for name in task.sites if name not in sites]
 
 
-def _list_own_sites(task: Task, sites: Collection[str]) -> set[str]:
+def list_own_sites(task: Task, sites: Collection[str]) -> set[str]:
+    """Return the sites of the config that a row uses."""
     return {*task.sites, *names_in(task.model_dump_json())}.intersection(sites) if sites else set()
 
 
@@ -113,7 +114,7 @@ def notes_on(tasks: Iterable[Task], selected: Collection[str], sites: Mapping[st
     for task in tasks:
         if missing := [other for other in task.depends_on if other not in selected]:
             early.append(f"{task.query_id} (needs {', '.join(missing)})")
-        for name in _list_own_sites(task, restarted):
+        for name in list_own_sites(task, restarted):
             used[name] = used.get(name, False) or task.requires_reset
         unreset.update(dict.fromkeys(sites_to_reset(task, sites)[1]))
     notes = []

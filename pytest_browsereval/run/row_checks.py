@@ -23,7 +23,7 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Asker, Needs, Offers, ask_needs, check_fit
 from pytest_browsereval.redaction.config import hide_passwords
 from pytest_browsereval.registry import Registry, read_block
-from pytest_browsereval.run.relations import sites_to_reset
+from pytest_browsereval.run.relations import list_own_sites, sites_to_reset
 from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.sites import names_in, unknown_sites
 from pytest_browsereval.tools.toolkits import PAGELESS
@@ -97,7 +97,7 @@ def check_that_all_is_read(
     """Refuse a row with a check that nothing reads, which would be passed over in silence.
 
     Raises:
-        DatasetError: it has one; with the feature or the graders that would read it.
+        DatasetError: it has one, or ``effects``; with the feature or the graders that would read it.
     """
     for key in (key for check in (*task.checks, *(one.check for one in task.milestones)) for key in check):
         if feature := registry.find_left_out("check", key):
@@ -105,8 +105,11 @@ def check_that_all_is_read(
                 f"{where}: the row has a check with `{key}`, and the feature that looks at it is left out "
                 f"(-p no:{feature}). Leave that option out, or take the check out."
             )
+    read_by = [one.reads for grader in graders for one in unfold(grader)]
+    if task.effects is not None and not any(one.effects for one in read_by):
+        raise DatasetError(f"{where}: the row has `effects`, but no grader that reads it. Add effects.")
     for check in task.checks:
-        if not any(one.reads.include(check) for grader in graders for one in unfold(grader)):
+        if not any(one.include(check) for one in read_by):
             known = ((name, m) for name, m, _ in registry.members("grader"))
             readers = [name for name, m in known if issubclass(m, GraderConfig) and m.reads.include(check)]
             keys, named = ", ".join(f"`{key}`" for key in check), " or ".join(readers)
@@ -132,9 +135,11 @@ def check_row(
         ConfigError: there is no key for the run's judge.
     """
     offers = offers_of(config)
+    own_sites = {name: config.sites[name] for name in list_own_sites(task, config.sites)}
     for grader in graders:
         with naming(grader, "check", ValueError):
             grader.check(task, config.base_dir)
+            grader.check_sites(task, own_sites)
             check_needs(grader, task, offers, config)
     check_milestones(task)
     _check_addresses(task, config.sites, modify)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from pathlib import Path
 
 
 class Site(ABC):
@@ -12,6 +13,11 @@ class Site(ABC):
     @abstractmethod
     def url(self) -> str:
         """The base URL, without a slash at its end."""
+
+    @property
+    def data(self) -> Path | None:
+        """The copy of its first data; None if it has none."""
+        return None
 
     @abstractmethod
     async def start(self) -> None:

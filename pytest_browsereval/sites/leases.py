@@ -75,6 +75,15 @@ class Sites:
                 urls[name] = await stack.enter_async_context(self._lease_one(name, needs_reset=needs_reset))
             yield urls
 
+    def find_data(self, urls: Mapping[str, str]) -> dict[str, Path]:
+        """Return the copies of data that sites in use have, by the names of the sites.
+
+        Args:
+            urls: base URLs by name.
+        """
+        data = {site.url: site.data for site in self._running if site.data is not None}
+        return {name: data[url] for name, url in urls.items() if url in data}
+
     async def close(self) -> None:
         """End all sites; never raises."""
         self._is_closed = True

@@ -14,6 +14,7 @@ from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.feature import list_features
 from pytest_browsereval.model.tasks import Ready
 from pytest_browsereval.redaction.names import secret_values
+from pytest_browsereval.sites.state import StateConfig
 from pytest_browsereval.temporary import read_environment
 
 _UrlPath = Annotated[str, StringConstraints(pattern=r"^/\S*$")]
@@ -22,7 +23,7 @@ _Reset = Annotated[str, StringConstraints(pattern=r"^(restart|(GET|POST|PUT|PATC
 
 RESTART = "restart"
 """The ``reset`` of a site that is stopped and started."""
-_OF_STATIC = {"static", "package", "ready", "toolkits"}
+_OF_STATIC = {"static", "package", "ready", "toolkits", "state", "volatile", "hide"}
 DATA = "{data}"
 
 
@@ -68,6 +69,13 @@ class SiteConfig(BaseModel):
     own: ``{text: "Launcher"}``, or ``url``, ``target`` or ``js``."""
     toolkits: tuple[str, ...] | None = None
     """Toolkits, by their keys, that only rows have which use this site; others have them nowhere else."""
+    state: StateConfig | None = None
+    """Where its state is read, for the grader ``effects``: ``{sqlite: "{data}/shop.db"}``, or ``url``,
+    ``storage``, ``files`` or ``command``."""
+    volatile: tuple[str, ...] = ()
+    """What of its state is not compared, as ``table.column``: ``["sessions.*", "*.updated_at"]``."""
+    hide: tuple[str, ...] = ()
+    """What of its state is never written, as ``table.column``: ``[users.email]``."""
 
     @model_validator(mode="before")
     @classmethod

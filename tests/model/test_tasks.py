@@ -19,6 +19,7 @@ OTHER_VALUES = {
     "answer": "2",
     "rubric": {"items": []},
     "checks": [{"text": "Thank you"}],
+    "effects": "nothing",
     "milestones": [{"name": "cart", "check": {"text": "Cart"}}],
     "evals": [{"kind": "exact"}],
     "revision": 2,

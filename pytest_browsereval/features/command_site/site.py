@@ -109,6 +109,11 @@ class CommandSite(Site):
         """The base URL."""
         return f"http://127.0.0.1:{self._port}"
 
+    @property
+    def data(self) -> Path | None:
+        """The copy of its data, while it runs."""
+        return self._data
+
     async def start(self) -> None:
         """Start the command and wait until it answers; a port that was snatched away is given up."""
         for chance in range(1, _PORTS_TRIED + 1):

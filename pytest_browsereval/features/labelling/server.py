@@ -25,7 +25,7 @@ LONGEST_TEXT = 4_000
 LONGEST_ARGUMENTS = 2_000
 
 # The page shows these on demand only: people who read the solution first label by it.
-_HIDDEN = ("answer", "rubric", "checks", "milestones", "evals")
+_HIDDEN = ("answer", "rubric", "checks", "effects", "milestones", "evals")
 
 
 def line_of(place: int, attempt: StoredAttempt, label: Label | None) -> dict[str, Any]:

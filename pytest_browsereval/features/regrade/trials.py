@@ -266,6 +266,7 @@ class RegradedTrials(Trials):
             folder=entry.folder,
             evidence=evidence,
             site_urls=stored.site_urls,
+            sites=self.run.config.sites,
             base_dir=self.run.config.base_dir,
             judge=self.run.config.judge,
             started_at=old.started_at,

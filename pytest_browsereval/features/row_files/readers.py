@@ -110,7 +110,7 @@ _LISTS = _NAMES | {"depends_on", "files"}
 _STRUCTURED = frozenset({"checks", "milestones", "solution", "ready", "metadata", "metadata.additional"})
 """Columns whose cells are JSON."""
 
-_EITHER = frozenset({"answer", "rubric", "metadata.source"})
+_EITHER = frozenset({"answer", "effects", "rubric", "metadata.source"})
 """Columns whose cells are JSON if they parse as a list or object, and plain text otherwise."""
 
 

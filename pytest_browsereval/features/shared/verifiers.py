@@ -48,7 +48,15 @@ class Ran:
         return [line for line in self.output.decode(errors="replace").splitlines() if line.strip()]
 
 
-async def run_verifier(arguments: list[str], cwd: Path, home: Path, *, timeout_s: float, name: str) -> Ran:
+async def run_verifier(
+    arguments: list[str],
+    cwd: Path,
+    home: Path,
+    *,
+    timeout_s: float,
+    name: str,
+    limit_bytes: int = LINE_LIMIT_BYTES,
+) -> Ran:
     """Run a program to its end.
 
     Args:
@@ -57,6 +65,7 @@ async def run_verifier(arguments: list[str], cwd: Path, home: Path, *, timeout_s
         home: a temporary folder, its home; of our own variables it is given PATH only.
         timeout_s: after this it is killed with all that it has started.
         name: what messages call it.
+        limit_bytes: of its output that are kept, from the end.
 
     Raises:
         Fault: it cannot be started, takes too long or prints too much.
@@ -72,7 +81,7 @@ async def run_verifier(arguments: list[str], cwd: Path, home: Path, *, timeout_s
         *_, last = said.splitlines() or [""]
         if process.returncode == NOT_STARTED and last.startswith("cannot run "):
             raise GraderFault(f"{name} cannot be started: {last}")
-        return Ran(_tail(output, LINE_LIMIT_BYTES), process.returncode or 0, _find_complaint(said))
+        return Ran(_tail(output, limit_bytes), process.returncode or 0, _find_complaint(said))
 
 
 def _find_complaint(said: str) -> str:

@@ -1,0 +1,68 @@
+"""What is refused of the states of sites before anything is spent."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from shutil import which
+
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.errors import nearest
+from pytest_browsereval.features.effects.reading import Unreadable, read_database, read_files
+from pytest_browsereval.sites import SiteConfig, names_in
+
+
+def check_states(config: EvalConfig) -> None:
+    """Refuse states that cannot be read, and those in which the changes of several attempts would be.
+
+    Raises:
+        ConfigError: with file, line and what to write.
+    """
+    for name, site in config.sites.items():
+        if site.state is not None and (why := _find_problem(name, site, config)):
+            raise config.wrong(("sites", name, "state"), why)
+
+
+def _find_problem(name: str, site: SiteConfig, config: EvalConfig) -> str:
+    state = site.state
+    assert state is not None  # noqa: S101 the caller has looked
+    if state.storage is not None:
+        kind = config.browser.type
+        return (
+            ""
+            if config.browser.has_page
+            else f"a browser of type {kind} shows no storage. Use another source."
+        )
+    known = {*config.sites, "python"} | ({"data"} if site.data else set())
+    if unknown := sorted(names_in(state.place) - known):
+        hint = "Give the site `data: FOLDER`." if unknown[0] == "data" else nearest(unknown[0], known).strip()
+        return f"it names {{{unknown[0]}}}, which stands for nothing here. {hint}"
+    if site.reset is None:
+        return (
+            f"the site {name!r} has no `reset`, so attempts share its state, and changes of one would count "
+            "as another's. Write `reset: POST /reset` or `reset: restart`."
+        )
+    if state.is_shared and (config.lanes > 1 or config.num_workers):
+        return (
+            "attempts that run at once would all change it. Write a place that each instance of the site has "
+            "for itself: {data} for its files, {" + name + "} for its address; or leave out `lanes` and "
+            "`num_workers`."
+        )
+    return _find_unreadable(site, config)
+
+
+def _find_unreadable(site: SiteConfig, config: EvalConfig) -> str:
+    """Return why the first state cannot be read, as far as it is there before the site is started."""
+    state = site.state
+    assert state is not None  # noqa: S101 as above
+    if state.command and which(state.command[0].replace("{python}", sys.executable)) is None:
+        return f"{state.command[0]!r} is not a program that can be run."
+    first = state.fill_place(config.base_dir, config.base_dir / site.data if site.data else None)
+    try:
+        if state.sqlite is not None and first.is_file():
+            read_database(first, state.tables, state.max_bytes)
+        elif state.files is not None and site.data:
+            read_files(first, state.max_bytes)
+    except (OSError, sqlite3.Error, Unreadable) as error:
+        return f"it cannot be read: {error}."
+    return ""

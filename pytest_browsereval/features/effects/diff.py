@@ -1,0 +1,232 @@
+"""States of sites as tables, what differs between two of them, and how that is said in words."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from pydantic import JsonValue
+
+from pytest_browsereval.graders.values import show
+from pytest_browsereval.model.display import join_first
+from pytest_browsereval.redaction.marks import MARK
+from pytest_browsereval.redaction.names import is_secret_name
+from pytest_browsereval.redaction.text import redact_json
+
+Row = dict[str, JsonValue]
+VALUE = "value"
+"""The column of a list whose entries are no objects."""
+MOST_COLUMNS, LONGEST_VALUE = 4, 60
+"""Of a row that are named in words, and of a value in characters."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of a database or of a list, or the values of one object."""
+
+    rows: Sequence[Any] = ()
+    """Rows by column, or tuples in the order of ``columns``."""
+    key: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    is_single: bool = False
+    """Whether it is one object, whose values change and which is not added or removed."""
+
+    def list_rows(self, name: str, volatile: Sequence[str], other: Table) -> list[Row]:
+        """Return the rows that another table may lack, without their volatile columns."""
+        rows = self.rows
+        if self.columns and self.columns == other.columns and self.key:
+            known = set(other.rows)
+            rows = [row for row in rows if row not in known]
+        if self.columns:
+            rows = [dict(zip(self.columns, row, strict=True)) for row in rows]
+        return [{c: value for c, value in row.items() if not matches(volatile, name, c)} for row in rows]
+
+
+State = Mapping[str, Table]
+"""The tables of a site by name."""
+_NO_TABLE = Table()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A row that was added or removed, or some of whose columns were changed."""
+
+    kind: Literal["added", "changed", "removed"]
+    table: str
+    """Empty for values that are in no object."""
+    key: tuple[str, ...] = ()
+    """The columns that tell rows apart."""
+    before: Row = field(default_factory=dict)
+    after: Row = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    """Those that were changed."""
+    site: str = ""
+
+    @property
+    def row(self) -> Row:
+        """The row where it was last."""
+        return self.after if self.kind == "added" else self.before
+
+    def redact(self, hide: Sequence[str], redact: Callable[[str], str]) -> Difference:
+        """Return it without secrets and what is hidden; that a column was changed stays."""
+
+        def clean(row: Row) -> Row:
+            return {
+                column: MARK if is_hidden(hide, self.table, column) else redact_json(value, redact)
+                for column, value in row.items()
+            }
+
+        return replace(self, before=clean(self.before), after=clean(self.after))
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return it as it is stored."""
+        return asdict(self)
+
+
+def read_difference(stored: Mapping[str, Any]) -> Difference:
+    """Return a difference that was stored."""
+    return Difference(**{**stored, "key": tuple(stored["key"]), "columns": tuple(stored["columns"])})
+
+
+def matches(patterns: Iterable[str], table: str, column: str = "") -> bool:
+    """Return whether ``table.column``, or a table, matches a pattern: ``sessions.*``, ``*.updated_at``."""
+    name = f"{table}.{column}" if table else column
+    return any(fnmatchcase(name, pattern) or table == pattern for pattern in patterns)
+
+
+def is_hidden(hide: Iterable[str], table: str, column: str) -> bool:
+    """Return whether the values of a column are never written."""
+    return matches(hide, table, column) or is_secret_name(column.rpartition(".")[2], "field")
+
+
+# -- states
+
+
+def list_tables(value: JsonValue, key: str | Mapping[str, str] = "id") -> State:
+    """Return the tables of a JSON value: each list is one, and each object with other values.
+
+    Args:
+        value: the state. Null, and what is empty, counts as not there.
+        key: the column that tells rows of a list apart, for all lists or by the name of the list.
+    """
+    return dict(_walk("" if isinstance(value, dict) else "state", value, key))
+
+
+def _walk(name: str, value: JsonValue, key: str | Mapping[str, str]) -> Iterator[tuple[str, Table]]:
+    if isinstance(value, list):
+        rows = [flatten(one) if isinstance(one, dict) else {VALUE: one} for one in value]
+        own = key if isinstance(key, str) else key.get(name, "id")
+        yield name, Table(rows, (own,))
+        return
+    given = value if isinstance(value, dict) else {VALUE: value}
+    plain = {c: v for c, v in given.items() if v is not None and not isinstance(v, dict | list)}
+    if plain:
+        yield name, Table([plain], is_single=True)
+    for inner, one in given.items():
+        if isinstance(one, dict | list):
+            yield from _walk(f"{name}.{inner}" if name else inner, one, key)
+
+
+def flatten(row: Mapping[str, JsonValue], above: str = "") -> Row:
+    """Return a row whose inner objects are columns: ``address.city``."""
+    flat: Row = {}
+    for name, value in row.items():
+        if isinstance(value, dict) and value:
+            flat |= flatten(value, f"{above}{name}.")
+        else:
+            flat[above + name] = value
+    return flat
+
+
+def compare_states(before: State, after: State, volatile: Sequence[str] = ()) -> list[Difference]:
+    """Return what differs between two states of a site.
+
+    Args:
+        before: by table.
+        after: by table.
+        volatile: what is not compared: ``["sessions.*", "*.updated_at"]``.
+    """
+    found: list[Difference] = []
+    for name in sorted(before.keys() | after.keys()):
+        old, new = before.get(name, _NO_TABLE), after.get(name, _NO_TABLE)
+        if old != new and not matches(volatile, name):
+            found += _compare_tables(name, old, new, volatile)
+    return found
+
+
+def _compare_tables(name: str, old: Table, new: Table, volatile: Sequence[str]) -> Iterator[Difference]:
+    rows = old.list_rows(name, volatile, new), new.list_rows(name, volatile, old)
+    key = old.key or new.key
+    if old.is_single or new.is_single:
+        indexes: list[dict[Any, Row]] = [{(): next(iter(each), {})} for each in rows]
+    else:
+        if any(c not in row for c in key for each in rows for row in each):
+            key = ()
+        indexes = [_index(each, key) for each in rows]
+        if key and any(len(index) < len(each) for index, each in zip(indexes, rows, strict=True)):
+            key, indexes = (), [_index(each, ()) for each in rows]
+    before, after = indexes
+    for place in [*before, *(one for one in after if one not in before)]:
+        old_row, new_row = before.get(place), after.get(place)
+        if old_row is None or new_row is None:
+            kind: Any = "added" if old_row is None else "removed"
+            # A volatile table as a whole, `sessions.*`, has no columns left.
+            if old_row or new_row:
+                yield Difference(kind, name, key, old_row or {}, new_row or {})
+            continue
+        changed = [c for c in {**old_row, **new_row} if _is_other(old_row.get(c), new_row.get(c))]
+        if changed:
+            yield Difference("changed", name, key, old_row, new_row, tuple(changed))
+
+
+def _index(rows: Iterable[Row], key: tuple[str, ...]) -> dict[Any, Row]:
+    """Return rows by their keys; without a key by all that they are, and by how many alike come before."""
+    if key:
+        return {json.dumps([row[c] for c in key]): row for row in rows}
+    index, seen = {}, Counter[str]()
+    for row in rows:
+        text = json.dumps(row, sort_keys=True)
+        index[text, seen[text]] = row
+        seen[text] += 1
+    return index
+
+
+def _is_other(old: JsonValue, new: JsonValue) -> bool:
+    return old != new or isinstance(old, bool) is not isinstance(new, bool)
+
+
+# -- words
+
+
+def describe_difference(difference: Difference, *, with_values: bool = True) -> str:
+    """Return a difference in words: ``orders 7 (user "bob"): status was changed from "open" to "cancelled"``.
+
+    Args:
+        difference: what is said.
+        with_values: False names table, key and columns only, for places that others may read.
+    """
+    one, row = difference, difference.row
+    name = " ".join([one.table, *(_show(row.get(c)) for c in one.key)])
+    others = [c for c in row if c not in (*one.key, *one.columns) and isinstance(row[c], str | int | float)]
+    listed = ", ".join(f"{c} {_show(row[c])}" for c in others[: MOST_COLUMNS if one.kind != "changed" else 2])
+    if one.kind != "changed":
+        name = name if one.key else f"a row of {one.table}"
+        return f"{name} was {one.kind}" + (f": {listed}" if listed and with_values else "")
+    shown = [f"{c} was changed" for c in one.columns]
+    if with_values:
+        shown = [
+            f"{said} from {_show(one.before.get(c))} to {_show(one.after.get(c))}"
+            for c, said in zip(one.columns, shown, strict=True)
+        ]
+    said = join_first(shown, MOST_COLUMNS)
+    if not one.key:  # the values of an object
+        return said if not one.table else f"{one.table}: {said}"
+    return f"{name}{f' ({listed})' if listed and with_values else ''}: {said}"
+
+
+def _show(value: JsonValue) -> str:
+    return show(value, LONGEST_VALUE)

@@ -1,0 +1,214 @@
+"""What an attempt changes in a site's state, from the user's files to the exit code."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.testing.evals import EvalRun
+from tests.browsers.conftest import chromium
+from tests.features.effects.shop import FIRST
+from tests.hooks.small_evals import Evals
+
+__all__ = ["chromium"]
+
+ORDER: list[dict[str, Any]] = [
+    {"added": "orders", "where": {"user": "ada"}, "equals": {"sku": "mug", "quantity": 2}},
+    {"changed": "stock[sku=mug].left", "by": -2},
+]
+
+
+def click(name: str) -> list[dict[str, Any]]:
+    """Return the steps that change something."""
+    return [
+        {"tool": "click", "target": f'role=button[name="{name}"]'},
+        {"tool": "wait_for_text", "text": f"Done: {name}"},
+    ]
+
+
+def row(query_id: str, *names: str, effects: Any, **more: Any) -> dict[str, Any]:
+    """Return a row that clicks buttons of the shop."""
+    steps = [step for name in names for step in click(name)]
+    solution = [*steps, {"tool": "done", "answer": "Done."}]
+    base = {"query_id": query_id, "query": "Shop.", "start_url": "{shop}/", "graders": ["effects"]}
+    return {**base, "effects": effects, "solution": solution, **more}
+
+
+def play(evals: Evals, *rows: dict[str, Any], args: tuple[str, ...] = (), **more: Any) -> EvalRun:
+    """Run rows in the shop; `more` are keys of its site."""
+    first = evals.path / "first"
+    if not first.exists():
+        first.mkdir()
+        sqlite3.connect(first / "shop.db").executescript(FIRST).connection.close()
+    command = ["{python}", str(Path(__file__).with_name("shop.py")), "{data}/shop.db", "{port}"]
+    site = {"command": command, "data": "first", "reset": "POST /reset", "volatile": ["*.updated_at"]}
+    state = {"state": {"sqlite": "{data}/shop.db"}}
+    lanes = more.pop("lanes", 1)
+    sites = {"shop": {**site, **state, **more}}
+    evals.write(rows, browser="playwright", sites=sites, lanes=lanes)
+    return evals.run("shop.eval.yaml", *args)
+
+
+def said_by(run: EvalRun) -> str:
+    """Return what a session printed, without its line breaks."""
+    return " ".join(f"{run.stdout} {run.stderr}".split())
+
+
+def list_side_effects(run: EvalRun, query_id: str) -> list[str]:
+    """Return the side effects of an attempt in words."""
+    details: Any = run.attempt(query_id).grader_results["effects"].details
+    assert details["side_effects"] == len(details["found"])
+    return [one["words"] for one in details["found"]]
+
+
+def test_what_a_row_asks_for_and_nothing_else(evals: Evals) -> None:
+    """Passes; whatever else changes is named in words and fails, and so does what has not changed."""
+    run = play(
+        evals,
+        row("order", "Order", effects=ORDER),
+        row("look", effects="nothing"),
+        row("twice", "Order", "Order again", effects=ORDER),
+        row("wrong", "Order a cup", effects=ORDER[:1]),
+        row("cancels", "Order", "Cancel", effects=ORDER),
+        row("cancel", "Cancel", effects=[{"changed": "orders[id=7].status", "equals": "cancelled"}]),
+        row("delete", "Delete", effects=[{"removed": "orders", "where": {"user": "bob"}}]),
+        row("idle", effects=ORDER),
+        row("logs", "Log", "Log", effects="nothing"),
+        row("warns", "Log", effects="nothing", graders=[{"type": "effects", "others": "warn"}]),
+    )
+    passed = {one.query_id for one in run.attempts if one.verdict == "passed"}
+    assert passed == {"order", "look", "cancel", "delete", "warns"}
+    assert list_side_effects(run, "order") == []
+    assert list_side_effects(run, "twice") == ["orders 10 was added"]
+    assert list_side_effects(run, "cancels") == ["orders 7: status was changed"]
+    assert list_side_effects(run, "logs") == ["a row of log was added"] * 2
+    assert list_side_effects(run, "warns") == ["a row of log was added"]
+    cancels = run.attempt("cancels")
+    assert cancels.reason == "effects: 2 of 2 effects came about; 1 side effect: orders 7: status was changed"
+    said = 'orders 7 (user "bob", sku "cup"): status was changed from "open" to "cancelled"'
+    assert cancels.grader_results["effects"].criteria[-1].reason == said
+    wrong, idle = (run.attempt(one).grader_results["effects"].criteria[0].reason for one in ("wrong", "idle"))
+    assert (wrong, idle) == ('sku is "cup", not "mug"', "nothing of orders was added")
+    stored = json.loads(next(run.folder.glob("tasks/order/**/effects.json")).read_text())
+    kinds = [(one["kind"], one["table"]) for one in stored["sites"]["shop"]["differences"]]
+    assert kinds == [("added", "orders"), ("changed", "stock")]
+
+
+def test_state_in_the_storage_of_a_page(evals: Evals) -> None:
+    """It is read in each window, wherever its page is at the end; no reset is needed."""
+    site = evals.path / "site"
+    site.mkdir()
+    first = {"cart": [{"sku": "pen", "quantity": 1}], "coupon": None, "address": {"city": "Rome"}}
+    (site / "index.html").write_text(
+        f"<script>localStorage.shop ??= JSON.stringify({json.dumps(first)});"
+        "function change(edit) { const s = JSON.parse(localStorage.shop); edit(s);"
+        "localStorage.shop = JSON.stringify(s); document.title += '!' }</script>"
+        "<button onclick=\"change((s) => s.cart.push({sku: 'mug', quantity: 2}))\">Add</button>"
+        "<button onclick=\"change((s) => s.coupon = 'SPRING')\">Coupon</button>"
+        "<button onclick=\"change((s) => s.address.city = 'Oslo')\">Move</button>"
+    )
+    (evals.path / "other").mkdir()
+    (evals.path / "other" / "index.html").write_text("<title>Other</title>")
+
+    def task(query_id: str, *names: str, effects: Any, steps: Any = ()) -> dict[str, Any]:
+        clicks = [{"tool": "click", "target": f"text={name}"} for name in names]
+        return {
+            **row(query_id, effects=effects),
+            "solution": [*clicks, *steps, {"tool": "done", "answer": "Done."}],
+        }
+
+    mug = {"added": "cart", "equals": {"sku": "mug", "quantity": 2}}
+    coupon = {"changed": "coupon", "equals": "SPRING"}
+    away = [{"tool": "navigate", "url": "{other}/"}]
+    rows = [
+        task("add", "Add", "Coupon", effects=[mug, coupon], steps=away),
+        task("move", "Move", effects=[{"changed": "address.city", "equals": "Oslo"}]),
+        task("more", "Add", "Move", effects=[mug]),
+        task("look", effects="nothing"),
+    ]
+    state = {"storage": "local:shop", "key": "sku"}
+    sites = {"shop": {"static": "site", "state": state}, "other": {"static": "other"}}
+    run = evals.play(rows, browser="playwright", sites=sites, lanes=3)
+    run.assert_outcomes(passed=3, failed=1)
+    assert list_side_effects(run, "more") == ["address: city was changed"]
+
+
+def test_secrets_and_hidden_columns_are_not_written(evals: Evals) -> None:
+    """That they were changed is; an effect that compares one is refused before anything is spent."""
+    run = play(evals, row("move", "Move", effects="nothing"), hide=["users.email"])
+    assert list_side_effects(run, "move") == ['users "ada": email was changed, password was changed']
+    for file in run.folder.rglob("*"):
+        if file.is_file() and file.parent.name != "screenshots":
+            content = file.read_bytes()
+            assert {b"eve@shop.test" in content, b"hunter2hunter2" in content} == {False}, file
+    for column in ("email", "password"):
+        effects = [{"changed": f"users[name=ada].{column}", "equals": "x"}]
+        refused = play(evals, row("move", effects=effects), hide=["users.email"])
+        assert f"an effect compares users.{column}" in said_by(refused)
+
+
+def test_a_state_that_does_not_rest_is_the_fault_of_the_site(evals: Evals) -> None:
+    """Unless what moves is volatile; a database that is gone is, too."""
+    run = play(evals, row("flutter", "Flutter", effects="nothing"))
+    run.assert_outcomes(errors=1)
+    assert run.attempt("flutter").error_source == "site"
+    assert 'did not come to rest within 5 s: stock "cup": left was changed' in run.attempt("flutter").reason
+    play(evals, row("calm", "Flutter", effects="nothing"), volatile=["stock.*"]).assert_outcomes(passed=1)
+
+
+def test_regraded_from_what_was_stored(evals: Evals) -> None:
+    """By corrected effects; where `volatile` or `state` is another, what differed is not known."""
+    again = ("--eval-regrade=latest", "--eval-regrade-rows=current")
+    play(evals, row("order", "Order", effects="nothing")).assert_outcomes(failed=1)
+    play(evals, row("order", "Order", effects=ORDER), args=again).assert_outcomes(passed=1)
+    run = play(evals, row("order", "Order", effects=ORDER), args=again, volatile=["log.*"])
+    run.assert_outcomes(errors=1)
+    assert run.attempt("order").error_source == "grader"
+    assert "is not what it was when the state was read" in run.attempt("order").reason
+
+
+def test_protected_rows_keep_nothing(evals: Evals) -> None:
+    """They are judged, and neither differences nor words are written; so they cannot be graded again."""
+    run = play(evals, row("order", "Order", "Cancel", effects=ORDER, protected=True))
+    run.assert_outcomes(failed=1)
+    assert list_side_effects(run, "order") == ["[withheld]"]
+    (stored,) = run.folder.glob("tasks/order/**/effects.json")
+    assert json.loads(stored.read_text()) == {"withheld": True}
+    grade = run.attempt("order").grader_results["effects"]
+    assert [one.name for one in grade.criteria] == ["[withheld]"] * 3
+    regraded = evals.run("shop.eval.yaml", "--eval-regrade=latest", "--eval-regrade-rows=current")
+    assert "so what changed was not kept" in regraded.attempt("order").reason
+
+
+def test_what_is_refused_before_anything_is_spent(evals: Evals, subtests: pytest.Subtests) -> None:
+    """Each with what to write."""
+    order = row("a", effects=ORDER)
+    cases: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+        ("has no `reset`, so attempts share its state", order, {"reset": None}),
+        (
+            "attempts that run at once would all change it",
+            order,
+            {"state": {"sqlite": "shop.db"}, "lanes": 2},
+        ),
+        ("has no table 'order'", order, {"state": {"sqlite": "{data}/shop.db", "tables": ["order"]}}),
+        ("`max_bytes` is 1,000", order, {"state": {"sqlite": "{data}/shop.db", "max_bytes": 1000}}),
+        ("exactly one of sqlite, url", order, {"state": {"sqlite": "x", "url": "y"}}),
+        ("names {dat}, which stands for nothing here", order, {"state": {"sqlite": "{dat}/shop.db"}}),
+        ("no site of this row has one", order, {"state": None}),
+        ("no grader that reads it", {**order, "graders": ["answer"], "answer": "x"}, {}),
+        ("has nothing to compare", {**order, "effects": None}, {}),
+        ("unknown key 'wher'. Did you mean 'where'?", row("a", effects=[{"added": "o", "wher": {}}]), {}),
+        ("has to name one table", row("a", effects=[{"where": {}}]), {}),
+        ("cannot be read", row("a", effects=[{"changed": "stock[mug].left"}]), {}),
+        ("`by` is the number", row("a", effects=[{"added": "orders", "by": 1}]), {}),
+        ("`count` is 0", row("a", effects=[{"added": "orders", "count": 0}]), {}),
+    ]
+    for said, task, more in cases:
+        with subtests.test(said):
+            run = play(evals, task, **more)
+            assert said in said_by(run)
+            assert run.ret == 4
