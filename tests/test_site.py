@@ -39,6 +39,10 @@ QUESTIONS = {
     "page clock": "how-to/choose-a-browser.html",
     "upload": "how-to/upload-and-download.html",
     "anthropic": "how-to/use-a-model.html",
+    "own judge": "how-to/judges-and-calibration.html",
+    "check network requests": "how-to/check-network-requests.html",
+    "requests": "how-to/check-network-requests.html",
+    "dropdown": "reference/tools.html",
     "judge prompt": "how-to/judges-and-calibration.html",
     "compare two prompts": "how-to/compare-two-models.html",
 }

@@ -208,14 +208,14 @@ async def _record(recording: Recording, arguments: argparse.Namespace) -> bool:
 
     from pytest_browsereval.browsers.base import WindowRequest
     from pytest_browsereval.features.record.recorder import record
-    from pytest_browsereval.features.record.validation import find_problems
+    from pytest_browsereval.features.record.validation import prove_row
     from pytest_browsereval.features.record.window import fit_window
     from pytest_browsereval.sites import Sites, fill, names_in
 
     async def prove(_: list[Item]) -> list[str]:
         row, values = recording.make_row()
-        problems = await asyncio.to_thread(
-            find_problems,
+        proof = await asyncio.to_thread(
+            prove_row,
             arguments.door,
             row,
             values,
@@ -223,9 +223,9 @@ async def _record(recording: Recording, arguments: argparse.Namespace) -> bool:
             sets=arguments.eval_set,
             files=recording.items.used_files,
         )
-        for problem in problems:
-            _say(f"The row does not hold: {problem}")
-        return problems
+        for said in (*(f"The row does not hold: {one}" for one in proof.problems), *proof.notes):
+            _say(said)
+        return proof.problems
 
     config, start_url = recording.config, recording.heading.start_url
     base_dir = config.base_dir if config else Path.cwd()

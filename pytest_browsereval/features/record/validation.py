@@ -8,7 +8,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
@@ -33,7 +33,16 @@ ATTEMPT_S = 300.0
 """For each of the two attempts with its grading."""
 
 
-def find_problems(
+class Proof(NamedTuple):
+    """What a trial of a row has shown."""
+
+    problems: list[str]
+    """Why the row does not hold; nothing if its solution passes and doing nothing fails."""
+    notes: list[str] = []  # noqa: RUF012 a tuple's default
+    """Checks of a row that holds, which prove nothing by themselves."""
+
+
+def prove_row(
     door: Door,
     row: Mapping[str, JsonValue],
     values: Mapping[str, str],
@@ -41,11 +50,8 @@ def find_problems(
     *,
     sets: Sequence[str] = (),
     files: Mapping[str, Path] | None = None,
-) -> list[str]:
+) -> Proof:
     """Run a row by the agents ``scripted`` and ``noop`` in a pytest of its own, as any eval is run.
-
-    Returns:
-        Why the row does not hold; nothing if its solution passes and doing nothing fails.
 
     Args:
         door: of the command.
@@ -81,7 +87,8 @@ def find_problems(
         runs = [path for path in (folder / "results").glob("*/*") if (path / "tasks").is_dir()]
         attempts = (one for run in runs for one in StoredRun(run, door).attempts)
         found = {one.variant: one.metadata for one in attempts if one.counts}
-    return list(_judge(found, output))
+    problems = list(_judge(found, output))
+    return Proof(problems) if problems else Proof([], list(_find_idle_checks(found[NOOP])))
 
 
 def _write_config(folder: Path, variables: tuple[str, ...]) -> list[str]:
@@ -137,3 +144,14 @@ def _judge(found: Mapping[str, TaskMetadata], output: str) -> Iterator[str]:
         )
     elif idle.verdict is Verdict.ERRORED:
         yield f"the attempt of the agent `noop` broke: {idle.reason}"
+
+
+def _find_idle_checks(idle: TaskMetadata) -> Iterator[str]:
+    """Name what held without a step; what must not happen always does."""
+    for grade in idle.grader_results.values():
+        for one in grade.criteria:
+            if one.verdict is Verdict.PASSED and not one.name.startswith("not "):
+                yield (
+                    f"The check `{one.name}` holds on the start page, before a step: alone it proves "
+                    "nothing. The row has others that do."
+                )
