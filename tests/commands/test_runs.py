@@ -100,6 +100,7 @@ def test_runs_are_found_from_the_root_of_a_project(
         "export latest --to baseline",
         "runs latest --last 1",
         "causes latest",
+        "prune latest --keep none",
         "calibrate latest",
         "label latest",
         "export latest --to online-mind2web -o there",
