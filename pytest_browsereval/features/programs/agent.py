@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.errors import ConfigError
@@ -18,7 +18,7 @@ from pytest_browsereval.features.programs import mcp_file, placeholders
 from pytest_browsereval.features.programs.env import environment, secrets_in
 from pytest_browsereval.features.programs.mcp_file import McpFile
 from pytest_browsereval.features.programs.player import ProgramPlayer
-from pytest_browsereval.features.programs.presets import preset
+from pytest_browsereval.features.programs.presets import preset, read_version
 from pytest_browsereval.features.programs.rules import AnswerRule, EventRules, UsageRule
 from pytest_browsereval.features.programs.server.http import common_part
 from pytest_browsereval.needs import Needs
@@ -44,7 +44,8 @@ class CommandAgentConfig(AgentConfig):
 
     type: Literal["command"] = "command"
     preset: str | None = None
-    """``claude-code``, ``codex`` or ``gemini``; keys of the block come before those of the preset."""
+    """``claude-code``, ``codex``, ``gemini``, ``opencode`` or ``qwen-code``; keys of the block come before
+    those of the preset."""
     command: tuple[str, ...] = ()
     """Program and arguments, never a shell line. A word such as ``my_agent.py`` that names a file with an
     ending, relative to the config, is that file. Placeholders: ``{task}`` (the prompt), ``{mcp_config}``
@@ -84,6 +85,7 @@ class CommandAgentConfig(AgentConfig):
     """The time between asking it to end and killing it; none with ``cdp: true``."""
     linger_s: float = Field(default=30.0, ge=0, le=600)
     """How long it may go on after ``done``, to tell its usage for example."""
+    _version_note: str = PrivateAttr(default="")
 
     # -- the block
 
@@ -97,7 +99,7 @@ class CommandAgentConfig(AgentConfig):
             return value
         # Here and not in `build`: the block is checked and recorded with what the preset adds.
         base = preset(name).block
-        return {**base, **value, "env": {**base["env"], **env} if isinstance(env, Mapping) else env}
+        return {**base, **value, "env": {**base.get("env", {}), **env} if isinstance(env, Mapping) else env}
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -141,9 +143,9 @@ class CommandAgentConfig(AgentConfig):
         return (*secrets_in(self.passed(), self.env), common_part())
 
     def check_tools(self, tools: Mapping[str, Tool], kits: Sequence[Toolkit]) -> tuple[str, ...]:
-        """Tell which tools the program is not offered."""
+        """Tell which tools the program is not offered, and if its preset was tried with another version."""
         note = "" if self.mcp == "off" else veto_note(vetoes(kits, tools), kits, tools)
-        return (note,) if note else ()
+        return tuple(filter(None, (note, self._version_note)))
 
     def label(self) -> str:
         """Return type, program and model."""
@@ -188,6 +190,9 @@ class CommandAgentConfig(AgentConfig):
                 f"the agent {self.label()!r} uses the attempt's tools by MCP, and the package mcp is not "
                 "installed. Run `pip install 'pytest-browsereval[mcp]'`, or write `mcp: off`."
             )
+        if own:
+            found = read_version(shutil.which(program, path=env.get("PATH")) or program, environment((), {}))
+            self._version_note = own.compare(found)
 
     def _words(self) -> tuple[str, ...]:
         first = self.command[0] if self.program is None else self.program

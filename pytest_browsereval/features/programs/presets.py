@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import re
+import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -11,6 +14,8 @@ from typing import Any
 import yaml
 
 from pytest_browsereval.errors import nearest
+
+VERSION_LIMIT_S = 20
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,16 @@ class Preset:
     needs_one_of: Sequence[str] = ()
     """Variables of which one has to be set."""
 
+    def compare(self, version: str) -> str:
+        """Return a note for a program of another version than the one that was tried; "" for that one."""
+        if version == self.tried:
+            return ""
+        found = f"is version {version}" if version else "does not tell its version"
+        return (
+            f"{self.title} {found}; the preset was tried with {self.tried}. "
+            "Another version may offer its model tools that read files or run commands."
+        )
+
 
 @functools.cache
 def presets() -> Mapping[str, Preset]:
@@ -48,3 +63,24 @@ def preset(name: str) -> Preset:
     if name not in known:
         raise ValueError(f"unknown preset {name!r}.{nearest(name, known)} Known: {', '.join(known)}.")
     return known[name]
+
+
+def read_version(program: str, env: Mapping[str, str]) -> str:
+    """Return the version that a program tells; "" if it tells none."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:  # some write settings even then
+        try:
+            told = subprocess.run(  # noqa: S603 the config's own program
+                [program, "--version"],
+                env={**env, "HOME": home},
+                cwd=home,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=VERSION_LIMIT_S,
+                check=False,
+            ).stdout
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+    found = re.search(r"\d+(\.\d+)+\S*", told[:1000])
+    return found[0] if found else ""

@@ -122,11 +122,6 @@ class ModelServer:
         self._over.set()
         self._server.close()
 
-    @property
-    def first(self) -> Asked:
-        """The first request that offers tools."""
-        return next(each for each in self.asked if each.tools)
-
     def _answer(self, handler: LocalHandler, body: Body) -> None:
         path = handler.path.partition("?")[0]
         ends = {"/messages": "messages", "/responses": "responses", "/chat/completions": "chat"}

@@ -154,12 +154,11 @@ async def codex(words: list[str]) -> None:
 
 async def gemini(words: list[str]) -> None:
     parser = argparse.ArgumentParser(allow_abbrev=False)
-    parser.add_argument("--prompt", required=True)
     parser.add_argument("--output-format", choices=["json"], required=True)
-    given = parser.parse_args(words)
+    parser.parse_args(words)
     block = read_config(".gemini/settings.json")
     assert block["trust"] is True
-    answer = await order(Spoken(block["httpUrl"], block["headers"]).call, given.prompt)
+    answer = await order(Spoken(block["httpUrl"], block["headers"]).call, sys.stdin.read())
     tokens = {"prompt": 70, "candidates": 5, "thoughts": 3, "cached": 10, "total": 78}
     models = {"gemini-a": {"api": {"totalRequests": 2}, "tokens": tokens}}
     models["gemini-b"] = {"api": {"totalRequests": 1}, "tokens": {**tokens, "prompt": 30}}

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.features.programs.presets import preset
 from tests.hooks.small_evals import Evals, row
 
 OUTSIDE = Path(__file__).parent
@@ -156,3 +157,18 @@ def test_a_program_that_does_nothing_is_errored(evals: Evals, program: str) -> N
     assert found["recovers"][0] == "failed"
     assert "timeout_ms is 6000" in found["recovers"][2]
     ran.stdout.fnmatch_lines(["gate max_error_rate: *(2/3)*"])
+
+
+def test_another_version_than_the_one_that_was_tried_is_told(evals: Evals, program: str) -> None:
+    """Once in the run, and so is one that tells none: its preset may leave it tools of its own."""
+    tried = preset("codex").tried
+    for version, told in (
+        (tried, ""),
+        ("0.9.9", f"Codex is version 0.9.9; the preset was tried with {tried}"),
+        ("", f"Codex does not tell its version; the preset was tried with {tried}"),
+    ):
+        Path(program).write_text(f"#!{sys.executable}\nprint('codex-cli {version}')\n")
+        ran = play(evals, {"it": {"preset": "codex", "program": program, "mcp": "off", "mcp_config": {}}})
+        shown = " ".join(str(ran.stdout).split())
+        assert shown.count("was tried with") == (1 if told else 0), shown
+        assert told in shown
