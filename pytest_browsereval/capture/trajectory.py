@@ -17,6 +17,9 @@ from pytest_browsereval.run_files import write_json
 EVIDENCE_FILE = "evidence.json"
 """What graders observed on the live page, by their names."""
 
+EFFECTS_FILE = "effects.json"
+"""What differs in the state of the sites after the attempt; it stays on this machine."""
+
 GRADES_FILE = "grades.json"
 """Every grader's result by its name."""
 

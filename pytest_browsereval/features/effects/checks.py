@@ -42,11 +42,10 @@ def _find_problem(name: str, site: SiteConfig, config: EvalConfig) -> str:
             f"the site {name!r} has no `reset`, so attempts share its state, and changes of one would count "
             "as another's. Write `reset: POST /reset` or `reset: restart`."
         )
-    if state.is_shared and (config.lanes > 1 or config.num_workers):
+    if state.is_shared:
         return (
-            "attempts that run at once would all change it. Write a place that each instance of the site has "
-            "for itself: {data} for its files, {" + name + "} for its address; or leave out `lanes` and "
-            "`num_workers`."
+            "all instances of the site would change it at once. Write a place that each has for itself: "
+            "{data} for its files, {" + name + "} for its address."
         )
     return _find_unreadable(site, config)
 

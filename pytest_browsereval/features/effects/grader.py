@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from pytest_browsereval.capture.trajectory import EFFECTS_FILE
 from pytest_browsereval.features.effects.diff import Difference, describe_difference, read_difference
-from pytest_browsereval.features.effects.observation import EFFECTS_FILE, UNSAVED, hash_settings
+from pytest_browsereval.features.effects.observation import UNSAVED, hash_settings
 from pytest_browsereval.features.effects.row_effects import (
     judge_others,
     list_unwritten,
@@ -37,6 +38,9 @@ class EffectsGrader(GraderConfig):
 
     others: Literal["fail", "warn"] = "fail"
     """What changes do that the row does not name: ``fail``, or ``warn``, which only names and counts them."""
+
+    values: bool = False
+    """Whether criteria name values of the state, which reports, JUnit files and pushed runs then have."""
 
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:
@@ -98,8 +102,8 @@ class EffectsGrader(GraderConfig):
         """
         differences = await asyncio.to_thread(self._read, recorded)
         effects = read_effects(recorded.task.effects)
-        matched = match_effects(effects, differences)
-        others = judge_others(matched.side_effects)
+        matched = match_effects(effects, differences, with_values=self.values)
+        others = judge_others(matched.side_effects, with_values=self.values)
         if self.others == "warn":
             others = others.model_copy(update={"verdict": Verdict.PASSED})
         criteria = (*matched.criteria, others)
@@ -148,7 +152,8 @@ def _load(file: Path) -> Any:
     try:
         return json.loads(file.read_bytes())
     except FileNotFoundError:
-        raise GraderFault("the state of its sites was not read. Run the task again") from None
+        why = "the state of its sites was not read, or the run was pushed without it"
+        raise GraderFault(f"{why}. Run the task again") from None
     except (OSError, ValueError) as error:
         raise GraderFault(f"{EFFECTS_FILE} cannot be read: {error}") from None
 

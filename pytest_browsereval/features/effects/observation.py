@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.capture.trajectory import EFFECTS_FILE
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.features.effects.diff import State, compare_states
 from pytest_browsereval.features.effects.reading import Source
@@ -15,8 +16,6 @@ from pytest_browsereval.graders.base import hash_json
 from pytest_browsereval.run_files import write_json
 from pytest_browsereval.sites import SiteConfig
 
-EFFECTS_FILE = "effects.json"
-"""In the folder of an attempt: what differs in the state of its sites."""
 UNSAVED: dict[Path, dict[str, Any]] = {}
 """What differs after attempts at protected rows, which is not written: for their grade only."""
 
@@ -42,7 +41,7 @@ async def keep_differences(
     Raises:
         Fault: source *site*: a state cannot be read, or does not come to rest.
     """
-    before = await asyncio.gather(*(one.read() for one in sources))
+    before = await asyncio.gather(*(one.read_first() for one in sources))
     try:
         yield
     except Fault:  # it counts nowhere, and a reader may want to know

@@ -9,7 +9,7 @@ import json
 import sqlite3
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ from pydantic import JsonValue
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of
+from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.effects.diff import (
@@ -35,6 +36,8 @@ from pytest_browsereval.temporary import private_folder
 SETTLE_S, PAUSE_S = 5.0, 0.1
 """How long a state may take until two readings are equal, and how far these lie apart."""
 COMMAND_S = 30.0
+FILE = "file"
+"""The column of a folder that has the names of its files."""
 
 
 class Unreadable(Exception):
@@ -65,10 +68,24 @@ class Source:
                 file = state.fill_place(self.base_dir, self.data)
                 return await asyncio.to_thread(read_database, file, state.tables, state.max_bytes)
             value = await self._read_value()
-        except (OSError, sqlite3.Error, NoValue, Unreadable, Fault) as error:
+        except (OSError, sqlite3.Error, NoValue, Unreadable, Fault, playwright_error()) as error:
             raise self.fault(f"cannot be read: {error}") from error
         tables = list_tables(value, state.key)
+        if state.files is not None:
+            tables = {
+                name: replace(one, key=(FILE,)) if _is_folder(one) else one for name, one in tables.items()
+            }
         return {name: one for name, one in tables.items() if not state.tables or name in state.tables}
+
+    async def read_first(self) -> State:
+        """Return the state before the agent begins.
+
+        Raises:
+            Fault: source *site*: as ``read``, or a dialog is open, which is the agent's to answer.
+        """
+        if self.site.state and self.site.state.storage and getattr(self.window, "dialog", None) is not None:
+            raise self.fault("cannot be read while the start page shows a dialog. Read another source")
+        return await self.read()
 
     async def read_settled(self) -> State:
         """Return the state once two readings are equal.
@@ -99,7 +116,9 @@ class Source:
         if state.url is not None:
             url = fill(state.url, self.urls)
             window = self.window
-            cookies = await window.context.cookies([url]) if isinstance(window, PlaywrightWindow) else []
+            cookies: Any = []
+            if isinstance(window, PlaywrightWindow):
+                cookies = await read_in_time(window, "the cookies", window.context.cookies([url]))
             named = {str(one["name"]): str(one["value"]) for one in cookies}
             return await fetch_json(url, named, state.max_bytes)
         if state.storage is not None:
@@ -132,6 +151,10 @@ class Source:
             one for origin in stored["origins"] if origin["origin"] == home for one in origin["localStorage"]
         )
         return next((one["value"] for one in entries if one["name"] == key), None)
+
+
+def _is_folder(table: Table) -> bool:
+    return bool(table.rows) and all(FILE in row for row in table.rows)
 
 
 def _check_size(text: Any, limit: int) -> Any:
@@ -200,7 +223,7 @@ def _describe_bytes(content: bytes) -> str:
 
 
 def read_files(pattern: Path, max_bytes: int) -> JsonValue:
-    """Return what files hold, by folder: each is a row with its name as ``id``.
+    """Return what files hold, by folder: each is a row with its name in the column ``file``.
 
     A file whose JSON is a list is a table of its own.
 
@@ -235,5 +258,5 @@ def read_files(pattern: Path, max_bytes: int) -> JsonValue:
         else:
             row = value if isinstance(value, dict) else {"value": value}
             table: Any = state.setdefault("files" if folder == "." else folder, [])
-            table.append({**row, "file": place.name})
+            table.append({**row, FILE: place.name})
     return state

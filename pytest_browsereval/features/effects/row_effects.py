@@ -79,7 +79,7 @@ class Effect:
         named = {c for c in one.columns if self.path == (f"{one.table}.{c}" if one.table else c)}
         return named or None
 
-    def find_problem(self, one: Difference, columns: set[str]) -> str:
+    def find_problem(self, one: Difference, columns: set[str], *, with_values: bool) -> str:
         """Return why a difference that it is about is not as it is to be; empty if it is.
 
         Raises:
@@ -93,12 +93,14 @@ class Effect:
             if not isinstance(old, int | float) or not isinstance(new, int | float):
                 return f"{column or one.table} is not a number"
             moved = round(new - old, 9)
-            return "" if moved == self.by else f"{column} was changed by {moved:g}, not {self.by:g}"
+            said = f"{column} was changed by {moved:g}" if with_values else f"{column} was changed otherwise"
+            return "" if moved == self.by else f"{said}, not by {self.by:g}"
         if not self.has_equals:
             return ""
         expected = self.columns or dict.fromkeys(columns, self.equals)
         wrong = [c for c, v in expected.items() if _is_other(_known(one, c, is_after=True), v)]
-        shown = [f"{c} is {show(one.after.get(c), 60)}, not {show(expected[c], 60)}" for c in wrong]
+        found = {c: f"{show(one.after.get(c), 60)}, " if with_values else "" for c in wrong}
+        shown = [f"{c} is {found[c]}not {show(expected[c], 60)}" for c in wrong]
         return ", ".join(shown)
 
 
@@ -185,7 +187,9 @@ def list_unwritten(effect: Effect, hide: Sequence[str]) -> Iterator[str]:
             yield f"{table}.{column}" if table else column
 
 
-def match_effects(effects: Sequence[Effect], differences: Sequence[Difference]) -> Matched:
+def match_effects(
+    effects: Sequence[Effect], differences: Sequence[Difference], *, with_values: bool = False
+) -> Matched:
     """Match what a row asks for with what has changed; what is left over are side effects.
 
     An effect takes as many differences as its ``count``: first those that are as it says, then others that
@@ -194,6 +198,7 @@ def match_effects(effects: Sequence[Effect], differences: Sequence[Difference]) 
     Args:
         effects: of the row.
         differences: of all its sites.
+        with_values: whether criteria name values that the state has.
 
     Raises:
         Fault: source *grader*: a value that is compared was not written.
@@ -214,7 +219,7 @@ def match_effects(effects: Sequence[Effect], differences: Sequence[Difference]) 
                 columns = effect.find_columns(one)
                 if columns is None:
                     continue
-                problem = effect.find_problem(one, columns)
+                problem = effect.find_problem(one, columns, with_values=with_values)
                 if not problem or is_near:
                     taken[number].append(problem)
                     left[place] -= columns
@@ -238,9 +243,11 @@ def _judge(effect: Effect, problems: Sequence[str]) -> Criterion:
     return make_criterion(effect.title, "; ".join(wrong), expected=expected, actual=None if wrong else right)
 
 
-def judge_others(side_effects: Sequence[Difference], most: int = 5) -> Criterion:
-    """Return the criterion that nothing else has changed."""
-    words = [describe_difference(one) for one in side_effects]
+def judge_others(
+    side_effects: Sequence[Difference], *, with_values: bool = False, most: int = 5
+) -> Criterion:
+    """Return the criterion that nothing else has changed, which names five side effects."""
+    words = [describe_difference(one, with_values=with_values) for one in side_effects]
     more = [f"and {len(words) - most} more"] if len(words) > most else []
     return make_criterion("nothing else changed", "; ".join([*words[:most], *more]))
 

@@ -1,4 +1,4 @@
-"""Which files of a run folder are objects at a URL: all, but for locks."""
+"""Which files of a run folder are objects at a URL: all, but for locks and what changed in sites."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from pytest_browsereval.capture.trajectory import EFFECTS_FILE
 from pytest_browsereval.features.remote.bucket import RemoteError
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.run.locks import LOCKS
@@ -55,7 +56,7 @@ def list_paths(root: Path, folder: str = "") -> Iterator[str]:
         entries = sorted(listed, key=lambda one: one.name)
     for entry in entries:
         path = f"{folder}/{entry.name}" if folder else entry.name
-        if path == LOCKS:
+        if path == LOCKS or entry.name == EFFECTS_FILE:
             continue
         if entry.is_dir(follow_symlinks=False):
             yield from list_paths(root, path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import sys
 import threading
@@ -44,6 +45,10 @@ def main(database: Path, port: int) -> None:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if self.path == "/state":
+                rows = sqlite3.connect(database).execute("SELECT id, status FROM orders").fetchall()
+                self.answer(json.dumps({"orders": [{"id": one, "status": status} for one, status in rows]}))
+                return
             buttons = "".join(
                 f"<button onclick=\"fetch('/{name}', {{method: 'POST'}}).then((r) => r.text()).then((t) => "
                 f"document.querySelector('output').textContent = t)\">{name}</button>"
@@ -60,6 +65,10 @@ def main(database: Path, port: int) -> None:
                 sqlite3.connect(database).executescript(FIRST).connection.close()
             else:
                 sqlite3.connect(database).executescript(STATEMENTS[name]).connection.close()
+            folder = database.with_name("orders")
+            folder.mkdir(exist_ok=True)
+            for one, status in sqlite3.connect(database).execute("SELECT id, status FROM orders"):
+                (folder / f"{one}.json").write_text(json.dumps({"status": status}))
             self.answer(f"Done: {name}")
 
         def answer(self, text: str) -> None:

@@ -44,6 +44,9 @@ def play(evals: Evals, *rows: dict[str, Any], args: tuple[str, ...] = (), **more
     if not first.exists():
         first.mkdir()
         sqlite3.connect(first / "shop.db").executescript(FIRST).connection.close()
+        (first / "orders").mkdir()
+        for number in (7, 8):
+            (first / "orders" / f"{number}.json").write_text('{"status": "open"}')
     command = ["{python}", str(Path(__file__).with_name("shop.py")), "{data}/shop.db", "{port}"]
     site = {"command": command, "data": "first", "reset": "POST /reset", "volatile": ["*.updated_at"]}
     state = {"state": {"sqlite": "{data}/shop.db"}}
@@ -79,6 +82,7 @@ def test_what_a_row_asks_for_and_nothing_else(evals: Evals) -> None:
         row("idle", effects=ORDER),
         row("logs", "Log", "Log", effects="nothing"),
         row("warns", "Log", effects="nothing", graders=[{"type": "effects", "others": "warn"}]),
+        row("says", "Cancel", effects=ORDER[:1], graders=[{"type": "effects", "values": True}]),
     )
     passed = {one.query_id for one in run.attempts if one.verdict == "passed"}
     assert passed == {"order", "look", "cancel", "delete", "warns"}
@@ -90,9 +94,10 @@ def test_what_a_row_asks_for_and_nothing_else(evals: Evals) -> None:
     cancels = run.attempt("cancels")
     assert cancels.reason == "effects: 2 of 2 effects came about; 1 side effect: orders 7: status was changed"
     said = 'orders 7 (user "bob", sku "cup"): status was changed from "open" to "cancelled"'
-    assert cancels.grader_results["effects"].criteria[-1].reason == said
+    assert run.attempt("says").grader_results["effects"].criteria[-1].reason == said
+    assert cancels.grader_results["effects"].criteria[-1].reason == "orders 7: status was changed"
     wrong, idle = (run.attempt(one).grader_results["effects"].criteria[0].reason for one in ("wrong", "idle"))
-    assert (wrong, idle) == ('sku is "cup", not "mug"', "nothing of orders was added")
+    assert (wrong, idle) == ('sku is not "mug"', "nothing of orders was added")
     stored = json.loads(next(run.folder.glob("tasks/order/**/effects.json")).read_text())
     kinds = [(one["kind"], one["table"]) for one in stored["sites"]["shop"]["differences"]]
     assert kinds == [("added", "orders"), ("changed", "stock")]
@@ -189,11 +194,7 @@ def test_what_is_refused_before_anything_is_spent(evals: Evals, subtests: pytest
     order = row("a", effects=ORDER)
     cases: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         ("has no `reset`, so attempts share its state", order, {"reset": None}),
-        (
-            "attempts that run at once would all change it",
-            order,
-            {"state": {"sqlite": "shop.db"}, "lanes": 2},
-        ),
+        ("all instances of the site would change it at once", order, {"state": {"sqlite": "shop.db"}}),
         ("has no table 'order'", order, {"state": {"sqlite": "{data}/shop.db", "tables": ["order"]}}),
         ("`max_bytes` is 1,000", order, {"state": {"sqlite": "{data}/shop.db", "max_bytes": 1000}}),
         ("exactly one of sqlite, url", order, {"state": {"sqlite": "x", "url": "y"}}),
@@ -212,3 +213,51 @@ def test_what_is_refused_before_anything_is_spent(evals: Evals, subtests: pytest
             run = play(evals, task, **more)
             assert said in said_by(run)
             assert run.ret == 4
+
+
+def test_other_sources(evals: Evals, subtests: pytest.Subtests) -> None:
+    """An address, files and a program name the same change."""
+    (evals.path / "dump.py").write_text(
+        "import json, sqlite3, sys\n"
+        "shop = sqlite3.connect(sys.argv[1])\n"
+        "rows = shop.execute('SELECT id, status FROM orders').fetchall()\n"
+        "print(json.dumps({'orders': [{'id': i, 'status': s} for i, s in rows]}))\n"
+    )
+    effects = [{"changed": "orders[id=7].status", "equals": "cancelled"}]
+    for name, state in {
+        "url": {"url": "{shop}/state"},
+        "command": {"command": ["{python}", "dump.py", "{data}/shop.db"]},
+        "files": {"files": "{data}/**/*.json"},
+    }.items():
+        with subtests.test(name):
+            tables = [{"changed": "orders[file=7.json].status", "equals": "cancelled"}]
+            wanted = tables if name == "files" else effects
+            rows = row("cancel", "Cancel", effects=wanted), row("look", "Cancel", effects="nothing")
+            run = play(evals, *rows, state=state)
+            run.assert_outcomes(passed=1, failed=1)
+            assert "status was changed" in run.attempt("look").reason
+
+
+def test_lanes_chains_limits_and_exports(evals: Evals) -> None:
+    """Lanes see their own changes, a chained row its own start, a limited attempt is graded."""
+    limited = row("limited", "Log", "Log", "Log", effects="nothing")
+    first = [{"changed": "orders[id=7].status", "equals": "cancelled"}]
+    rows = [row(f"order{n}", "Order", effects=ORDER) for n in range(3)]
+    chain = [row("one", "Cancel", effects=first), row("two", "Log", effects=[{"added": "log"}])]
+    chain[1]["depends_on"] = ["one"]
+    junit = evals.path / "junit.xml"
+    run = play(evals, *rows, *chain, limited, args=("--eval-set=limits.max_steps=2",), lanes=3)
+    run.assert_outcomes(passed=5, failed=1)
+    assert list_side_effects(run, "limited") == ["a row of log was added"]
+    play(evals, row("cancels", "Cancel", effects="nothing"), args=(f"--junit-xml={junit}",))
+    assert "orders 7: status was changed" in junit.read_text()
+    assert "cancelled" not in junit.read_text()
+
+
+@pytest.mark.slow
+def test_workers_resume_and_merge(evals: Evals) -> None:
+    """Each attempt keeps its differences: a resumed run makes only what lacks a result."""
+    rows = [row("order", "Order", effects=ORDER), row("cancels", "Cancel", effects="nothing")]
+    play(evals, *rows, args=("-n2",)).assert_outcomes(passed=1, failed=1)
+    play(evals, *rows, args=("--eval-resume=latest",)).assert_outcomes(passed=1, failed=1)
+    play(evals, *rows, args=("--eval-regrade=latest",)).assert_outcomes(passed=1, failed=1)
