@@ -74,7 +74,7 @@ def test_a_run_from_its_start_to_its_end(server: DashboardServer, session: Sessi
         await watcher.sees("#now", "1 of 2 trials done, 0 in flight, 1 waiting; $0.500 spent")
         await watcher.sees("#rows tr", "No mug.")
         await watcher.sees("#rate", "0 %")
-        await watcher.sees("#run-facts", "1 of 2")
+        await watcher.sees("#run-brief", "1 of 2")
         await watcher.sees("#times", "left")
         assert re.fullmatch(r"\S+ s elapsed, about \S+ s left", await watcher.text("#times"))
         session.fly("find").end(graded("find", grade("state", PASSED), cost_usd=0.0))

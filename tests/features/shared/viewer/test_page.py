@@ -73,10 +73,12 @@ def test_rows_are_chosen_and_sorted(page: Path, look: Look) -> None:
         await reader.press("Escape")
         assert await ids(reader) == ["buy"]
         await reader.page.locator("#clear").click()
+        await reader.page.locator("#plots-box > summary").click()
         await reader.page.locator(".rates button", has_text="read").click()
         assert await ids(reader) == ["find"]
         await reader.open("#?verdict=failed&site=shop")
         assert await reader.text("#found") == "1 of 7"
+        await reader.page.locator("#plots-box > summary").click()
         assert await reader.texts(".rates button[aria-pressed=true]") == ["shop 50 % of 2"]
         await reader.open("#?verdict=errored&sort=nonsense&site=nowhere")
         await reader.sees("#found", "No trial fits.")
@@ -350,3 +352,17 @@ def test_texts_of_rows_are_short(tmp_path: Path) -> None:
     data = json.loads(file.read_text().partition('id="data">')[2].partition("</script>")[0])
     assert len(json.dumps(data["rows"])) < 1_000
     assert file.stat().st_size < 160_000
+
+
+def test_rows_come_first(page: Path, look: Look) -> None:
+    """The first row is within the first 400 pixels of a laptop's window; what is not met is open above it."""
+
+    async def work(reader: Reader) -> None:
+        await reader.page.set_viewport_size({"width": 1280, "height": 900})
+        await reader.open()
+        box = await reader.page.locator("#rows tr:not(.spacer)").first.bounding_box()
+        assert box is not None
+        assert box["y"] < 400
+        assert await reader.page.locator(".boxes > details[open]").count() == 0
+
+    look(page, work)

@@ -40,7 +40,8 @@ def test_repeats_are_those_of_the_analysis(tmp_path: Path, look: Look) -> None:
 
     async def work(reader: Reader) -> None:
         await reader.open("#?repeats=flaky+by+agent")
-        assert "pass@2, pass^2 100 % and 67 % of 3 tasks" in await reader.text("#run-facts")
+        assert "pass@2, pass^2 100 % and 67 % of 3 tasks" in await reader.text("#run-brief")
+        await reader.page.locator("#facts-box").evaluate("(it) => { it.open = true }")
         kinds = "1 stable pass, 1 flaky by agent, 1 flaky by environment"
         assert f"Repeated tasks {kinds}" in await reader.text("#run-facts")
         assert await reader.texts("#rows .c-id a") == ["flaky", "flaky"]
@@ -116,6 +117,7 @@ def test_a_damaged_gate_costs_its_marks_only(tmp_path: Path, look: Look) -> None
     async def work(reader: Reader) -> None:
         await reader.open()
         assert await reader.text("#rate") == "83 %"
+        await reader.page.locator("#facts-box").evaluate("(it) => { it.open = true }")
         assert "Quarantine" not in await reader.text("#run-facts")
 
     look(write_viewer(open_door(), store.root).file, work)

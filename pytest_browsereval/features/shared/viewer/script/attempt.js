@@ -267,7 +267,7 @@ function drawOnce() {
   };
   $("next-hit").onclick = () => moveHit(1);
   if (!HAS_TEXTS) $("search").placeholder = "Task, reason, tag …";
-  $("plots-box").open = !narrow.matches;
+  $("plots-box").open = LIST.length >= FEWEST_PLOTTED && innerHeight >= TALL_PX && !narrow.matches; // rows first
   drawSummary();
   drawAttacks();
   drawGate();

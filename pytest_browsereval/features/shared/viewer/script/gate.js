@@ -8,6 +8,7 @@ function drawGate() {
   const isMissed = (/** @type {any[]} */ rule) => !rule[5]; // also one that is undecided, unless the gate accepts that
   const missed = rules.filter(isMissed).length;
   $("gate").hidden = !rules.length;
+  $("gate").open = missed > 0;
   $("gate-title").textContent = missed ? `Gate not met: ${missed} of ${counted(rules.length, "rule")}` : "Gate met";
   $("rules").replaceChildren(
     ...[...rules].sort((a, b) => Number(isMissed(b)) - Number(isMissed(a))).map(([name, word, message, choice]) =>

@@ -9,6 +9,8 @@ function drawChosen(rows) {
   return judged && !choice.kind && rows.length < LIST.length ? `, ${percent(counts.passed / judged)} of ${judged.toLocaleString("en")} judged passed` : "";
 }
 
+const BRIEF = /^(Started|Agent|Variants|Trials|Cost|Duration|pass@.*)$/;
+
 function drawSummary() {
   const { totals, run } = DATA;
   $("rate").textContent = percent(totals.rate);
@@ -42,6 +44,9 @@ function drawSummary() {
   facts.push(...repeatsFacts(), ...quarantineFacts());
   if (run.resumes.length) facts.push(["Resumed", element("span", {}, ...run.resumes.flatMap((/** @type {string} */ line) => [element("bdi", { textContent: line }), element("br")]))]);
   fill($("run-facts"), facts);
+  $("facts-box").open = run.resumes.length > 0 || facts.some(([name, value]) => name === "Quarantine" && value); // to be seen at once
+  const brief = facts.filter(([name, value]) => value && BRIEF.test(name));
+  $("run-brief").replaceChildren(...brief.flatMap(([name, value], place) => [place ? " · " : "", /^(Trials|pass)/.test(name) ? `${name} ` : "", value instanceof Element ? value.cloneNode(true) : String(value)]));
 }
 
 /** A fact of the run in short; where the browser was found stands in its tip. @param {string} name @param {string} value */

@@ -2,6 +2,8 @@
 
 const MOST_BARS = 5;
 const BINS = 24;
+const FEWEST_PLOTTED = 20;
+const TALL_PX = 1000;
 const STACK = /** @type {Verdict[]} */ (["passed", "failed", "errored"]);
 
 /** @param {Row[]} rows */
