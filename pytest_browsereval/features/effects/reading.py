@@ -10,6 +10,7 @@ import sqlite3
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -185,7 +186,6 @@ def read_database(file: Path, tables: Sequence[str] = (), max_bytes: int = 16_00
             f"{file.name} has {size:,} bytes, and `max_bytes` is {max_bytes:,}. Name its `tables`"
         )
     with contextlib.closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as database:
-        database.text_factory = lambda raw: raw.decode(errors="replace")
         database.execute("BEGIN")
         query = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) != 'sqlite_'"
         found = database.execute(query).fetchall()
@@ -202,8 +202,12 @@ def _read_table(database: sqlite3.Connection, name: str) -> Table:
     columns = database.execute(f"PRAGMA table_info({quoted})").fetchall()
     key = [one[1] for one in sorted(columns, key=lambda one: int(one[5])) if one[5]]
     read = database.execute(f"SELECT * FROM {quoted}")  # noqa: S608 the name is a table's, and quoted
-    rows = read.fetchall()
-    if any(isinstance(value, bytes) or value in _INFINITE for row in rows for value in row):
+    try:
+        rows = read.fetchall()
+    except sqlite3.OperationalError:  # a text that is not UTF-8; to decode each here is slow
+        database.text_factory = lambda raw: raw.decode(errors="replace")
+        rows = database.execute(f"SELECT * FROM {quoted}").fetchall()  # noqa: S608 as above
+    if {bytes, float} & {*map(type, chain.from_iterable(rows))}:
         rows = [tuple(map(_make_plain, row)) for row in rows]
     return Table(rows, tuple(key), tuple(one[0] for one in read.description))
 
