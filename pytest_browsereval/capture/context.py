@@ -342,7 +342,8 @@ class CaptureContext:
             The picture's number; None as well if the call goes ahead of its picture.
         """
         if is_error:
-            self.add_warning(ErrorSource.TOOL, why or f"{call.tool:.80} failed: {_brief(result)}")
+            failed = f"{call.tool:.80} failed: "
+            self.add_warning(ErrorSource.TOOL, why or failed + _brief(result).removeprefix(failed))
         line = messages.ToolResultMessage(
             tool_call_id=call.call_id,
             result=self.sizes.fit(result),

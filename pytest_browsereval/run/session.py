@@ -101,10 +101,7 @@ class Session:
         survey, known = browser.survey, run.survey.tools
         if changed := [tool.name for tool in known or () if tool not in (survey.tools or ())]:
             await browser.close()
-            self.stopped = (
-                "the tools of the browser are not those that were checked: it has changed or left out "
-                f"{', '.join(changed)}. Run again."
-            )
+            self.stopped = f"the browser has changed or left out the tools {', '.join(changed)}. Run again."
             raise RunStopped(self.stopped)
         self._browser = browser
         # Servers may add tools seconds after their start; rows were checked against the first ones.

@@ -116,14 +116,7 @@ class McpBrowser(Browser):
             await session.close()
             session = None
         session = session or await self._connect(ErrorSource.WINDOW_CREATION)
-        window = McpWindow(
-            session,
-            self._mapped,
-            call_s=self.config.call_timeout_s,
-            closes=not self.config.command,
-            is_alone=self.config.is_shared,
-            leftovers=self._leftovers,
-        )
+        window = McpWindow(session, self._mapped, self.config, self._leftovers)
         try:
             await window.open(request.start_url)
         except BaseException:

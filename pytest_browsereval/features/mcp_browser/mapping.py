@@ -94,10 +94,10 @@ class Where:
     title: str | None = None
 
 
-def list_pages(use: ToolUse | None, text: str) -> list[str] | None:
-    """Return the names of all pages that a tool's text lists; None where its pattern is of one page only."""
+def list_pages(use: ToolUse | None, text: str) -> list[str]:
+    """Return the names of all pages that a tool's text lists; none where its pattern finds but one."""
     if use is None or use.pattern is None or "{page}" not in use.pattern:
-        return None
+        return []
     return re.findall(re.sub(r"\(\?P<\w+>", "(?:", use.pattern).replace("{page}", r"(\w+)"), text)
 
 
@@ -131,16 +131,11 @@ class Mapped:
         """Whether some tool wants the page named."""
         return any(map(self.needs_page, self.uses.values()))
 
-    @property
-    def page_arguments(self) -> frozenset[str]:
-        """The arguments that name a page."""
-        return frozenset(
-            name for use in self.uses.values() for name, given in use.arguments.items() if given == "{page}"
-        )
-
     def page_argument(self, tool: str) -> str | None:
         """Return the argument of a tool that names a page, if it takes one."""
-        return next(iter(self.page_arguments & _properties(self.schemas[tool]).keys()), None)
+        uses = (use.arguments.items() for use in self.uses.values())
+        names = {name for pairs in uses for name, given in pairs if given == "{page}"}
+        return next(iter(names & _properties(self.schemas.get(tool, {})).keys()), None)
 
     def opens_page(self, tool: str, arguments: Mapping[str, Any]) -> bool:
         """Return whether a call opens a page as the attempt's first was opened, and its text names it."""

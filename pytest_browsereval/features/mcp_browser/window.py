@@ -9,7 +9,7 @@ import itertools
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import ForeignResult, PageError, PictureFormat, Tab, Window
 from pytest_browsereval.browsers.playwright.origins import cap_text
@@ -26,6 +26,9 @@ from pytest_browsereval.features.mcp_browser.wire import Answer, CallRefused, Mc
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.display import cut_tree
 from pytest_browsereval.tools.foreign import offer_names
+
+if TYPE_CHECKING:
+    from pytest_browsereval.features.mcp_browser.config import McpBrowserConfig
 
 OUTPUT_LENGTH = 30_000
 """Characters of a tool's text that an agent gets."""
@@ -56,35 +59,25 @@ class McpWindow(Window):
     Args:
         session: connected; it is closed with the window.
         mapped: which tools do what.
-        call_s: how long a call of a tool may take.
-        closes: whether there is something to close besides the session.
-        is_alone: whether every page that opens in the browser meanwhile is the attempt's.
+        config: of the browser.
         leftovers: takes what an attempt could not close; shown with the next window's warnings.
     """
 
     def __init__(
-        self,
-        session: McpSession,
-        mapped: Mapped,
-        *,
-        call_s: float,
-        closes: bool,
-        is_alone: bool,
-        leftovers: list[str],
+        self, session: McpSession, mapped: Mapped, config: McpBrowserConfig, leftovers: list[str]
     ) -> None:
         self.window_id = next(_window_ids)
         self._session = session
         self._mapped = mapped
-        self._call_s = call_s
-        self._closes = closes
-        self._is_alone = is_alone
+        self._config = config
+        self._call_s = config.call_timeout_s
         self._leftovers = leftovers
         self._warnings = tuple(leftovers)
         leftovers.clear()
         self._page: str | None = None
         self._opened: list[str] = []
-        self._before: list[str] | None = None
-        """The pages that were open before; None where it is not known which others are the attempt's."""
+        self._others: list[str] = []
+        """The pages that were open before, if all that open later are the attempt's."""
         self._url = self._title = ""
         self._composed: set[str] = set()
         """What the agent has called tools with."""
@@ -145,8 +138,8 @@ class McpWindow(Window):
             Fault: source *navigation* or *window_creation*.
         """
         try:
-            if self._closes and self._is_alone:
-                self._before = await self._list_pages()
+            if self._config.is_shared:
+                self._others = list_pages(self._mapped.get("pages"), await self._read_pages())
             if self._mapped.needs_page(self._use("navigate")):
                 await self._look_at_pages()
             if start_url is not None or (self._page is None and self._mapped.wants_page):
@@ -213,9 +206,8 @@ class McpWindow(Window):
         for purpose in PLACES:
             use = self._mapped.get(purpose)
             # A page that is read may hold lines such as those of a list of pages.
-            if purpose == "pages" and (use is None or use.tool != tool):
-                continue
-            if self._take(read_where(self._mapped.get(purpose), text, self._page)):
+            is_answer = purpose != "pages" or (use is not None and use.tool == tool)
+            if is_answer and self._take(read_where(use, text, self._page)):
                 return
         if self._mapped.get("pages") is not None:
             await self._look_at_pages()
@@ -228,22 +220,23 @@ class McpWindow(Window):
         return True
 
     async def _look_at_pages(self) -> None:
-        use = self._use("pages")
-        answer = await self._session.call(use.tool, self._mapped.arguments(use, self._values()), self._call_s)
-        text = beginning("\n".join(answer.texts), _READ_LENGTH)
-        pages = list_pages(use, text)
-        if pages and self._before is not None and self._page not in pages:  # the agent has closed it
-            self._page = next((page for page in reversed(pages) if page not in self._before), self._page)
+        use, text = self._use("pages"), await self._read_pages()
+        if (pages := list_pages(use, text)) and self._page is not None and self._page not in pages:
+            # The agent has closed it.
+            self._page = next((page for page in reversed(pages) if self._is_own(page)), self._page)
+            self._url = self._title = ""
         where = read_where(use, text, self._page)
         if not self._take(where) and where.page:
             self._page = where.page
 
-    async def _list_pages(self) -> list[str] | None:
-        use = self._mapped.get("pages")
-        if use is None or "{page}" not in (use.pattern or ""):
-            return None
+    async def _read_pages(self) -> str:
+        if (use := self._mapped.get("pages")) is None:
+            return ""
         answer = await self._session.call(use.tool, self._mapped.arguments(use, self._values()), self._call_s)
-        return None if answer.is_error else list_pages(use, beginning("\n".join(answer.texts), _READ_LENGTH))
+        return beginning("\n".join(answer.texts), _READ_LENGTH)
+
+    def _is_own(self, page: str) -> bool:
+        return page not in self._others if self._others else page in self._opened
 
     # -- its tools
 
@@ -254,10 +247,9 @@ class McpWindow(Window):
             Fault: source *browser*, when the server has gone.
         """
         self._composed |= {value for value in arguments.values() if isinstance(value, str)}
-        argument = self._mapped.page_argument(name) if name in self._mapped.schemas else None
-        if argument is not None and arguments.get(argument) == "{page}":
-            use = ToolUse(tool=name, arguments=arguments)
-            arguments = self._mapped.arguments(use, self._values())
+        if (argument := self._mapped.page_argument(name)) and arguments.get(argument) == "{page}":
+            use = ToolUse(tool=name, arguments={argument: "{page}"})
+            arguments = {**arguments, **self._mapped.arguments(use, self._values())}
         try:
             answer = await self._session.call(name, arguments, self._call_s)
             result = ForeignResult(not answer.is_error, format_output(answer))
@@ -312,7 +304,7 @@ class McpWindow(Window):
         if self._is_closed:
             return
         # A process of the attempt's own takes its pages along.
-        if self._closes and self._session.gone is None:
+        if not self._config.command and self._session.gone is None:
             await self._close_pages()
         self._is_closed = True
         await self._session.close()
@@ -321,9 +313,8 @@ class McpWindow(Window):
         use = self._use("close")
         pages: list[str | None] = [*reversed(self._opened)]
         with suppress(TimeoutError, CallRefused, ServerGone):
-            if (listed := await self._list_pages()) is not None:
-                own = self._opened if self._before is None else set(listed) - set(self._before)
-                pages = [page for page in reversed(listed) if page in own]
+            if listed := list_pages(self._mapped.get("pages"), await self._read_pages()):
+                pages = [page for page in reversed(listed) if self._is_own(page)]
                 if not pages:  # the agent has closed them itself
                     return
         for page in pages or [self._page]:

@@ -115,6 +115,7 @@ def test_a_model_is_told_its_page_and_what_is_wrong(evals: Evals, browseros: str
         agent = {"type": "single", "model": "scripted", "base_url": model.base_url}
         ran = play(evals, browseros, [row("look", start_url=shop)], agent=agent)
     ran.assert_outcomes(passed=1)
+    assert any(one.message.startswith("snapshot failed: Unknown") for one in ran.attempts[0].warnings)
     first, second, third, fourth = model.requests
     (page,) = re.findall(r"Your page is (\d+)\.", first.text)
     assert int(page) > 1
@@ -162,7 +163,9 @@ def test_pages_that_are_named_are_shown_and_those_that_open_are_closed(
     ran.assert_outcomes(passed=3)
     assert ran.attempt("opens").final_url == f"{shop}sale"
     assert not [warning for query_id in ("opens", "after") for warning in ran.attempt(query_id).warnings]
-    assert not any("not closed" in one.message for one in ran.attempt("closes").warnings)
+    closes = ran.attempt("closes")
+    assert closes.final_url is None
+    assert all(one.message.startswith("no picture: ") for one in closes.warnings)
 
 
 def test_where_a_page_is_it_says_itself(evals: Evals, browseros: str, shop: str) -> None:
@@ -176,7 +179,7 @@ def test_where_a_page_is_it_says_itself(evals: Evals, browseros: str, shop: str)
             steps("refuses", UNREACHABLE),
             steps("later", shop, on_page("navigate", url=UNREACHABLE)),
             steps("data", text, on_page("snapshot")),
-            steps("forged", forged, on_page("read")),
+            steps("forged", forged, on_page("read"), on_page("snapshot")),
         ],
     )
     assert {one.query_id: (str(one.verdict), one.error_source) for one in ran.attempts} == {

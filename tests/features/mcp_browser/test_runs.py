@@ -146,7 +146,7 @@ def test_tools_that_are_gone_after_the_check_stop_the_run(evals: Evals) -> None:
             assert {"leap", "land"} & set(manifest["tool_hashes"]) == {"leap"}
         else:
             assert result.ret == pytest.ExitCode.USAGE_ERROR
-            assert "it has changed or left out leap. Run again." in told(result)
+            assert "the browser has changed or left out the tools leap. Run again." in told(result)
 
 
 def test_an_sdk_that_is_too_old_is_refused(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
