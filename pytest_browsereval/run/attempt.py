@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,7 @@ from pytest_browsereval.redaction.text import map_texts
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.behaviour import CallGuard, HookFollower, MessageListener, call_all
 from pytest_browsereval.run.cassettes import InterceptedCalls, PageTraffic, name_cassette
+from pytest_browsereval.run.ending import Ending, Unobserved
 from pytest_browsereval.run.grading import Grading, decide, find_broken_page, grade_all, total_cost
 from pytest_browsereval.run.plan import Trial
 from pytest_browsereval.run.session import Session
@@ -290,37 +291,6 @@ async def _grade(course: Course, asked: Sequence[GraderConfig]) -> None:
     grading.add_details({name: one.details for name, one in course.unobserved.items()}, task)
     course.grading = grading
     saver.save_grades(grading.grades)
-
-
-@dataclass
-class Ending:
-    """Where an attempt began and how it ended."""
-
-    start_url: str | None = None
-    of_window: Mapping[str, Any] = field(default_factory=dict)
-    """What the window knew at the end."""
-    limit: str = ""
-    """Which limit ended the agent."""
-    broken_page: str = ""
-    """Which error of a site the last page is."""
-    agent_duration_ms: float = 0.0
-
-    def figures(self, redact: Callable[[str], str]) -> dict[str, Any]:
-        """Return the fields of ``TaskMetadata`` about it."""
-        return {
-            "start_url": self.start_url,
-            "limit": redact(self.limit),
-            "broken_page": redact(self.broken_page),
-            "agent_duration_ms": round(self.agent_duration_ms, 3),
-        }
-
-
-@dataclass(frozen=True)
-class Unobserved:
-    """Why a grader could not observe the page."""
-
-    why: str
-    details: dict[str, JsonValue] | None
 
 
 class Course:

@@ -1,0 +1,40 @@
+"""How an attempt ended, and which graders could not look at its page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import JsonValue
+
+
+@dataclass
+class Ending:
+    """Where an attempt began and how it ended."""
+
+    start_url: str | None = None
+    of_window: Mapping[str, Any] = field(default_factory=dict)
+    """What the window knew at the end."""
+    limit: str = ""
+    """Which limit ended the agent."""
+    broken_page: str = ""
+    """Which error of a site the last page is."""
+    agent_duration_ms: float = 0.0
+
+    def figures(self, redact: Callable[[str], str]) -> dict[str, Any]:
+        """Return the fields of ``TaskMetadata`` about it."""
+        return {
+            "start_url": self.start_url,
+            "limit": redact(self.limit),
+            "broken_page": redact(self.broken_page),
+            "agent_duration_ms": round(self.agent_duration_ms, 3),
+        }
+
+
+@dataclass(frozen=True)
+class Unobserved:
+    """Why a grader could not observe the page."""
+
+    why: str
+    details: dict[str, JsonValue] | None
