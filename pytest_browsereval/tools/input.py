@@ -100,7 +100,7 @@ async def type_text(
     began, before = time.monotonic(), await make_ready(window, target, for_text=True)
     async with follow_input(window):
         await window.page.keyboard.type(text)
-    value = await read_value(window, target, began)
+    value = await read_value(window, target, began, has_had_time=True)
     return describe_typed(f" into {shorten(target, 80)}", text, value, before)
 
 

@@ -181,7 +181,13 @@ def _letters(text: str) -> str:
 
 
 async def read_back(
-    window: PlaywrightWindow, target: str, script: str, began: float, asked: JsonValue = ""
+    window: PlaywrightWindow,
+    target: str,
+    script: str,
+    began: float,
+    asked: JsonValue = "",
+    *,
+    has_had_time: bool = False,
 ) -> Any:
     """Return what a script says of a target once its page has had the time to change it.
 
@@ -191,11 +197,13 @@ async def read_back(
         script: takes the element of the target, and what was asked for; no page can change what it sees.
         began: the time of ``time.monotonic`` before that.
         asked: what it was to hold.
+        has_had_time: the page has had that time already: ``follow_input`` gives it.
 
     Returns:
         None if nobody can tell: it has gone, say.
     """
-    await await_frame(window)
+    if not has_had_time:
+        await await_frame(window)
     element = resolve(window, target)
     looking = asyncio.ensure_future(_look(window, element, script, began, asked))
     try:
@@ -225,10 +233,10 @@ async def _look(
 
 
 async def read_value(
-    window: PlaywrightWindow, target: str, began: float, asked: JsonValue = ""
+    window: PlaywrightWindow, target: str, began: float, asked: JsonValue = "", *, has_had_time: bool = False
 ) -> Value | None:
     """Return what a target holds; see ``read_back``."""
-    found = await read_back(window, target, _READ, began, asked)
+    found = await read_back(window, target, _READ, began, asked, has_had_time=has_had_time)
     return None if found is None else Value(**found)
 
 
@@ -310,13 +318,12 @@ async def find_focused(window: PlaywrightWindow) -> bool | None:
 async def describe_keys(
     window: PlaywrightWindow, text: str, where: str, *, has_focus: bool | None, began: float
 ) -> str:
-    """Return what typing without a target came to, in a sentence.
+    """Return what typing without a target came to, in a sentence, after ``follow_input``.
 
     Raises:
         ToolError: the field that had the focus has not taken the text.
     """
     if not has_focus:
         return f"{describe_typed(where, text, None)}{f' {UNFOCUSED}' if has_focus is False else ''}"
-    await await_frame(window)
     found = await _look(window, window.page, _READ_FOCUSED, began, text)
     return describe_typed(where, text, None if found is None else Value(**found))
