@@ -241,6 +241,8 @@ class ProgramPlayer(AgentEvaluator):
 
     async def _take_error(self, line: bytes) -> None:
         self._err.write(line)
+        rules = self._config.events
+        self._take_problem(rules.problem_in(readable(line)), rules)
 
     async def _take(self, record: dict[str, object]) -> None:
         """Take one object that the program printed: what it says, has done, has used."""

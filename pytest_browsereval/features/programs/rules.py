@@ -90,6 +90,8 @@ class EventRules(_Rule):
     problem: Expression | None = "type == 'problem' && content"
     """Gives the reason why the program cannot use its model, a refused key for example. An attempt that ends
     with one is errored (``provider``). A later line for which ``assistant`` gives a text takes it back."""
+    problem_line: Pattern | None = None
+    """A regular expression: what it matches in a line of standard error is such a reason too."""
     refused: Pattern = (
         r"(?i)\b401\b|unauthorized|authentication|not logged in|run /login|"
         r"(invalid|missing|no|specify)\b.{0,40}(\b|_)api.?key"
@@ -103,6 +105,11 @@ class EventRules(_Rule):
         if _is_text(found):
             return str(found)
         return "" if self.texts(record) else None
+
+    def problem_in(self, line: str) -> str | None:
+        """Return why the program cannot go on, as a line of standard error says it; else None."""
+        found = re.search(self.problem_line, line) if self.problem_line else None
+        return found[0] if found else None
 
     def is_refused(self, problem: str) -> bool:
         """Whether nobody is logged in, so that no other attempt can be made."""

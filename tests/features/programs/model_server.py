@@ -136,7 +136,10 @@ class ModelServer:
             self._over.wait()
             return
         if self.status != 200:
-            error = {"type": "authentication_error", "message": "invalid x-api-key", "code": self.status}
+            kind, told = ("authentication_error", "invalid x-api-key")
+            if self.status != 401:
+                kind, told = ("overloaded_error", "overloaded")
+            error = {"type": kind, "message": told, "code": self.status}
             text = json.dumps({"type": "error", "error": error})
             handler.send(self.status, "application/json", text.encode())
             return

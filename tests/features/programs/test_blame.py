@@ -55,6 +55,9 @@ if mode == "refused":
 if mode == "retries":
     say(type="system", subtype="api_retry", attempt=1, error_status=529, error="overloaded")
     time.sleep(300)
+if mode == "waits":
+    print("Attempt 1 failed with status 503. Retrying with backoff...", file=sys.stderr, flush=True)
+    time.sleep(300)
 if mode == "login":
     content = [{{"type": "text", "text": "Not logged in \\u00b7 Please run /login"}}]
     say(type="assistant", message={{"content": content}}, error="authentication_failed")
@@ -145,18 +148,21 @@ def test_a_program_that_does_nothing_is_errored(evals: Evals, program: str) -> N
     """One that asks its model again until its time is over, and one that has never asked for the tools."""
     blocks = {
         "retries": {"preset": "claude-code", "program": program, "env": {"MODE": "retries"}},
+        "waits": {"preset": "gemini", "program": program, "env": {"MODE": "waits"}},
         "recovers": {"preset": "codex", "program": program, "env": {"MODE": "recovers"}},
         "never": {"preset": "codex", "program": program, "env": {"MODE": "never"}},
     }
-    ran = play(evals, blocks, lanes=3, limits={"timeout_ms": 6000}, gate={"max_error_rate": 0.5})
+    ran = play(evals, blocks, lanes=4, limits={"timeout_ms": 6000}, gate={"max_error_rate": 0.5})
     found = {one.variant: (str(one.verdict), one.error_source, one.reason) for one in ran.attempts}
     assert found["retries"][:2] == ("errored", "provider")
     assert "529 overloaded" in found["retries"][2]
+    assert found["waits"][:2] == ("errored", "provider")
+    assert "Attempt 1 failed with status 503" in found["waits"][2]
     assert found["never"][:2] == ("errored", "agent")
     assert "never asked for the tools" in found["never"][2]
     assert found["recovers"][0] == "failed"
     assert "timeout_ms is 6000" in found["recovers"][2]
-    ran.stdout.fnmatch_lines(["gate max_error_rate: *(2/3)*"])
+    ran.stdout.fnmatch_lines(["gate max_error_rate: *(3/4)*"])
 
 
 def test_another_version_than_the_one_that_was_tried_is_told(evals: Evals, program: str) -> None:

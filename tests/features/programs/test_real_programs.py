@@ -303,3 +303,15 @@ def test_a_script_cannot_read_the_rows(evals: Evals, folder: Path, name: str) ->
     (made,) = ran.attempts
     assert (made.verdict, made.final_answer, made.total_steps) == ("failed", "unknown", 0)
     assert not [one for one in model.asked if SECRET in json.dumps(one.body)]
+
+
+@pytest.mark.parametrize(
+    "name", sorted({*PROGRAMS} - {"qwen-code"})
+)  # which does not say that it tries again
+def test_a_model_that_is_down(evals: Evals, folder: Path, name: str) -> None:
+    """Errored, although the program asks it again until the time is over."""
+    with ModelServer(STEPS, status=503) as model:
+        ran = play(evals, folder, name, model, limits={"timeout_ms": 12_000})
+    (made,) = ran.attempts
+    assert (made.verdict, made.error_source, made.stops_run) == ("errored", "provider", False), made.reason
+    assert re.search("503|(?i:overloaded)", made.reason)
