@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from playwright.async_api import Locator
 
 MOST_LISTED = 12
+_STEPS_S = 30.0
+"""How long one way through a list may take: a slow page draws it row by row."""
 MOST_STEPS = 1000
 """Options that arrow keys go through, where the page draws a few of them only."""
 _POLL_S = 0.1
@@ -175,7 +177,7 @@ async def _find_option(window: PlaywrightWindow, element: Locator, text: str) ->
         elif not stepped and (now["count"] or (now["active"] and not now["takes_text"])):
             stepped = True
             for key in ("ArrowDown", "ArrowUp"):
-                now = await _step(window, element, text, key, deadline)
+                now = await _step(window, element, text, key, time.monotonic() + _STEPS_S)
                 if now["is_active"]:
                     return now
         await asyncio.sleep(_POLL_S)

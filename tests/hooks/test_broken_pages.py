@@ -119,6 +119,8 @@ def test_a_page_that_is_broken_is_the_sites(evals: Evals, shop: PageServer) -> N
     assert found == {name: expected for name, (_, expected, _) in WAYS.items()}
     assert statuses == {name: expected for name, (_, _, expected) in WAYS.items()}
     assert "the last page is broken" in ran.attempt("link").reason
+    said = {one.query_id for one in ran.attempts for it in one.warnings if "on the way" in it.message}
+    assert said == {"fetch", "frame"}
     broken = sum(expected == BROKEN for _, expected, _ in WAYS.values())
     ran.stdout.fnmatch_lines([f"gate max_error_rate: *({broken}/{len(WAYS)})*"])
 

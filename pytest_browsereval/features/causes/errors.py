@@ -19,6 +19,7 @@ NOT_USABLE = re.compile(
 )
 UNKNOWN_TOOL = re.compile(r"^(unknown tool|no such tool|tool .{1,80} not found)", re.IGNORECASE)
 WRONG_ARGUMENTS = re.compile(r"^(wrong|invalid) arguments|^input validation error", re.IGNORECASE)
+SITE_ERROR = re.compile(r"the site (answered HTTP \d+ to a request on the way: .*)", re.DOTALL)
 CUT_OFF = re.compile(r"repl(y|ies) (was )?cut off")
 NOT_LOADED = re.compile(r"\bERR_(?!\w*TIMED_OUT)")
 TOO_SLOW = re.compile(

@@ -194,6 +194,15 @@ def _reply_cut_off(failure: Failure) -> Evidence | None:
     return Evidence("reply_cut_off", failure.last, one_line(said[0], errors.LONGEST)) if said else None
 
 
+def _request_error(failure: Failure) -> Evidence | None:
+    found = (errors.SITE_ERROR.search(one.message) for one in failure.attempt.metadata.warnings)
+    said = next(filter(None, found), None)
+    if said is None:
+        return None
+    why = "a request on the way failed, and the page may not have said so"
+    return Evidence("page_error", failure.last, one_line(said[1], errors.LONGEST), why, is_likely=True)
+
+
 def _gave_up(failure: Failure) -> Evidence | None:
     data, last = failure.attempt.metadata, failure.last
     if last and last[0].succeeds is not None:  # rather than what it says in any language
@@ -253,6 +262,7 @@ RULES = (
     _repeated_action,
     _reply_not_a_call,
     _failed_action,
+    _request_error,
     _page_too_slow,
     _limit,
     _reply_cut_off,

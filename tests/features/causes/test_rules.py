@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.errors import TerminationReason
+from pytest_browsereval.errors import ErrorSource, TerminationReason
 from pytest_browsereval.features.causes.errors import normalise_error
 from pytest_browsereval.features.causes.rules import find_cause
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.messages import Hit
-from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.model.results import EvalWarning, TaskMetadata
 from tests.features.causes.played import BASE, Step, click, done, fill, step, write_attempt, write_manifest
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 
@@ -361,3 +361,13 @@ def test_a_damaged_log_has_a_cause_too(tmp_path: Path) -> None:
     assert cause is not None
     assert cause.step is None
     assert find_cause(attempt("buy", PASSED), folder) is None
+
+
+def test_a_request_that_a_site_refused_on_the_way(tmp_path: Path) -> None:
+    """The page showed nothing of it: likely a fault of the site, and never a slow page."""
+    said = "the site answered HTTP 500 to a request on the way: http://x/api"
+    warning = EvalWarning(source=ErrorSource.SITE, message=said, timestamp="2026-01-01T00:00:00Z")
+    found = cause_of(tmp_path, (NAME, RED, ADD, END), warnings=(warning,))
+    assert found.name == "page_error"
+    assert found.label == "likely page error"
+    assert "answered HTTP 500 to a request on the way: http://x/api" in found.detail
