@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ from pytest_browsereval.needs import merge_needs
 from pytest_browsereval.redaction.config import hide_logins
 from pytest_browsereval.redaction.text import map_texts
 from pytest_browsereval.run.active import ActiveRun
-from pytest_browsereval.run.behaviour import CallGuard, HookFollower, MessageListener, call_all
+from pytest_browsereval.run.behaviour import HookFollower, MessageListener, call_all
 from pytest_browsereval.run.cassettes import InterceptedCalls, PageTraffic, name_cassette
 from pytest_browsereval.run.ending import Ending, Unobserved
 from pytest_browsereval.run.grading import Grading, decide, find_broken_page, grade_all, total_cost
@@ -196,43 +196,46 @@ async def _run_agent(course: Course, capture: CaptureContext) -> None:
     finally:
         await capture.first_picture()
     capture.log_user(course.task.query)
-    async with AsyncExitStack() as watching:
-        if watch := run.behaviour.watch_agent:
-            about = window, course.task, course.graders, run.config, course.urls, course.site_data
-            for each in watch(*about, folder, run.redact):
-                await watching.enter_async_context(each)
-        result = await _play(course, capture, context, guard)
+    async with _watching(course, window):
+        limit = f"limits.timeout_ms is {run.config.limits.timeout_ms}"
+        started = time.perf_counter()
+        try:
+            try:
+                result = await play(
+                    context, course.build_agent, "the agent", limit_s=context.timeout_s, time_limit=limit
+                )
+                answer = result.final_answer
+                is_by_tool = answer in (None, context.tools.answer)
+                if guard and not is_by_tool and (why := await guard(DONE, {"answer": answer})):
+                    result = replace(result, final_answer=None, note=f"no answer: {why}")
+            except LimitReached as reached:
+                result = AgentResult(context.tools.answer, reached.reason, note=str(reached))
+            await course.take_result(result, capture)
+        finally:
+            course.ending.agent_duration_ms = (time.perf_counter() - started) * 1000
+            await capture.final_picture()
+        await window.look()  # nothing is judged in a browser that has died unnoticed
+        if window.dead:
+            raise Fault(ErrorSource.BROWSER, window.dead)
+        broken = (
+            one.fault for one in (guard, course.listener, capture.follower) if one
+        )  # an agent may catch it
+        if fault := course.traffic.fault() or next(filter(None, broken), None):
+            raise fault
     if result.termination_reason is TerminationReason.COMPLETED:
         context.tools.check_awaited()
 
 
-async def _play(
-    course: Course, capture: CaptureContext, context: AgentContext, guard: CallGuard | None
-) -> AgentResult:
-    """Run the agent to its end; return its result."""
-    run, window = course.run, capture.window
-    limit_s, limit = context.timeout_s, f"limits.timeout_ms is {run.config.limits.timeout_ms}"
-    started = time.perf_counter()
-    try:
-        try:
-            result = await play(context, course.build_agent, "the agent", limit_s=limit_s, time_limit=limit)
-            answer = result.final_answer
-            is_by_tool = answer in (None, context.tools.answer)
-            if guard and not is_by_tool and (why := await guard(DONE, {"answer": answer})):
-                result = replace(result, final_answer=None, note=f"no answer: {why}")
-        except LimitReached as reached:
-            result = AgentResult(context.tools.answer, reached.reason, note=str(reached))
-        await course.take_result(result, capture)
-    finally:
-        course.ending.agent_duration_ms = (time.perf_counter() - started) * 1000
-        await capture.final_picture()
-    await window.look()  # nothing is judged in a browser that has died unnoticed
-    if window.dead:
-        raise Fault(ErrorSource.BROWSER, window.dead)
-    broken = (one.fault for one in (guard, course.listener, capture.follower) if one)  # an agent may catch it
-    if fault := course.traffic.fault() or next(filter(None, broken), None):
-        raise fault
-    return result
+@asynccontextmanager
+async def _watching(course: Course, window: Window) -> AsyncIterator[None]:
+    """Have features watch what the agent does."""
+    run, folder = course.run, course.folder.path
+    async with AsyncExitStack() as stack:
+        if watch := run.behaviour.watch_agent:
+            about = window, course.task, course.graders, run.config, course.urls, course.site_data
+            for each in watch(*about, folder, run.redact):
+                await stack.enter_async_context(each)
+        yield
 
 
 async def _judge_broken(course: Course, window: Window) -> None:

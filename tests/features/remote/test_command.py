@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "gate": ("URL", "--config=shop.eval.yaml", "--baseline=OTHER", "--eval-set=gate.max_drop=0.5"),
     "label": ("URL",),
     "merge": ("URL", "-o", "merged"),
+    "prune": ("URL", "--keep=failed"),
     "push": ("URL", "s3://bucket/evals"),
     "runs": ("URL",),
     "view": ("URL",),
