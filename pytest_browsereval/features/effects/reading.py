@@ -8,7 +8,7 @@ import hashlib
 import json
 import sqlite3
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -94,11 +94,28 @@ class Source:
         Raises:
             Fault: source *site*: it cannot be read, or it does not come to rest.
         """
+        state = self.site.state
+        assert state is not None  # noqa: S101 as above
+        # Of other sources nothing tells that they are unchanged: each mark is another.
+        watched: Any = contextlib.nullcontext(object)
+        if state.sqlite is not None:
+            watched = watch_database(state.fill_place(self.base_dir, self.data))
+        try:
+            with watched as mark:
+                return await self._settle(mark)
+        except (OSError, sqlite3.Error) as error:
+            raise self.fault(f"cannot be read: {error}") from error
+
+    async def _settle(self, mark: Callable[[], object]) -> State:
         loop = asyncio.get_running_loop()
-        deadline, last = loop.time() + SETTLE_S, await self.read()
+        deadline = loop.time() + SETTLE_S
+        seen, last = await asyncio.to_thread(mark), await self.read()
         while True:
             await asyncio.sleep(PAUSE_S)
-            state = await self.read()
+            now = await asyncio.to_thread(mark)
+            if now == seen:
+                return last
+            seen, state = now, await self.read()
             if not (moved := compare_states(last, state, self.site.volatile)):
                 return state
             if loop.time() >= deadline:
@@ -167,6 +184,29 @@ def _check_size(text: Any, limit: int) -> Any:
 # -- databases
 
 
+def _open_database(file: Path) -> contextlib.closing[sqlite3.Connection]:
+    place = f"{file.resolve().as_uri()}?mode=ro"
+    return contextlib.closing(sqlite3.connect(place, uri=True, check_same_thread=False))
+
+
+@contextlib.contextmanager
+def watch_database(file: Path) -> Iterator[Callable[[], object]]:
+    """Yield a function whose value is another once any program has written to a SQLite database.
+
+    Raises:
+        OSError: there is no such file.
+        sqlite3.Error: it cannot be read.
+    """
+    with _open_database(file) as database:
+
+        def mark() -> object:
+            about = file.stat()  # `data_version` does not see that another file was put in its place
+            (version,) = database.execute("PRAGMA data_version").fetchone()
+            return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, version
+
+        yield mark
+
+
 def read_database(file: Path, tables: Sequence[str] = (), max_bytes: int = 16_000_000) -> State:
     """Return the tables of a SQLite database, read in one transaction that writes nothing.
 
@@ -185,7 +225,7 @@ def read_database(file: Path, tables: Sequence[str] = (), max_bytes: int = 16_00
         raise Unreadable(
             f"{file.name} has {size:,} bytes, and `max_bytes` is {max_bytes:,}. Name its `tables`"
         )
-    with contextlib.closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as database:
+    with _open_database(file) as database:
         database.execute("BEGIN")
         query = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) != 'sqlite_'"
         found = database.execute(query).fetchall()
