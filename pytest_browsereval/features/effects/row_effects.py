@@ -62,6 +62,13 @@ class Effect:
         """What several columns are to be."""
         return flatten(self.equals) if isinstance(self.equals, dict) and not self.column else {}
 
+    @property
+    def vagueness(self) -> tuple[bool, int]:
+        """How little it says: least for one that names most."""
+        says_what = self.has_equals or self.by is not None or self.column
+        said = len(self.where) + len(self.selected) + len(self.columns)
+        return self.kind == "changed" and not says_what, -said
+
     def find_columns(self, one: Difference) -> set[str] | None:
         """Return which columns of a difference it is about; all of them are none. None if it is another's."""
         if one.kind != self.kind or (self.site and one.site != self.site):
@@ -203,34 +210,106 @@ def match_effects(
     Raises:
         Fault: source *grader*: a value that is compared was not written.
     """
-    left: dict[int, set[str]] = {place: {*one.columns} for place, one in enumerate(differences)}
-    taken: dict[int, list[str]] = {place: [] for place in range(len(effects))}
-    # Those that say more choose first.
-    order = sorted(
-        taken, key=lambda n: -len(effects[n].where) - len(effects[n].selected) - len(effects[n].columns)
-    )
-    for is_near in (False, True):
-        for number in order:
-            effect = effects[number]
-            for place in list(left):
-                if len(taken[number]) == effect.count:
-                    break
-                one = replace(differences[place], columns=tuple(left[place]))
-                columns = effect.find_columns(one)
-                if columns is None:
-                    continue
-                problem = effect.find_problem(one, columns, with_values=with_values)
-                if not problem or is_near:
-                    taken[number].append(problem)
-                    left[place] -= columns
-                    if not left[place]:
-                        del left[place]
+    matching = _Matching(effects, differences, with_values=with_values)
+    # Those that say more choose first; what takes any change has the columns that are left.
+    order = sorted(range(len(effects)), key=lambda number: effects[number].vagueness)
+    for number in order:
+        for unit in range(effects[number].count):
+            if not matching.take((number, unit), set()):
+                break
+    matching.take_near(order)
+    taken, left = matching.list_problems(), matching.list_left()
     criteria = tuple(_judge(effect, taken[number]) for number, effect in enumerate(effects))
-    rest = (
-        replace(differences[place], columns=tuple(c for c in differences[place].columns if c in columns))
-        for place, columns in left.items()
-    )
-    return Matched(criteria, tuple(rest))
+    return Matched(criteria, tuple(left))
+
+
+_Unit = tuple[int, int]
+"""An effect's number, and which of its ``count``."""
+
+
+class _Matching:
+    """Which effects are about which columns of which differences.
+
+    What is taken already is given up where its effect finds another one: effects may overlap, and a right
+    attempt must not fail by their order.
+    """
+
+    def __init__(
+        self, effects: Sequence[Effect], differences: Sequence[Difference], *, with_values: bool
+    ) -> None:
+        self._effects, self._differences, self._with_values = effects, differences, with_values
+        self._taken: dict[_Unit, tuple[int, frozenset[str], str]] = {}
+        """By unit: the place of the difference, its columns, and why it is not as it is to be."""
+        self._owners: dict[int, list[_Unit]] = {}
+        self._found: dict[tuple[int, int], tuple[frozenset[str], str] | None] = {}
+        """By effect and place, where nothing of the difference is taken."""
+
+    def take(self, unit: _Unit, tried: set[int]) -> bool:
+        """Return whether a difference that is as the effect says was found, if need be by moving others."""
+        for place in range(len(self._differences)):
+            if place in tried or (found := self._find_whole(unit[0], place)) is None or found[1]:
+                continue
+            tried.add(place)
+            holders = [one for one in self._owners.get(place, ()) if self._is_in_way(one, found[0])]
+            if not holders or (len(holders) == 1 and self.take(holders[0], tried)):
+                self._put(unit, place, *found)
+                return True
+        return False
+
+    def take_near(self, order: Sequence[int]) -> None:
+        """Give effects that lack a difference one that ``where`` finds, which fails them."""
+        for number in order:
+            for unit in ((number, n) for n in range(self._effects[number].count)):
+                if unit not in self._taken and not self._put_near(unit):
+                    break
+
+    def _put_near(self, unit: _Unit) -> bool:
+        for place, columns in self._list_free():
+            one = replace(self._differences[place], columns=tuple(columns))
+            if found := self._find(unit[0], one):
+                self._put(unit, place, *found)
+                return True
+        return False
+
+    def _find_whole(self, number: int, place: int) -> tuple[frozenset[str], str] | None:
+        if (number, place) not in self._found:
+            self._found[number, place] = self._find(number, self._differences[place])
+        return self._found[number, place]
+
+    def _find(self, number: int, one: Difference) -> tuple[frozenset[str], str] | None:
+        columns = self._effects[number].find_columns(one)
+        if columns is None:
+            return None
+        problem = self._effects[number].find_problem(one, columns, with_values=self._with_values)
+        return frozenset(columns), problem
+
+    def _is_in_way(self, unit: _Unit, columns: frozenset[str]) -> bool:
+        return not columns or bool(self._taken[unit][1] & columns)
+
+    def _put(self, unit: _Unit, place: int, columns: frozenset[str], problem: str) -> None:
+        if unit in self._taken:
+            self._owners[self._taken[unit][0]].remove(unit)
+        self._taken[unit] = place, columns, problem
+        self._owners.setdefault(place, []).append(unit)
+
+    def _list_free(self) -> Iterator[tuple[int, list[str]]]:
+        for place, one in enumerate(self._differences):
+            owners = self._owners.get(place, [])
+            gone = {column for unit in owners for column in self._taken[unit][1]}
+            free = [column for column in one.columns if column not in gone]
+            if free or not owners:
+                yield place, free
+
+    def list_left(self) -> list[Difference]:
+        """Return what no effect is about."""
+        return [replace(self._differences[place], columns=tuple(free)) for place, free in self._list_free()]
+
+    def list_problems(self) -> list[list[str]]:
+        """Return, for each effect, why its differences are not as they are to be."""
+        found: list[list[str]] = [[] for _ in self._effects]
+        for (number, _), (_, _, problem) in sorted(self._taken.items()):
+            found[number].append(problem)
+        return found
 
 
 def _judge(effect: Effect, problems: Sequence[str]) -> Criterion:

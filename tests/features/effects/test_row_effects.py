@@ -1,0 +1,66 @@
+"""Which effects are about which differences: a right attempt does not fail by the order of either."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.features.effects.diff import Difference, compare_states, list_tables
+from pytest_browsereval.features.effects.row_effects import match_effects, read_effects
+
+ADA = {"added": "orders", "where": {"user": "ada"}}
+MUG = {"added": "orders", "equals": {"sku": "mug"}}
+PEN = {"added": "orders", "equals": {"sku": "pen"}}
+ANY = {"changed": "orders"}
+OPEN = {"changed": "orders.status", "equals": "open"}
+TOTAL = {"changed": "orders.total", "by": 2}
+
+
+def added(*rows: tuple[str, str]) -> list[Difference]:
+    return [
+        Difference("added", "orders", ("id",), {}, {"id": n, "user": user, "sku": sku})
+        for n, (user, sku) in enumerate(rows)
+    ]
+
+
+def changed(before: dict[str, Any], after: dict[str, Any]) -> list[Difference]:
+    old, new = (list_tables({"orders": [{"id": 1, **one}]}) for one in (before, after))
+    return compare_states(old, new)
+
+
+BOTH = changed({"status": "new", "total": 1}, {"status": "open", "total": 3})
+CASES: dict[str, tuple[list[dict[str, Any]], list[Difference], int]] = {
+    "two that overlap": ([ADA, MUG], added(("ada", "mug"), ("ada", "pen")), 0),
+    "three in a chain": (
+        [{"added": "orders"}, ADA, MUG],
+        added(("ada", "mug"), ("ada", "pen"), ("bob", "cap")),
+        0,
+    ),
+    "one twice": ([{**ADA, "count": 2}, PEN], added(("ada", "pen"), ("ada", "mug"), ("ada", "cap")), 0),
+    "one more than asked for": ([ADA, MUG], added(("ada", "mug"), ("ada", "pen"), ("bob", "cap")), 1),
+    "columns of one row": ([OPEN, TOTAL], BOTH, 0),
+    "a column and any other": ([OPEN, ANY], BOTH, 0),
+    "a column too many": ([OPEN], BOTH, 1),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_right_attempts_pass_in_any_order(name: str) -> None:
+    """All effects came about, and what is left over is a side effect."""
+    blocks, differences, others = CASES[name]
+    for effects in permutations(blocks):
+        for found in permutations(differences):
+            matched = match_effects(read_effects([*effects]), found)
+            assert [one.reason for one in matched.criteria] == [""] * len(blocks), effects
+            assert len(matched.side_effects) == others
+
+
+def test_what_no_other_fits_fails() -> None:
+    """Each effect takes one difference: two are not one, and the nearest is named."""
+    matched = match_effects(read_effects([ADA, MUG]), added(("ada", "mug")), with_values=True)
+    assert sorted(one.reason for one in matched.criteria) == ["", "nothing of orders was added"]
+    matched = match_effects(read_effects([ADA, MUG]), added(("ada", "pen"), ("bob", "cap")), with_values=True)
+    assert [one.reason for one in matched.criteria] == ["", 'sku is "cap", not "mug"']
+    assert not matched.side_effects
