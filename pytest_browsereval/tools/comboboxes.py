@@ -177,22 +177,26 @@ async def _find_option(window: PlaywrightWindow, element: Locator, text: str) ->
         elif not stepped and (now["count"] or (now["active"] and not now["takes_text"])):
             stepped = True
             for key in ("ArrowDown", "ArrowUp"):
-                now = await _step(window, element, text, key, time.monotonic() + _STEPS_S)
+                now = await _step(window, element, text, key)
                 if now["is_active"]:
                     return now
         await asyncio.sleep(_POLL_S)
 
 
-async def _step(
-    window: PlaywrightWindow, element: Locator, text: str, key: str, deadline: float
-) -> dict[str, Any]:
-    """Press an arrow key until the option is active, or there is no other one."""
-    seen = set[str]()
+async def _step(window: PlaywrightWindow, element: Locator, text: str, key: str) -> dict[str, Any]:
+    """Press an arrow key until the option is active, or there is no other one.
+
+    Raises:
+        ToolError: the list is too long, or too slow, to go through.
+    """
+    seen, deadline = set[str](), time.monotonic() + _STEPS_S
     while True:
         now: dict[str, Any] = await ask_apart(element, _LOOK, text)
-        is_end = now["active"] in seen or len(seen) >= MOST_STEPS or time.monotonic() >= deadline
-        if now["is_active"] or is_end:
+        if now["is_active"] or now["active"] in seen:
             return now
+        if len(seen) >= MOST_STEPS or time.monotonic() >= deadline:
+            said = repr(shorten(text, 60))
+            raise ToolError(f"{said} is not among the first {len(seen):,} options, and the list goes on.")
         seen.add(now["active"])
         await window.page.keyboard.press(key)
         await await_frame(window)
