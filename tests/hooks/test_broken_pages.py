@@ -82,6 +82,9 @@ def shop() -> Iterator[PageServer]:
     shop.page("/framed", '<iframe src="/boom"></iframe>')
     shop.page("/fetching", "<script>fetch('/boom')</script>")
     shop.page("/later", "<script>setTimeout(() => { location = '/boom' }, 1000)</script>")
+    shop.page("/fetches", "<script>for (let n = 0; n < 8; n++) fetch('/gone-' + n)</script>")
+    for number in range(8):
+        shop.page(f"/gone-{number}", "busy", status=502)
     shop.page("/popping", "<script>open('/drop'); open('/boom')</script>")
     shop.page("/route", "<script>history.pushState(0, '', '/boom')</script>")
     yield shop
@@ -142,6 +145,23 @@ def test_a_start_page_that_is_broken_is_the_sites(evals: Evals, shop: PageServer
         "gone": "navigation",
     }
     assert ran.attempt("moved").reason == f"The start page {shop.url}/down answered HTTP 503."
+
+
+def test_requests_that_a_site_breaks_are_named(evals: Evals, shop: PageServer) -> None:
+    """Five of many, and that there are more; those of the start page as well."""
+    wait = {"tool": "wait_for_text", "text": "never", "timeout_s": 1}
+    end = {"tool": "done", "answer": "blocked"}
+    way = json.loads(json.dumps([go("/fetches"), wait, end]).replace("{url}", shop.url))
+    rows = [
+        row("later", start_url=f"{shop.url}/", solution=way),
+        row("first", start_url=f"{shop.url}/fetches", solution=[wait, end]),
+    ]
+    evals.write(rows, browser="playwright")
+    run = evals.run()
+    for name in ("later", "first"):
+        said = [one.message for one in run.attempt(name).warnings if "HTTP 50" in one.message]
+        assert len(said) == 6, name
+        assert said[-1] == "the site answered more than 5 requests with HTTP 500 and up; others are not named"
 
 
 def test_a_pop_up_that_is_broken_is_not_the_start_page(evals: Evals, shop: PageServer) -> None:

@@ -1,4 +1,7 @@
-"""Hears from the browser, never from pages, which requests were answered with a server error."""
+"""Hears from the browser, never from pages, which requests were answered with a server error.
+
+It does not hear of frames of other sites and of workers, which have a log of their own.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +40,17 @@ class Listener:
     """
 
     def __init__(self, window: PlaywrightWindow, sites: Sequence[str]) -> None:
-        self.capture: CaptureContext | None = None
-        """Of the attempt, once its window is at the start page."""
+        self._capture: CaptureContext | None = None
         self._window = proxy(window)
         self._sites = sites
-        self._named: set[str] = set()
+        self._named: dict[str, None] = {}
         self._attaching: set[asyncio.Task[object]] = set()
+
+    def warn_in(self, capture: CaptureContext) -> None:
+        """Warn in an attempt, whose window is at the start page, also of what that has asked for."""
+        self._capture = capture
+        for message in self._named:
+            capture.add_warning(ErrorSource.SITE, message)
 
     async def attach(self, page: Page) -> None:
         """Listen to a page, unless it is gone."""
@@ -61,16 +69,21 @@ class Listener:
     def _on_entry(self, page: Page, event: dict[str, Any]) -> None:
         entry = event["entry"]
         url, found = entry.get("url", ""), _STATUS.search(entry["text"])
-        if entry["source"] != "network" or found is None or self.capture is None:
+        if entry["source"] != "network" or found is None:
             return  # what a page itself writes has another source
-        if len(self._named) >= MOST or not any(is_same_site(url, site) for site in self._sites):
+        if len(self._named) > MOST or not any(is_same_site(url, site) for site in self._sites):
             return
         if url == page.url.partition("#")[0]:
             return  # the page itself, whose status the step has
         message = f"the site answered HTTP {found[1]} to a request on the way: {shorten(url, 200)}"
+        if len(self._named) == MOST and message not in self._named:
+            message = (
+                f"the site answered more than {MOST} requests with HTTP 500 and up; others are not named"
+            )
         if message not in self._named:
-            self._named.add(message)
-            self.capture.add_warning(ErrorSource.SITE, message)
+            self._named[message] = None
+            if self._capture is not None:
+                self._capture.add_warning(ErrorSource.SITE, message)
 
 
 async def listen(window: Window, sites: Sequence[str]) -> None:

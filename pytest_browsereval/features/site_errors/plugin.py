@@ -34,5 +34,5 @@ def pytest_browsereval_follow_attempt(capture: CaptureContext) -> Generator[None
     from pytest_browsereval.features.site_errors.errors import LISTENERS
 
     if listener := LISTENERS.get(capture.window):
-        listener.capture = capture
+        listener.warn_in(capture)
     return (yield)
