@@ -59,7 +59,7 @@ def _find_unreadable(site: SiteConfig, config: EvalConfig) -> str:
     first = state.fill_place(config.base_dir, config.base_dir / site.data if site.data else None)
     try:
         if state.sqlite is not None and first.is_file():
-            read_database(first, state.tables, state.max_bytes)
+            read_database(first, state.tables, state.max_bytes, is_at_rest=True)
         elif state.files is not None and site.data:
             read_files(first, state.max_bytes)
     except (OSError, sqlite3.Error, Unreadable) as error:

@@ -184,8 +184,10 @@ def _check_size(text: Any, limit: int) -> Any:
 # -- databases
 
 
-def _open_database(file: Path) -> contextlib.closing[sqlite3.Connection]:
+def _open_database(file: Path, *, is_at_rest: bool = False) -> contextlib.closing[sqlite3.Connection]:
     place = f"{file.resolve().as_uri()}?mode=ro"
+    if is_at_rest and not file.with_name(f"{file.name}-wal").exists():
+        place += "&immutable=1"  # else a reader leaves the files of a log of writes there
     return contextlib.closing(sqlite3.connect(place, uri=True, check_same_thread=False))
 
 
@@ -207,13 +209,16 @@ def watch_database(file: Path) -> Iterator[Callable[[], object]]:
         yield mark
 
 
-def read_database(file: Path, tables: Sequence[str] = (), max_bytes: int = 16_000_000) -> State:
+def read_database(
+    file: Path, tables: Sequence[str] = (), max_bytes: int = 16_000_000, *, is_at_rest: bool = False
+) -> State:
     """Return the tables of a SQLite database, read in one transaction that writes nothing.
 
     Args:
         file: the database.
         tables: those that are read; all by default.
         max_bytes: the largest database, unless tables are named.
+        is_at_rest: whether no program has it open; then nothing is written next to it.
 
     Raises:
         OSError: there is no such file.
@@ -225,7 +230,7 @@ def read_database(file: Path, tables: Sequence[str] = (), max_bytes: int = 16_00
         raise Unreadable(
             f"{file.name} has {size:,} bytes, and `max_bytes` is {max_bytes:,}. Name its `tables`"
         )
-    with _open_database(file) as database:
+    with _open_database(file, is_at_rest=is_at_rest) as database:
         database.execute("BEGIN")
         query = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) != 'sqlite_'"
         found = database.execute(query).fetchall()

@@ -54,3 +54,13 @@ def test_a_write_to_a_database_is_seen_without_reading_it(tmp_path: Path) -> Non
             first = mark()
             other.replace(file)
             assert mark() != first
+
+
+def test_nothing_is_written_next_to_a_database_at_rest(tmp_path: Path) -> None:
+    """The check before a run reads the user's own file, also one with a log of writes."""
+    file = tmp_path / "shop.db"
+    with contextlib.closing(sqlite3.connect(file)) as database:
+        database.execute("PRAGMA journal_mode=WAL")
+        database.executescript("CREATE TABLE stock (n INT); INSERT INTO stock VALUES (1)")
+    assert read_database(file, is_at_rest=True)["stock"].rows == [(1,)]
+    assert [*tmp_path.iterdir()] == [file]
