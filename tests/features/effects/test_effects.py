@@ -69,7 +69,7 @@ def list_side_effects(run: EvalRun, query_id: str) -> list[str]:
 
 
 def test_what_a_row_asks_for_and_nothing_else(evals: Evals) -> None:
-    """Passes; whatever else changes is named in words and fails, and so does what has not changed."""
+    """Passes; a change that the row does not name fails and is named, and so does what has not changed."""
     run = play(
         evals,
         row("order", "Order", effects=ORDER),
