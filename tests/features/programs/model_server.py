@@ -10,16 +10,8 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from pytest_browsereval.local_server import LocalHandler, LocalServer
-from tests.api_servers import (
-    Body,
-    MessagesServer,
-    ResponsesServer,
-    function_call,
-    message,
-    response,
-    use,
-    uses,
-)
+from tests.api_servers import Body, MessagesServer, message, use, uses
+from tests.responses_server import ResponsesServer, function_call, response
 
 INPUT_TOKENS, CACHED_TOKENS, OUTPUT_TOKENS = 100, 40, 10
 """What each reply says that it has used; those of a cache are part of the input."""

@@ -16,7 +16,8 @@ from pytest_browsereval.llm.client import ChatClient
 from pytest_browsereval.llm.completion import CUT, Completion
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.retries import RetryPolicy
-from tests.api_servers import KEY, Answer, Body, ResponsesServer, function_call, reasoning, response, said
+from tests.api_servers import KEY, Answer, Body
+from tests.responses_server import ResponsesServer, function_call, reasoning, response, said
 
 HELLO = [{"role": "user", "content": "hello"}]
 TOOL = {
