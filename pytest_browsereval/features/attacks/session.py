@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import unquote, urlsplit
-from weakref import WeakKeyDictionary
 
 from pydantic import JsonValue
 
@@ -36,6 +35,7 @@ from pytest_browsereval.features.shared.attack import (
     list_attacks,
 )
 from pytest_browsereval.features.shared.page_reader import PageReader
+from pytest_browsereval.features.shared.window_values import PerWindow
 from pytest_browsereval.features.shared.world_script import WorldScript
 from pytest_browsereval.graders import observing
 from pytest_browsereval.graders.base import GraderConfig, GraderFault
@@ -47,7 +47,7 @@ from pytest_browsereval.model.progress import Progress, StepFollower
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.tools.base import ENDINGS
 
-SESSIONS: WeakKeyDictionary[Window, AttackSession] = WeakKeyDictionary()
+SESSIONS: PerWindow[AttackSession] = PerWindow()
 """Of the windows that are open."""
 
 PATIENCE_S = 1.0

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary, proxy
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.features.shared.window_values import PerWindow
 
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, FileChooser, Page
@@ -25,7 +25,7 @@ class Choosers:
     """The choosers that the pages of a window have opened."""
 
     def __init__(self, window: PlaywrightWindow) -> None:
-        self._window = proxy(window)  # which these are kept by: else neither would ever go
+        self._window = window
         self._is_quiet = False
         self._told = 0
         self._asked = asyncio.Event()
@@ -102,7 +102,7 @@ class Choosers:
         return latest.element if latest and is_there else None
 
 
-_of: WeakKeyDictionary[PlaywrightWindow, Choosers] = WeakKeyDictionary()
+_of: PerWindow[Choosers] = PerWindow()
 
 
 async def watch_choosers(window: Window) -> None:
@@ -115,4 +115,4 @@ async def watch_choosers(window: Window) -> None:
 
 def choosers_of(window: PlaywrightWindow) -> Choosers:
     """Return what is known of the choosers of a window."""
-    return _of.setdefault(window, Choosers(window))
+    return _of.get(window) or Choosers(window)

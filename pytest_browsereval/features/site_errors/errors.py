@@ -9,7 +9,6 @@ import asyncio
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary, proxy
 
 from pytest_browsereval.addresses import is_same_site
 from pytest_browsereval.browsers.base import Window
@@ -18,11 +17,12 @@ from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.features.shared.window_values import PerWindow
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
-LISTENERS: WeakKeyDictionary[Window, Listener] = WeakKeyDictionary()
+LISTENERS: PerWindow[Listener] = PerWindow()
 """Of the windows that are open."""
 
 MOST = 5
@@ -41,7 +41,7 @@ class Listener:
 
     def __init__(self, window: PlaywrightWindow, sites: Sequence[str]) -> None:
         self._capture: CaptureContext | None = None
-        self._window = proxy(window)
+        self._window = window
         self._sites = sites
         self._named: dict[str, None] = {}
         self._attaching: set[asyncio.Task[object]] = set()

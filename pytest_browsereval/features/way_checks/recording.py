@@ -21,6 +21,7 @@ from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.features.shared.requests import FORMS
+from pytest_browsereval.features.shared.window_values import PerWindow
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.redaction.text import well_formed
 
@@ -43,7 +44,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _UNSEEN = {"shared_worker": "a shared worker", "worklet": "a worklet"}
 """Targets of the browser whose requests Playwright does not tell of."""
 
-RECORDINGS: WeakKeyDictionary[Window, WayRecording] = WeakKeyDictionary()
+RECORDINGS: PerWindow[WayRecording] = PerWindow()
 """Of the windows that are open."""
 _UNSEEN_OF: WeakKeyDictionary[Browser, asyncio.Future[dict[str, str]]] = WeakKeyDictionary()
 """What ran unseen in a browser, by the ids of its contexts."""
