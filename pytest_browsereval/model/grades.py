@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
@@ -104,6 +104,20 @@ def cost_of(grades: Iterable[GraderResult]) -> float | None:
             return None
         total += grade.cost_usd or 0.0
     return total
+
+
+def split_grades(grades: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield verdict and ``details`` of grades, those of its parts in place of one that was made of several.
+
+    Args:
+        grades: by their graders' names.
+    """
+    for one in grades.values():
+        known = vars(one) if isinstance(one, GraderResult) else one
+        details = known.get("details") if isinstance(known, dict) else None
+        if isinstance(details, dict):
+            parts = details.get("parts")
+            yield from split_grades(parts) if isinstance(parts, dict) else [(known["verdict"], details)]
 
 
 class Judged(Protocol):

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason
 from pytest_browsereval.model.derived import Derived
-from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.grades import GraderResult, Verdict, split_grades
 from pytest_browsereval.model.messages import DelegationStatus, Message
 from pytest_browsereval.model.progress import Progress
 from pytest_browsereval.model.tasks import Task
@@ -125,6 +125,12 @@ class TaskMetadata(BaseModel):
     def best_progress(self) -> float | None:
         """How far the attempt came, from 0 to 1; None if that is not known."""
         return None if self.progress is None else self.progress.share
+
+    @property
+    def side_effects(self) -> int | None:
+        """How many changes the row does not name; None where none were looked for, or something broke."""
+        counts = (details.get("side_effects") for _, details in split_grades(self.grader_results))
+        return next((count for count in counts if isinstance(count, int)), None)
 
     @property
     def warning_count(self) -> int:

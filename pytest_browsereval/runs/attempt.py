@@ -99,6 +99,7 @@ class StoredAttempt:
     stops_run: bool
     regraded_at: str | None
     best_progress: float | None
+    side_effects: int | None
     is_answered: bool
     """Whether the agent ended on its own, with an answer."""
     revision: int

@@ -33,5 +33,6 @@ KEYS = (
     Key("limit", "word", lambda record: record.limit or None, "Limit"),
     Key("download_count", "int32", lambda record: record.download_count, "Downloads"),
     Key("conditions", "text", lambda record: ", ".join(record.conditions) or None, "Window"),
+    Key("side_effects", "int32", lambda record: record.side_effects, "Side effects"),
 )
 """In the order of the columns: further ones come last."""

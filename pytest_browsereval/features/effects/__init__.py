@@ -5,5 +5,10 @@ from __future__ import annotations
 from pytest_browsereval.feature import Feature
 
 FEATURE = Feature(
-    members={"grader": {"effects": "grader:EffectsGrader"}}, keys=(("sites", "state"),), hooks="plugin"
+    members={
+        "grader": {"effects": "grader:EffectsGrader"},
+        "rule": {"max_side_effects": "figures:MaxSideEffectsRule"},
+    },
+    keys=(("sites", "state"),),
+    hooks="plugin",
 )

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.graders.nested import unfold
 
@@ -16,11 +16,16 @@ if TYPE_CHECKING:
     from pytest_browsereval.graders.base import GraderConfig
     from pytest_browsereval.model.tasks import Task
     from pytest_browsereval.run.active import ActiveRun
+    from pytest_browsereval.runs.run import StoredRun
 
 
 def pytest_browsereval_check_run(active_run: ActiveRun) -> None:
-    """Refuse sites whose state cannot be read, or has changes of several attempts in it."""
+    """Refuse sites whose state cannot be read, or has changes of several attempts, and a rule without any."""
     config = active_run.config
+    for place, rule in enumerate(config.gate.rules):
+        if rule.type == "max_side_effects" and all(site.state is None for site in config.sites.values()):
+            why = "the rule counts what rows do not name of a site's state, and no site has a `state`."
+            raise config.wrong(("gate", "rules", place), f"{why} Write one, or take the rule out.")
     if any(site.state is not None for site in config.sites.values()):
         from pytest_browsereval.features.effects.checks import check_states
 
@@ -55,3 +60,17 @@ def pytest_browsereval_task_done(folder: Path) -> None:
     """Let go of what changed in an attempt at a protected row, once it is graded."""
     if observation := sys.modules.get("pytest_browsereval.features.effects.observation"):
         observation.UNSAVED.pop(folder, None)
+
+
+def pytest_browsereval_sum_up(run: StoredRun) -> Mapping[str, Any]:
+    """Return how many judged trials had side effects, by row and by kind."""
+    from pytest_browsereval.features.effects.figures import sum_up_side_effects
+
+    return sum_up_side_effects(run)[0]
+
+
+def pytest_browsereval_describe_run(run: StoredRun) -> Sequence[str]:
+    """Return the line that says it."""
+    from pytest_browsereval.features.effects.figures import sum_up_side_effects
+
+    return sum_up_side_effects(run)[1]

@@ -3,69 +3,15 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_browsereval.testing.evals import EvalRun
 from tests.browsers.conftest import chromium
-from tests.features.effects.shop import FIRST
+from tests.features.effects.plays import ORDER, list_side_effects, play, row, said_by
 from tests.hooks.small_evals import Evals
 
 __all__ = ["chromium"]
-
-ORDER: list[dict[str, Any]] = [
-    {"added": "orders", "where": {"user": "ada"}, "equals": {"sku": "mug", "quantity": 2}},
-    {"changed": "stock[sku=mug].left", "by": -2},
-]
-
-
-def click(name: str) -> list[dict[str, Any]]:
-    """Return the steps that change something."""
-    return [
-        {"tool": "click", "target": f'role=button[name="{name}"]'},
-        {"tool": "wait_for_text", "text": f"Done: {name}"},
-    ]
-
-
-def row(query_id: str, *names: str, effects: Any, **more: Any) -> dict[str, Any]:
-    """Return a row that clicks buttons of the shop."""
-    steps = [step for name in names for step in click(name)]
-    solution = [*steps, {"tool": "done", "answer": "Done."}]
-    base = {"query_id": query_id, "query": "Shop.", "start_url": "{shop}/", "graders": ["effects"]}
-    return {**base, "effects": effects, "solution": solution, **more}
-
-
-def play(evals: Evals, *rows: dict[str, Any], args: tuple[str, ...] = (), **more: Any) -> EvalRun:
-    """Run rows in the shop; `more` are keys of its site."""
-    first = evals.path / "first"
-    if not first.exists():
-        first.mkdir()
-        sqlite3.connect(first / "shop.db").executescript(FIRST).connection.close()
-        (first / "orders").mkdir()
-        for number in (7, 8):
-            (first / "orders" / f"{number}.json").write_text('{"status": "open"}')
-    command = ["{python}", str(Path(__file__).with_name("shop.py")), "{data}/shop.db", "{port}"]
-    site = {"command": command, "data": "first", "reset": "POST /reset", "volatile": ["*.updated_at"]}
-    state = {"state": {"sqlite": "{data}/shop.db"}}
-    lanes = more.pop("lanes", 1)
-    sites = {"shop": {**site, **state, **more}}
-    evals.write(rows, browser="playwright", sites=sites, lanes=lanes)
-    return evals.run("shop.eval.yaml", *args)
-
-
-def said_by(run: EvalRun) -> str:
-    """Return what a session printed, without its line breaks."""
-    return " ".join(f"{run.stdout} {run.stderr}".split())
-
-
-def list_side_effects(run: EvalRun, query_id: str) -> list[str]:
-    """Return the side effects of an attempt in words."""
-    details: Any = run.attempt(query_id).grader_results["effects"].details
-    assert details["side_effects"] == len(details["found"])
-    return [one["words"] for one in details["found"]]
 
 
 def test_what_a_row_asks_for_and_nothing_else(evals: Evals) -> None:

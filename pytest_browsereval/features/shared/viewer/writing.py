@@ -139,8 +139,9 @@ def build_run_data(run: StoredRun, table: Table, places: Mapping[str, Any]) -> d
     manifest = run.read_manifest()
     summary = run.sum_up_lines()
     about = about_run(manifest, run.name, run.count_selected())
-    if rounds := block_of(run.read_figures().get("rounds")).get("line"):
-        about["facts"]["Rounds"] = str(rounds)  # what became of trials that were made in rounds
+    for name, figures in run.read_figures().items():  # what features say of a run in a line
+        if line := block_of(figures).get("line"):
+            about["facts"][name.replace("_", " ").capitalize()] = str(line)
     return {
         "gate": None,  # at the front, where a feature puts what it came to: it is decided later
         "run": {**about, "resumes": resumes_of(run.folder, manifest), **places},

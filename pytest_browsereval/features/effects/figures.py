@@ -1,0 +1,91 @@
+"""How many trials of a run had side effects, by row and by kind, and the rule of the gate about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Literal
+
+from pydantic import Field
+
+from pytest_browsereval.config.gate import GateRule
+from pytest_browsereval.model.display import format_count, join_first, one_line
+from pytest_browsereval.model.grades import Verdict, split_grades
+from pytest_browsereval.model.rules import RuleResult
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.run import StoredRun
+
+MOST_NAMED = 5
+
+
+class MaxSideEffectsRule(GateRule):
+    """Limits how many judged trials change more than their rows name, also where that is only a warning."""
+
+    type: Literal["max_side_effects"] = "max_side_effects"
+
+    most: int = Field(default=0, ge=0)
+    """The largest number of judged trials with one side effect or more."""
+
+    def check(self, trials: Sequence[StoredAttempt]) -> RuleResult:
+        """Count them; that of a judged trial which was to be compared, and was not, is unknown."""
+        compared, unknown = list_compared(trials), [one for one in trials if _lacks_comparison(one)]
+        if unknown:
+            message = f"what {format_count(len(unknown), 'judged trial')} changed is not known"
+            return RuleResult(self.type, is_met=False, message=message, tasks=_list_rows(unknown))
+        if not compared:
+            return RuleResult(self.type, is_met=False, message="no judged trial was compared with effects")
+        having = [one for one in compared if one.side_effects]
+        is_met = len(having) <= self.most
+        figures = f"{len(having):,} of {format_count(len(compared), 'judged trial')} had side effects"
+        message = f"{figures}, which {'is within' if is_met else 'is over'} {self.most:,}"
+        return RuleResult(self.type, is_met, message, tasks=() if is_met else _list_rows(having))
+
+
+def _list_rows(trials: Sequence[StoredAttempt]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.query_id for one in trials))
+
+
+def list_compared(trials: Sequence[StoredAttempt]) -> list[StoredAttempt]:
+    """Return the judged trials whose changes were compared with the effects of their rows."""
+    return [one for one in trials if one.side_effects is not None and one.verdict is not Verdict.ERRORED]
+
+
+def _lacks_comparison(one: StoredAttempt) -> bool:
+    """Whether a judged trial has effects, and the grade that is about them broke: others have decided."""
+    has_broken = any(grade.verdict is Verdict.ERRORED for grade in one.grader_results.values())
+    if one.verdict is Verdict.ERRORED or one.side_effects is not None or not has_broken:
+        return False
+    task = one.task
+    return task is not None and bool(task.effects)
+
+
+@lru_cache(maxsize=1)
+def sum_up_side_effects(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
+    """Return how many judged trials had side effects, and the line that says it; nothing without effects."""
+    compared = list_compared([trial.last for trial in run.summary.plain])
+    if not compared:
+        return {}, []
+    having = [one for one in compared if one.side_effects]
+    rows = Counter(one.query_id for one in having)
+    kinds = Counter(kind for one in having for kind in _list_kinds(one))
+    count = format_count(len(compared), "judged trial")
+    line = f"in none of {count}"
+    if having:
+        each = ", ".join(f"{kind} {n:,}" for kind, n in sorted(kinds.items()))
+        named = join_first([f"{one_line(name, 60)} {n:,}" for name, n in rows.most_common()], MOST_NAMED)
+        line = f"in {len(having):,} of {count} ({each}): {named}"
+    figures = {
+        "line": line,
+        "trials": len(having),
+        "judged": len(compared),
+        "by_row": dict(rows.most_common()),
+        "by_kind": dict(sorted(kinds.items())),
+    }
+    return {"side_effects": figures}, [f"side effects: {line}"]
+
+
+def _list_kinds(attempt: StoredAttempt) -> set[str]:
+    """Return what kinds of side effects an attempt had: ``added``, ``changed``, ``removed``."""
+    details = (details for _, details in split_grades(attempt.grades) if details.get("side_effects"))
+    return {str(one["kind"]) for each in details for one in each.get("found", ())}
