@@ -19,7 +19,7 @@ from pytest_browsereval.features.causes.texts import GIVES_UP, Evidence, Reading
 from pytest_browsereval.features.shared.tool_loop.call_text import WRITTEN_CALL, is_written_call
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.display import one_line
-from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.grades import Verdict, split_grades
 from pytest_browsereval.model.results import TaskMetadata
 
 MOST_STEPS = 20
@@ -83,6 +83,20 @@ class Failure:
     def is_wrong_before(self, step: Action) -> bool:
         """Whether a step before this one had left the way."""
         return self.kind not in AT_END and self.step is not None and self.step.number < step.number
+
+
+def _named_by_graders(failure: Failure) -> Evidence | None:
+    """What the graders that refused it say themselves, if each of them does."""
+    deciding = {n: one for n, one in failure.attempt.metadata.grader_results.items() if not one.advisory}
+    refused = [details for verdict, details in split_grades(deciding) if verdict == Verdict.FAILED]
+    named = [cause for one in refused if isinstance(cause := one.get("cause"), dict) and cause.get("name")]
+    if not named or len(named) < len(refused):
+        return None
+    name, detail = (one_line(str(named[0].get(key, "")), errors.LONGEST) for key in ("name", "detail"))
+    detail = "" if failure.attempt.is_protected else detail
+    if failure.kind in PARTED and failure.step is not None:
+        return Evidence(name, [failure.step], detail)
+    return Evidence(name, (), detail, "no step is known to have done it")
 
 
 # -- what was done
@@ -257,6 +271,7 @@ def _refused(failure: Failure) -> Evidence | None:
 
 
 RULES = (
+    _named_by_graders,
     _page_error,
     _loop_of_pages,
     _repeated_action,
@@ -304,7 +319,7 @@ def _name_cause(failure: Failure) -> Cause:
     found = next((one for one in tried if one is not None), Evidence("not_known"))
     shown = found.steps[:MOST_STEPS]
     is_first = shown and (found.why or failure.kind in AT_END)
-    step = shown[0] if is_first else failure.step
+    step = shown[0] if is_first else None if found.why else failure.step
     label = found.name.replace("_", " ")
     return Cause(
         found.name,

@@ -111,6 +111,10 @@ class EffectsGrader(GraderConfig):
         if recorded.task.protected:
             criteria = tuple(map(_withhold, criteria))
         failed = list_failed(matched.criteria)
+        details: dict[str, Any] = {"side_effects": len(found), "found": found}
+        if found and not failed:  # what `browsereval causes` says
+            words = "" if recorded.task.protected else found[0]["words"]
+            details["cause"] = {"name": "side_effect", "detail": words}
         return GraderResult(
             grader=self.label,
             verdict=Verdict.FAILED if list_failed(criteria) else Verdict.PASSED,
@@ -118,7 +122,7 @@ class EffectsGrader(GraderConfig):
             reasoning=self._sum_up(len(effects), len(failed), matched.side_effects, recorded.task),
             criteria=criteria,
             evidence=(EFFECTS_FILE,),
-            details={"side_effects": len(matched.side_effects), "found": found},
+            details=details,
             fingerprint=self.fingerprint(1, recorded.site_urls),
         )
 

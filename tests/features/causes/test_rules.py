@@ -12,6 +12,7 @@ from pytest_browsereval.errors import ErrorSource, TerminationReason
 from pytest_browsereval.features.causes.errors import normalise_error
 from pytest_browsereval.features.causes.rules import find_cause
 from pytest_browsereval.model.causes import Cause
+from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.messages import Hit
 from pytest_browsereval.model.results import EvalWarning, TaskMetadata
 from tests.features.causes.played import BASE, Step, click, done, fill, step, write_attempt, write_manifest
@@ -69,6 +70,39 @@ def test_the_rule_and_the_step(tmp_path: Path, subtests: pytest.Subtests) -> Non
         with subtests.test(title):
             cause = cause_of(tmp_path / title, steps)
             assert (cause.name, cause.step) == (name, number), cause
+
+
+def test_a_grader_that_knows_why_names_the_cause(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """Where each grader that refused does; a step is named only where it left the way."""
+    effects = GraderResult(
+        grader="effects",
+        verdict=FAILED,
+        score=0,
+        details={"cause": {"name": "side_effect", "detail": "orders 7: status was changed"}},
+    )
+    answer = GraderResult(grader="answer", verdict=FAILED, score=0)
+    parts = {"effects": effects.model_dump(mode="json"), "answer": answer.model_dump(mode="json")}
+    both = answer.model_copy(update={"details": {"parts": parts}})
+    alone = both.model_copy(update={"details": {"parts": {"effects": parts["effects"]}}})
+    cancels = (NAME, RED, ADD, BUY, click("Cancel"), END)
+    whole = (NAME, RED, ADD, BUY, END)
+    cases: list[tuple[str, Sequence[Step], dict[str, GraderResult], str, int | None]] = [
+        ("and cancels", cancels, {"effects": effects}, "side_effect", 5),
+        ("as the way", whole, {"effects": effects}, "side_effect", None),
+        ("as a part", whole, {"all": alone}, "side_effect", None),
+        ("and a wrong answer", whole, {"effects": effects, "answer": answer}, "wrong_row", 5),
+        ("both as parts", whole, {"all": both}, "wrong_row", 5),
+        ("advice", whole, {"a": answer, "b": effects.model_copy(update={"advisory": True})}, "wrong_row", 5),
+        ("nonsense", whole, {"a": answer.model_copy(update={"details": {"cause": "x"}})}, "wrong_row", 5),
+    ]
+    for title, steps, grades, name, number in cases:
+        with subtests.test(title):
+            cause = cause_of(tmp_path / title, steps, grader_results=grades)
+            assert (cause.name, cause.step) == (name, number), cause
+            if name == "side_effect":
+                assert (cause.label, cause.detail) == ("side effect", "orders 7: status was changed")
+            if number is None:
+                assert cause.line == "no step is known to have done it"
 
 
 def test_calls_are_compared_by_the_argument_that_the_tool_names(tmp_path: Path) -> None:

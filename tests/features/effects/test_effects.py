@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.commands.base import open_door
+from pytest_browsereval.runs.run import StoredRun
 from tests.browsers.conftest import chromium
 from tests.features.effects.plays import ORDER, list_side_effects, play, row, said_by
 from tests.hooks.small_evals import Evals
@@ -39,6 +41,10 @@ def test_what_a_row_asks_for_and_nothing_else(evals: Evals) -> None:
     assert list_side_effects(run, "warns") == ["a row of log was added"]
     cancels = run.attempt("cancels")
     assert cancels.reason == "effects: 2 of 2 effects came about; 1 side effect: orders 7: status was changed"
+    known = StoredRun(run.folder, open_door()).attempts
+    causes = {one.query_id: one.cause.name for one in known if one.cause is not None}
+    assert causes["cancels"] == causes["logs"] == causes["twice"] == "side_effect"
+    assert causes["wrong"] == causes["idle"] == "wrong_row"
     said = 'orders 7 (user "bob", sku "cup"): status was changed from "open" to "cancelled"'
     assert run.attempt("says").grader_results["effects"].criteria[-1].reason == said
     assert cancels.grader_results["effects"].criteria[-1].reason == "orders 7: status was changed"
