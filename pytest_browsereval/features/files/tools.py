@@ -16,10 +16,11 @@ from pytest_browsereval.datasets.files import hash_file
 from pytest_browsereval.errors import ErrorSource, Fault, nearest
 from pytest_browsereval.features.files.choosers import choosers_of
 from pytest_browsereval.features.files.texts import NoText, read_pages
+from pytest_browsereval.features.files.zones import drop_files
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.tools.base import Refusal, ToolContext, ToolError, tool
 from pytest_browsereval.tools.following import follow_input
-from pytest_browsereval.tools.targets import Target, act
+from pytest_browsereval.tools.targets import Target, act, resolve
 from pytest_browsereval.tools.toolkit import Policy, Toolkit
 
 if TYPE_CHECKING:
@@ -73,7 +74,10 @@ async def upload_file(
     chosen = [_find_file(name, context) for name in files]
     for name in chosen:
         await _check_content(name, context)
-    field = await _find_field(window, target)
+    paths = [context.files[name] for name in chosen]
+    field = await _find_field(window, target, paths)
+    if field is None:
+        return f"Dropped {', '.join(map(repr, chosen))} on {shorten(str(target), 80)}, which accepts files."
     known: dict[str, Any] = await field.evaluate(_DESCRIBE_FIELD)
     named = shorten(target, 80) if target else "the field that the page asks for"
     if known["off"]:
@@ -83,7 +87,7 @@ async def upload_file(
     if len(chosen) > 1 and not known["many"]:
         raise Refusal(f"{named} takes one file, not {len(chosen)}. Name one.")
     async with follow_input(window):
-        await field.set_input_files([context.files[name] for name in chosen])
+        await field.set_input_files(paths)
     said = f"Chose {', '.join(map(repr, chosen))} for {named}."
     if others := [name for name in chosen if not _is_accepted(name, str(known["accept"]))]:
         # As in a browser, where a person can choose any file all the same.
@@ -124,11 +128,16 @@ async def _check_content(name: str, context: ToolContext) -> None:
         raise Fault(ErrorSource.HARNESS, f"the file {name!r} of the row was changed during the run")
 
 
-async def _find_field(window: PlaywrightWindow, target: str | None) -> ElementHandle:
+async def _find_field(
+    window: PlaywrightWindow, target: str | None, paths: list[Path]
+) -> ElementHandle | None:
     """Return the file field of a target, or the one for which a click on it asks for a file.
 
+    Returns:
+        None if the target has taken the files as a drop.
+
     Raises:
-        ToolError: there is none.
+        ToolError: it is none of these.
     """
     choosers = choosers_of(window)
     if target is None:
@@ -141,14 +150,19 @@ async def _find_field(window: PlaywrightWindow, target: str | None) -> ElementHa
     found: JSHandle = await act(window, target, lambda element: element.evaluate_handle(_FIND_FIELD))
     if (field := found.as_element()) is not None:
         return field
+    if await drop_files(window, target, paths, only_zone=True):
+        return None
     with choosers.answer():
         async with follow_input(window):
             await act(window, target, lambda element: element.click())
         if (field := await choosers.take(CHOOSER_S)) is not None:
             return field
+    if await resolve(window, target).count() and await drop_files(window, target, paths):
+        return None
     raise Refusal(
-        f"{shorten(target, 80)} is not a file field, and a click on it made the page ask for no file. Name "
-        'the field (a snapshot shows it as a button such as "Choose File"), or the button that asks for one.'
+        f"{shorten(target, 80)} is not a file field, a click on it made the page ask for no file, and it "
+        'accepts no drop. Name the field (a snapshot shows it as a button such as "Choose File"), the button '
+        "that asks for one, or the place to drop files on."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_browsereval.browsers.binary import candidates
 from pytest_browsereval.features.files import tools
 from pytest_browsereval.features.files.choosers import ASKS, NOT_OURS
 from tests.features.files.conftest import act, play, said, upload
@@ -77,6 +78,72 @@ def test_pages_get_files_of_the_row_however_they_ask(evals_with_files: Evals, si
     ]
 
 
+DROPS = f"""{SHOW}<style>div {{ width: 200px; height: 30px; background: #eee }}</style>
+<div id=zone>Zone</div><div id=low style="margin-top:3000px">Low</div><div id=loses>Loses</div>
+<div id=no>No</div><div id=none>None</div><button id=fake>Fake</button><ul><li><button id=in>In</button></ul>
+<iframe srcdoc="<p style='margin:9px'>Frame</p><script>document.ondragover = (e) => e.preventDefault();
+  document.ondrop = (e) => {{ e.preventDefault();
+  parent.document.querySelector('#out').textContent = e.dataTransfer.files[0].name }}</script>"></iframe>
+<script>
+const over = (e) => {{ e.preventDefault(); e.stopPropagation() }};
+const take = (one, drop) => {{ one.ondragover = over; one.ondrop = drop }};
+const read = (e) => {{ over(e); const [it] = e.dataTransfer.items, files = [...e.dataTransfer.files];
+  if (e.isTrusted) it.webkitGetAsEntry().file((one) => one.text().then(() => show({{files}}))) }};
+for (const one of [zone, low]) take(one, read);
+take(loses, () => 0);
+no.ondragover = (e) => {{ e.preventDefault(); e.dataTransfer.dropEffect = "none" }};
+take(document.querySelector("li"), (e) => {{ e.preventDefault(); out.textContent = "lost" }});
+document.querySelector("#in").onclick = () => {{ {BY_SCRIPT} }};
+</script>"""
+
+
+def test_files_are_dropped_where_a_page_takes_them_from_outside(
+    evals_with_files: Evals, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a person drops them: the page trusts the event. A full Chromium opens no tab with a lost file."""
+    monkeypatch.setattr(tools, "CHOOSER_S", 0.1)
+    url, both = site.page("/drops", DROPS), "cv.pdf:11 note.txt:5"
+    opened = evals_with_files.path / "opened.txt"
+    (evals_with_files.path / "conftest.py").write_text(
+        "def pytest_browsereval_window_opened(window, task):\n"
+        f"    window.context.on('page', lambda _: open({str(opened)!r}, 'a').write(task.query_id + ' '))\n"
+    )
+    refused = "is not a file field, a click on it made the page ask for no file, and it accepts no drop."
+    cases = {
+        "zone": ([CV, NOTE], "#zone", both, f"Dropped '{CV}', '{NOTE}' on #zone, which accepts files."),
+        "below": ([NOTE], "text=Low", "note.txt:5", f"Dropped '{NOTE}' on text=Low, which accepts files."),
+        "frame": ([NOTE], "iframe >>> text=Frame", "note.txt", "Dropped"),
+        "button in a zone": ([NOTE], "#in", "note.txt:5", f"Chose '{NOTE}' for #in."),
+        "lost": (
+            [NOTE],
+            "#loses",
+            "none",
+            "The page let files be dragged there, but it did not take the drop.",
+        ),
+        "refused": ([NOTE], "#no", "none", f"#no {refused}"),
+        "nothing": ([NOTE], "#none", "none", f"#none {refused}"),
+        "button": ([NOTE], "#fake", "none", f"#fake {refused}"),
+    }
+    rows = [
+        act(
+            name,
+            url,
+            upload(files, target),
+            {"tool": "list_tabs"},
+            graders=["page_state"],
+            checks=[{"js": "document.querySelector('#out').textContent", "equals": shown}],
+            files=[CV, NOTE],
+        )
+        for name, (files, target, shown, _) in cases.items()
+    ]
+    full = next((str(one.path) for one in candidates() if one.path and not one.is_headless_shell), None)
+    run = play(evals_with_files, *rows, browser={"type": "playwright", "binary": full})
+    assert {one.query_id: one.reason for one in run.attempts if one.verdict != "passed"} == {}
+    for name, (call, *_) in said(run).items():
+        assert call.startswith(cases[name][3]), (name, call)
+    assert not opened.exists(), opened.read_text()
+
+
 def test_calls_on_a_field_for_files_say_what_to_call(evals_with_files: Evals, site: PageServer) -> None:
     """None says ok and nothing more."""
     url = site.page("/page", PAGE)
@@ -111,11 +178,11 @@ def test_wrong_uploads_are_refused_with_what_to_write(
         "outside": (upload(["/etc/passwd"]), f"'/etc/passwd' is not a file of this task. {files}"),
         "no field": (
             upload([CV], "#plain"),
-            "#plain is not a file field, and a click on it made the page ask",
+            "#plain is not a file field, a click on it made the page ask for no file, and it",
         ),
         "text field": (
             upload([CV], "#text"),
-            "#text is not a file field, and a click on it made the page ask",
+            "#text is not a file field, a click on it made the page ask for no file, and it",
         ),
         "several": (upload([CV, NOTE]), "#f takes one file, not 2. Name one."),
         "off": (upload([CV], "#off"), "#off is disabled."),

@@ -165,6 +165,16 @@ def test_files(record: Record, tmp_path: Path) -> None:
             await hands.settle()
         kept.update(hands.recorder.list.used_files)
 
-    items = record("<label>CV <input type=file></label><p id=said></p>", act)
-    assert [one["files"] for one in contents(items)] == [["cv.txt"], ["cv-2.txt"], ["cv.txt"]]
+        session = await page.context.new_cdp_session(page)
+        for kind in ("dragEnter", "dragOver", "drop"):
+            data = {"items": [], "files": [str(tmp_path / "two/cv.txt")], "dragOperationsMask": 1}
+            await session.send("Input.dispatchDragEvent", {"type": kind, "x": 60, "y": 120, "data": data})
+        await hands.settle()
+
+    zone = (
+        "<div style='position:fixed;top:90px;height:60px' ondragover='event.preventDefault()'>Drop here</div>"
+    )
+    items = record(f"<label>CV <input type=file></label>{zone}", act)
+    assert [one["files"] for one in contents(items)] == [["cv.txt"], ["cv-2.txt"], ["cv.txt"], ["cv-2.txt"]]
+    assert contents(items)[-1]["target"] == 'text="Drop here"'
     assert kept == {"cv.txt": tmp_path / "one/cv.txt", "cv-2.txt": tmp_path / "two/cv.txt"}

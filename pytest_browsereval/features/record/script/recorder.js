@@ -270,7 +270,9 @@ function onDragStart(event) {
 
 function onDrop(event) {
   const one = event.composedPath()[0];
-  if (!dragged || !(one instanceof Element)) return;
+  if (!(one instanceof Element)) return;
+  if (!dragged && one.type !== "file") return tellFiles(one, event.dataTransfer.files);  // from outside
+  if (!dragged) return;
   const to = candidatesFor(one), targets = candidatesFor(dragged);
   if (to.length && targets.length) tellDrag(targets, to, dragged);
   dragged = null;
@@ -315,11 +317,15 @@ function onChange(event) {
     };
     tell("select", list, {values: [...list.selectedOptions].slice(0, 100).map(labelOf), isOn: list.multiple});
   } else if (one.type === "file") {
-    chosen = [...one.files];
-    tell("files", one, {values: chosen.slice(0, 100).map((file) => file.name.slice(0, 200))});
+    tellFiles(one, one.files);
   } else if (isSwitch(one) && one !== ignored) {
     tell("switch", one, {isOn: one.checked});
   }
+}
+
+function tellFiles(one, files) {
+  chosen = [...files];
+  if (chosen.length || one.type === "file") tell("files", one, {values: chosen.slice(0, 100).map((file) => file.name.slice(0, 200))});
 }
 
 function onKey(event) {
