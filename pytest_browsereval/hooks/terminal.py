@@ -20,7 +20,7 @@ from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.hooks.share import count_lanes
 from pytest_browsereval.model.display import format_count, wrap_text
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.report import table
+from pytest_browsereval.report import table, variants
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.runs.summary import RunSummary
@@ -101,7 +101,10 @@ class Terminal:
         digests = [trial.last for trial in summary.trials]
         write = partial(_write, out, width, ascii_only)
         out.section(f"eval {self._controller.label(active_run)}")
-        for line in table.table(summary, width=width, ascii_only=ascii_only):
+        draw = table.table
+        if variants.has_variants(summary):
+            draw = partial(variants.draw_variants, order=active_run.config.variants)
+        for line in draw(summary, width=width, ascii_only=ascii_only):
             out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {"bold": True}))
         out.line("")
         # pytest tells no reason of what it expects

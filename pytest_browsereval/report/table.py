@@ -20,6 +20,7 @@ MOST_REASONS = 10
 MOST_DISAGREEMENTS = 5
 MOST_UNSTEADY = 10
 MARKS = {Verdict.PASSED: "✓", Verdict.FAILED: "✗", Verdict.ERRORED: "!"}
+ASCII_MARKS = {Verdict.PASSED: "+", Verdict.FAILED: "x", Verdict.ERRORED: "!"}
 
 
 @dataclass(frozen=True)
@@ -39,13 +40,13 @@ def table(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> 
         ascii_only: for terminals that cannot show the marks.
     """
     # Bad trials first: a long table is cut at its end.
-    trials = sorted(summary.trials, key=lambda t: list(MARKS)[::-1].index(t.last.verdict))
+    trials = sorted(summary.trials, key=lambda trial: worst_first(trial.last.verdict))
     if len(trials) > MOST_ROWS:
         bad = [t for t in trials if t.last.verdict is not Verdict.PASSED]
         trials = bad[:MOST_ROWS]
     cut = "..." if ascii_only else "…"
-    names = [_plain(name, ascii_only) for name in name_trials(trials, summary)]
-    grades = [_plain(_grades(trial), ascii_only) for trial in trials]
+    names = [only_printable(name, ascii_only) for name in name_trials(trials, summary)]
+    grades = [only_printable(_grades(trial), ascii_only) for trial in trials]
     tail = f" {'steps':>5} {'time':>7}"
     longest_grades = max(width_of(g) for g in (*grades, "grades"))
     room = max(width - len("✓ errored  ") - len(tail) - 2, 20)
@@ -54,10 +55,10 @@ def table(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> 
     yield Line(f"  {'task':<{name_width}}  verdict  {'grades':<{grade_width}}{tail}".rstrip())
     for trial, name, shown in zip(trials, names, grades, strict=True):
         data = trial.last
-        mark = {"✓": "+", "✗": "x", "!": "!"}[MARKS[data.verdict]] if ascii_only else MARKS[data.verdict]
+        mark = (ASCII_MARKS if ascii_only else MARKS)[data.verdict]
         yield Line(
             f"{mark} {fit(name, name_width, cut)}  {data.verdict!s:<7}  {fit(shown, grade_width, cut)}"
-            f" {data.total_steps:>5} {_time(data.total_duration_ms):>7}",
+            f" {data.total_steps:>5} {format_time(data.total_duration_ms):>7}",
             data.verdict,
         )
     if len(summary.trials) > len(trials):
@@ -72,7 +73,7 @@ def reasons(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -
     bad = [t for t in summary.trials if t.last.verdict is not Verdict.PASSED]
     for trial, name in zip(bad[:MOST_REASONS], name_trials(bad, summary), strict=False):
         data = trial.last
-        text = _plain(f"{name} {data.verdict}: {data.reason}", ascii_only)
+        text = only_printable(f"{name} {data.verdict}: {data.reason}", ascii_only)
         yield from (Line(part, data.verdict) for part in wrap_text(text, width))
     if len(bad) > MOST_REASONS:
         yield Line(f"and {len(bad) - MOST_REASONS} more; -rx lists them all")
@@ -87,7 +88,7 @@ def disagreements(summary: RunSummary, *, width: int = 80, ascii_only: bool = Fa
     for trial, name in zip(split[:MOST_DISAGREEMENTS], name_trials(split, summary), strict=False):
         grades = trial.last.grader_results.values()
         message = ", ".join(f"{grade.verdict} by {_title(grade)}" for grade in grades)
-        text = _plain(f"- {name}: {message}", ascii_only)
+        text = only_printable(f"- {name}: {message}", ascii_only)
         yield from (Line(part) for part in wrap_text(text, width))
     if len(split) > MOST_DISAGREEMENTS:
         yield Line(f"and {len(split) - MOST_DISAGREEMENTS} more; summary.json lists them all")
@@ -104,7 +105,13 @@ def name_trials(trials: Iterable[StoredTrial], summary: RunSummary) -> Iterator[
         yield data.query_id + (f"[{'-'.join(parts)}]" if parts else "")
 
 
-def _plain(text: str, ascii_only: bool) -> str:  # noqa: FBT001
+def worst_first(verdict: Verdict) -> int:
+    """Return the place of a verdict in a list with errored trials first and passed ones last."""
+    return list(MARKS)[::-1].index(verdict)
+
+
+def only_printable(text: str, ascii_only: bool) -> str:  # noqa: FBT001
+    """Return a text of a row without what a terminal would obey or cannot show."""
     return "".join(c if c.isprintable() and (c.isascii() or not ascii_only) else "?" for c in text)
 
 
@@ -127,7 +134,8 @@ def _title(grade: GradeDigest) -> str:
     return f"{grade.grader} (advisory)" if grade.advisory else grade.grader
 
 
-def _time(ms: float | None) -> str:
+def format_time(ms: float | None) -> str:
+    """Return a time for a column: ``2.0 s``, ``3m20s``."""
     if ms is None:
         return "?"
     return f"{ms / 1000:.1f} s" if ms < 60_000 else f"{int(ms // 60_000)}m{int(ms % 60_000 // 1000):02d}s"

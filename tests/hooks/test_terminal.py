@@ -162,3 +162,19 @@ def test_a_run_folder_that_is_damaged_is_never_green(evals: Evals) -> None:
     assert "has changed, made or removed lines of" in " ".join(result.stdout.str().split())
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
     assert (evals.path / "junit.xml").exists()
+
+
+@pytest.mark.slow
+def test_variants_stand_next_to_each_other(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line for each task and a column for each variant, in the order of the config, with workers too."""
+    monkeypatch.setenv("COLUMNS", "80")
+    variants = {"plays": "scripted", "idle": "noop"}
+    evals.write([row("solved"), errored_row("broken")], variants=variants, trials=2)
+    for args in ((), ("-n2",)):
+        lines = sections(evals.run("shop.eval.yaml", *args).outlines)
+        assert [line.split() for line in lines[1:5]] == [
+            ["task", "plays", "idle"],
+            ["!", "broken", "2", "errored", "2", "errored"],
+            ["✗", "solved", "2/2", "0/2"],
+            ["passed", "2/2,", "2", "errored", "0/2,", "2", "errored"],
+        ]

@@ -62,7 +62,7 @@ def test_pairs_are_chosen_and_sorted(compared: Path, look: Look) -> None:
         assert await ids(reader) == ["lost"]
         row = await reader.texts("#rows tr:not(.spacer) td")
         assert row[0] == "\u2212 lost"
-        assert row[1:] == ["lost Do lost.", "✓ passed", "✗ failed", "+2", "±0 ms", "±$0", "no mug"]
+        assert row[1:] == ["lost Do lost.", "✓ passed", "✗ failed", "+2", "±0.00 s", "±$0", "no mug"]
         await reader.press("g")
         assert await ids(reader) == ["gained", "twice"]
         assert await reader.place() == "?change=gained"

@@ -21,8 +21,8 @@ SHARED = (
 
 # In the order in which they are joined: a page that is a file cannot import modules.
 SCRIPTS = (
-    "base", "rows", "trials", *SHARED, "plots", "overview", "attacks", "gate", "links", "strip", "search",
-    "attempt", "main",
+    "base", "rows", "trials", *SHARED, "plots", "variants", "overview", "attacks", "gate", "links", "strip",
+    "search", "attempt", "main",
 )  # fmt: skip
 
 # Texts of pages and models are on the page: only our own script runs, and the scripts with details.

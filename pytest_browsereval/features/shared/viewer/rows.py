@@ -227,7 +227,7 @@ def about_run(manifest: Mapping[str, Any], name: str, selected: int | None) -> d
         "Commit": manifest.get("git_commit"),
     }
     lines = {title: one_line(value) for title, value in facts.items() if isinstance(value, str) and value}
-    return {"facts": lines, "selected": selected}
+    return {"facts": lines, "selected": selected, "variants": list(agents_of(config))}
 
 
 def _agents(config: Mapping[str, Any]) -> str:

@@ -61,10 +61,10 @@ function percent(share) {
   return `${rounded.toFixed(share > 0.0995 && exact < 99.5 ? 0 : 1).replace(/\.0$/, "")}\u00a0%`;
 }
 
-/** @param {number | null | undefined} ms */
+/** A time in seconds, longer ones in minutes and hours. @param {number | null | undefined} ms */
 function time(ms) {
   if (ms === null || ms === undefined) return "–";
-  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 1000) return `${Math.max(ms / 1000, ms && 0.01).toFixed(2)} s`;
   if (ms < 59950) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
   const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];

@@ -155,6 +155,7 @@ function buildFilters() {
       return element("label", {}, element("span", { textContent: FACETS[facet].title }), select);
     }),
   );
+  $("more-filters").hidden = !facets.length;
   let typing = 0;
   $("search").oninput = () => {
     clearTimeout(typing);
@@ -167,7 +168,13 @@ function buildFilters() {
   };
 }
 
+/** In a narrow window they would fill it. */
+function openFilters() {
+  $("more-filters").open ||= !narrow.matches || Object.values(choice.chosen).some(Boolean);
+}
+
 function drawFilters() {
+  openFilters();
   if ($("search").value !== choice.query && document.activeElement !== $("search")) $("search").value = choice.query;
   const counts = tally(chosenRows({ kind: true }));
   for (const button of $("kinds").children) {

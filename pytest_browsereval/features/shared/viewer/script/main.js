@@ -84,6 +84,7 @@ addEventListener("resize", () => drawRows(true));
 addEventListener("hashchange", route);
 narrow.addEventListener("change", () => {
   onNarrow();
+  openFilters();
   drawHead();
   drawRows(true);
 });

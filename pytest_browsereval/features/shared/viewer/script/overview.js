@@ -1,9 +1,10 @@
 // The run page: how it went, and what is chosen of it.
 
-/** Draws plots of what is chosen. @param {Row[]} rows @returns {string} what their verdicts come to */
+/** Draws plots and tasks by variant of what is chosen. @param {Row[]} rows @returns {string} what their verdicts come to */
 function drawChosen(rows) {
   const plain = rows.filter((row) => !row.derived); // as the pass rate, which is of these
   drawPlots(plain.length ? plain : rows);
+  drawVariants(rows);
   const counts = tally(rows);
   const judged = counts.passed + counts.failed;
   return judged && !choice.kind && rows.length < LIST.length ? `, ${percent(counts.passed / judged)} of ${judged.toLocaleString("en")} judged passed` : "";

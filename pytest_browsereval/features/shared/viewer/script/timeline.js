@@ -158,7 +158,7 @@ function entryBody(row, entry, details) {
     ["Markup", typeof result?.dom === "number" ? markupLink(row, `${String(result.dom).padStart(3, "0")}.html`, details) : null],
     ["Time", entry.ms === null ? null : time(entry.ms)],
     ["Tokens", tokens(message.usage)],
-    ["At", asText(message.timestamp).replace("T", " ").replace("Z", " UTC")],
+    ["At", moment(asText(message.timestamp))],
     ["Executor", asText(message.executorId)],
     ["Most steps", asText(message.maxSteps)],
     ["Steps used", asText(message.stepsUsed)],
