@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.causes import Cause
     from pytest_browsereval.model.grades import GraderResult
     from pytest_browsereval.model.messages import Message
+    from pytest_browsereval.model.probe import Probe
     from pytest_browsereval.model.progress import StepFollower
     from pytest_browsereval.model.remote import RemoteRuns
     from pytest_browsereval.model.results import TaskMetadata
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from pytest_browsereval.run.active import ActiveRun, EarlierRun, TrialChoice
     from pytest_browsereval.run.cassettes import CassetteSource
     from pytest_browsereval.run.imports import ImportFormat
+    from pytest_browsereval.run.plan import Trial
+    from pytest_browsereval.run.session import Session
+    from pytest_browsereval.run.store import RunStore
     from pytest_browsereval.runs.run import StoredRun
     from pytest_browsereval.runs.summary import RunSummary
 
@@ -355,6 +359,24 @@ def pytest_browsereval_message(node_id: str, message: Message) -> None:
 @pytest.hookspec(firstresult=True)
 def pytest_browsereval_grade(grader: GraderConfig, recorded: Recorded) -> GraderResult | None:
     """Called on the loop's thread before a grader is asked; a result stands in for the grader's."""
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_browsereval_review_attempt(
+    trial: Trial, session: Session, store: RunStore, folder: Path, node_id: str
+) -> Awaitable[Probe | None] | None:
+    """Called on the loop's thread when an attempt has failed, before it is recorded: return what is awaited.
+
+    Its window is closed, and its sites are free. A ``Probe`` whose outcome is ``broken`` makes it *errored
+    (site)*. What this takes is no time of the attempt. Not called in a replay, nor where a grader has vetoed.
+
+    Args:
+        trial: what was attempted.
+        session: browser and sites of the process.
+        store: the run in which the attempt is recorded.
+        folder: of the attempt.
+        node_id: of its item.
+    """
 
 
 # ---------------------------------------------------------------- after it

@@ -182,6 +182,9 @@ class EvalConfig(Block):
     """How many attempts run at once in one process."""
     num_workers: int | None = Field(default=None, ge=1, le=20)
     """How many attempts run at once in all processes of ``-n`` together; instead of ``lanes``."""
+    probe: Literal["off", "failed"] = "off"
+    """``failed`` plays the known way of a row, its ``solution``, after an attempt has failed: where that
+    breaks as well, the site is to blame (*errored*), else the agent."""
     capture: CaptureConfig = CaptureConfig()
     """What to record of an attempt."""
     gate: GateConfig = GateConfig()
@@ -215,6 +218,11 @@ class EvalConfig(Block):
             hint = nearest(value, RULES) if isinstance(value, str) else ""
             raise ValueError(f"{value!r} is not a rule.{hint} Allowed: {', '.join(RULES)}, primary: NAME.")
         return value
+
+    @field_validator("probe", mode="before", json_schema_input_type=Literal["off", "failed"] | Literal[False])
+    @classmethod
+    def _is_off(cls, value: Any) -> Any:
+        return "off" if value is False else value  # what YAML 1.1 makes of `off`
 
     # -- what has to fit together
 
@@ -323,6 +331,8 @@ class EvalConfig(Block):
                 yield "sites", key
         if any(self.variables.values()):
             yield "variables", "totp"
+        if self.probe != "off":
+            yield ("probe",)
 
     @property
     def absolute_gate(self) -> GateConfig:
@@ -376,6 +386,8 @@ class EvalConfig(Block):
         dump = self.model_dump(mode="json")
         if self.capture.checks == "end":  # else a run would differ from those of versions without the key
             del dump["capture"]["checks"]
+        if self.probe == "off":
+            del dump["probe"]
         for key in ("guards", "clock"):
             if not dump[key]:
                 del dump[key]

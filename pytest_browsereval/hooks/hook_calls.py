@@ -67,6 +67,7 @@ def make_behaviour(config: pytest.Config, loaded: EvalConfig) -> Behaviour:
         message=used("message"),
         follow=used("follow_attempt"),
         grade=used("grade"),
+        review=used("review_attempt"),
     )
 
 

@@ -11,6 +11,7 @@ from pytest_browsereval.errors import ErrorSource, TerminationReason
 from pytest_browsereval.model.derived import Derived
 from pytest_browsereval.model.grades import GraderResult, Verdict, split_grades
 from pytest_browsereval.model.messages import DelegationStatus, Message
+from pytest_browsereval.model.probe import Probe
 from pytest_browsereval.model.progress import Progress
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.trials import TrialKey
@@ -110,6 +111,8 @@ class TaskMetadata(BaseModel):
     """Where texts of more than 64,000 characters belong, the last being the name of the file that has it."""
     progress: Progress | None = None
     """Which checks held on the way; None unless ``capture.checks`` is ``each`` and a page can answer some."""
+    probe: Probe | None = None
+    """What the known way of the row came to after the attempt had failed; None if none was played."""
 
     @property
     def key(self) -> TrialKey:
@@ -120,6 +123,11 @@ class TaskMetadata(BaseModel):
     def is_answered(self) -> bool:
         """Whether the agent ended on its own, with an answer: it says that the task is done."""
         return self.final_answer is not None and not self.limit
+
+    @property
+    def known_way(self) -> str | None:
+        """What the known way of the row came to, in words, where the attempt did not pass."""
+        return self.probe.reason if self.probe and self.verdict is not Verdict.PASSED else None
 
     @property
     def best_progress(self) -> float | None:

@@ -44,6 +44,8 @@ def explain(metadata: TaskMetadata, folder: Path, style: str = "auto", cause: Ca
     if style == "line":
         return headline(metadata)
     known = [f"cause    {one_line(cause.describe(), 400)}"] if cause and not metadata.error_source else []
+    if metadata.known_way and metadata.known_way != metadata.reason:
+        known.append(f"way      {one_line(metadata.known_way, 400)}")
     return "\n".join((*_lines(metadata, folder, known), *_tracebacks(metadata, style)))
 
 

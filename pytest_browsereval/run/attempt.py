@@ -38,6 +38,7 @@ from pytest_browsereval.graders.expression import limit_evaluations
 from pytest_browsereval.graders.nested import fill_sites, observation_keys
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import ErrorMessage, now
+from pytest_browsereval.model.probe import Probe
 from pytest_browsereval.model.results import AgentResult, TaskError, make_metadata
 from pytest_browsereval.model.spans import in_span, name_trace
 from pytest_browsereval.model.tasks import Task
@@ -102,7 +103,7 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
                 session.sites.lease(names, needs_reset=course.row.requires_reset)
             )
             task = course.fill({**trial.site_urls, **leased})
-            course.site_data = session.sites.find_data(leased)
+            course.site_data = session.sites.find_data(course.urls)
             record_window = behaviour.record_window
             if record_window and (recording := record_window(config, folder.path, redact)):
                 stack.callback(course.warn_of_recording)  # once it is saved, which may fail too
@@ -152,6 +153,7 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
             await _grade(course, course.graders)
             if course.recording is not None:
                 course.recording.has_passed = course.decide()[0] is Verdict.PASSED
+        await _review(course, session)
     except Fault as error:
         course.fault = course.traffic.fault() or error  # a start page that was not recorded does not load
     except PLUGIN_ERRORS as error:  # no matter what breaks, the attempt is recorded
@@ -296,6 +298,18 @@ async def _grade(course: Course, asked: Sequence[GraderConfig]) -> None:
     saver.save_grades(grading.grades)
 
 
+async def _review(course: Course, session: Session) -> None:
+    """Ask a feature whose failure it is that the grades say; what that takes is no time of the attempt."""
+    review, is_replayed = course.run.behaviour.review, course.calls and course.calls.is_replayed
+    if review is None or is_replayed or course.is_vetoed or course.decide()[0] is not Verdict.FAILED:
+        return
+    began = time.perf_counter()
+    if (asked := review(course.trial, session, course.store, course.folder.path, course.node_id)) is not None:
+        course.probe = await asked
+        took = time.perf_counter() - began
+        course.folder = replace(course.folder, clock=course.folder.clock + took)
+
+
 class Course:
     """What an attempt has come to so far; becomes its record.
 
@@ -331,6 +345,7 @@ class Course:
         self.evidence: dict[str, JsonValue] = {}
         self.unobserved: dict[str, Unobserved] = {}
         self.grading = Grading()
+        self.probe: Probe | None = None
 
     @property
     def run_id(self) -> str:
@@ -408,7 +423,7 @@ class Course:
         if self.fault is not None and not self.is_vetoed:
             return Verdict.ERRORED, self.fault.source, str(self.fault)
         ending, pass_when = self.ending, self.run.config.pass_when
-        return decide(self.grading.grades, pass_when, ending.limit, ending.broken_page)
+        return decide(self.grading.grades, pass_when, ending.limit, ending.broken_page, self.probe)
 
     def save(self) -> AttemptRecord:
         """Decide the verdict, write the metadata and end the attempt."""
@@ -447,6 +462,7 @@ class Course:
             "stops_run": run.outages.ends_run(self.fault, grading_does=self.grading.stops_run),
             "reason": run.redact(reason),
             "progress": progress,
+            "probe": self.probe,
         }
         metadata = make_metadata(
             self.row, self.trial.key, self.node_id, row_hash=self.trial.content_hash, **figures

@@ -19,6 +19,7 @@ from pytest_browsereval.deadline import Overran, within
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, describe_error, is_given_up
 from pytest_browsereval.graders.grading import StandIn
 from pytest_browsereval.model.messages import Message
+from pytest_browsereval.model.probe import Probe
 from pytest_browsereval.model.progress import Progress, StepFollower
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.tools.base import SetsOff
@@ -57,6 +58,8 @@ class Behaviour:
     """Asked for what follows an attempt step by step."""
     grade: StandIn | None = None
     """Its answer, unless None, stands in for the grader's."""
+    review: Callable[..., Awaitable[Probe | None] | None] | None = None
+    """Asked for what is awaited once an attempt has failed, before it is recorded."""
 
 
 def call_all(begins: Sequence[Callable[[Window], Awaitable[object]]]) -> Callable[[Window], Awaitable[None]]:

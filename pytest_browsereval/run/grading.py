@@ -17,6 +17,7 @@ from pytest_browsereval.graders.grading import StandIn, grade_one
 from pytest_browsereval.graders.protection import mask_grade, mask_of
 from pytest_browsereval.graders.verdicts import PassWhen, combine
 from pytest_browsereval.model.grades import GraderResult, Verdict, cost_of
+from pytest_browsereval.model.probe import Probe
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 
@@ -104,7 +105,11 @@ def find_broken_page(window: Window, sites: Iterable[str | None]) -> str:
 
 
 def decide(
-    grades: Mapping[str, GraderResult], pass_when: PassWhen, limit: str, broken_page: str
+    grades: Mapping[str, GraderResult],
+    pass_when: PassWhen,
+    limit: str,
+    broken_page: str,
+    probe: Probe | None = None,
 ) -> tuple[Verdict, ErrorSource | None, str]:
     """Return the verdict of an attempt, what broke if it is *errored*, and why in one line.
 
@@ -114,11 +119,14 @@ def decide(
         limit: which limit ended the agent; a failure names it first.
         broken_page: which error of a site the last page is; who has met it does not fail, unless a grader
             vetoes.
+        probe: what the known way of the row came to: where it breaks, the attempt does not fail either.
     """
     verdict, source, reason = combine(grades, pass_when)
     is_vetoed = any(one.vetoes and one.verdict is Verdict.FAILED for one in grades.values())
     if broken_page and verdict is Verdict.FAILED and not is_vetoed:
         return Verdict.ERRORED, ErrorSource.SITE, f"the last page is broken: {broken_page}"
+    if probe and probe.is_broken and verdict is Verdict.FAILED and not is_vetoed:
+        return Verdict.ERRORED, ErrorSource.SITE, probe.reason
     if limit and verdict is Verdict.FAILED:
         reason = f"stopped ({limit}): {reason}"
     return verdict, source, reason

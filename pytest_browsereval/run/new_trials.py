@@ -122,6 +122,8 @@ class NewTrials(Trials):
 async def is_retried(record: AttemptRecord, run: ActiveRun, trial: Trial, tries: int) -> bool:
     """Whether another attempt follows: only an *errored* one is retried, at most ``retries`` times.
 
+    One whose known way is broken is not: that was tried twice already.
+
     Args:
         record: of the last attempt; every attempt stays in the run folder.
         run: the budget has to allow another one, and nobody may have called it off.
@@ -129,7 +131,7 @@ async def is_retried(record: AttemptRecord, run: ActiveRun, trial: Trial, tries:
         tries: how many attempts this session has made of it.
     """
     has_erred = record.metadata.verdict is Verdict.ERRORED and not record.metadata.stops_run
-    if not has_erred or tries > run.config.retries:
+    if not has_erred or record.metadata.probe or tries > run.config.retries:
         return False
     is_off = await run.control.why_not(trial.key)
     return not (is_off or run.budget.over() or run.outages.over())

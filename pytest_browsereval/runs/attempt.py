@@ -15,6 +15,7 @@ from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.derived import Derived
 from pytest_browsereval.model.grades import GraderResult, Verdict, differ
 from pytest_browsereval.model.messages import Message
+from pytest_browsereval.model.probe import Probe
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import TASK_FILE, Task
 from pytest_browsereval.model.trials import TrialKey
@@ -102,6 +103,8 @@ class StoredAttempt:
     side_effects: int | None
     is_answered: bool
     """Whether the agent ended on its own, with an answer."""
+    probe: Probe | None
+    """What the known way of its row came to after it had failed; None if none was played."""
     revision: int
     usage: Usage
     """Tokens, requests and money of the models."""

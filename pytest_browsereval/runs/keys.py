@@ -34,5 +34,6 @@ KEYS = (
     Key("download_count", "int32", lambda record: record.download_count, "Downloads"),
     Key("conditions", "text", lambda record: ", ".join(record.conditions) or None, "Window"),
     Key("side_effects", "int32", lambda record: record.side_effects, "Side effects"),
+    Key("probe", "prose", lambda record: record.known_way, "Known way"),
 )
 """In the order of the columns: further ones come last."""

@@ -154,8 +154,8 @@ nmae: x
     assert graders.startswith("answer, page_state, ")
     keys = (
         "agent, attacks, browser, budget, capture, cassettes, clock, dataset, export, gate, graders, "
-        "guards, judge, lanes, limits, name, num_workers, output_dir, pass_when, retries, sites, toolkits, "
-        "tools, trials, variables, variants"
+        "guards, judge, lanes, limits, name, num_workers, output_dir, pass_when, probe, retries, sites, "
+        "toolkits, tools, trials, variables, variants"
     )
     told = (
         f"3: agent.type: unknown agent 'singel'. Did you mean 'single'? Known: {agents}.",

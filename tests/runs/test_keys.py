@@ -9,6 +9,7 @@ from pytest_browsereval.features.shared.viewer.rows import Table
 from pytest_browsereval.features.tables.schema import COLUMNS
 from pytest_browsereval.hooks.items import properties
 from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.probe import Probe, ProbeOutcome
 from pytest_browsereval.runs.keys import KEYS
 from tests.recorded import attempt
 
@@ -19,6 +20,7 @@ VALUES: dict[str, Any] = {
     "download_count": 2,
     "conditions": ("device=Pixel 7", "locale=de-DE"),
     "side_effects": 2,
+    "probe": Probe(outcome=ProbeOutcome.UNDECIDED, text="not tried"),
 }
 GRADE = GraderResult(grader="effects", verdict=Verdict.FAILED, details={"side_effects": 2})
 
@@ -27,9 +29,9 @@ def test_a_key_is_in_tables_properties_and_the_page() -> None:
     """Under its name, with the value of the record; one that says nothing is no property."""
     assert [key.name for key in KEYS] == list(VALUES) == list(COLUMNS["attempts"])[-len(KEYS) :]
     folder = Path("/run/tasks/a/default/1/attempt-1")
-    shown = {**VALUES, "conditions": "device=Pixel 7, locale=de-DE"}
+    shown = {**VALUES, "conditions": "device=Pixel 7, locale=de-DE", "probe": "not tried"}
     fields = {name: value for name, value in VALUES.items() if name != "side_effects"}
-    record = attempt(**fields, grader_results={"effects": GRADE})
+    record = attempt(verdict=Verdict.FAILED, **fields, grader_results={"effects": GRADE})
     assert shown.items() <= dict(properties(record, folder)).items()
     assert VALUES.keys().isdisjoint(dict(properties(attempt(), folder)))
     assert [name for _, name in Table().as_json()["keys"]] == list(VALUES)

@@ -151,6 +151,7 @@ class _Trial:
         keys += [f"num_workers={workers}"] if workers else []
         keys += ["gate={}"] if self.config.is_gated else []  # rows that it names may be left out
         keys += ["attacks=[]"] if self.config.attacks else []
+        keys += ["probe=off"] if self.config.probe != "off" else []
         command = [
             *("-q", "-p", "no:cacheprovider"),
             *(f"--eval-config={self.config.path}", f"--eval-agent={agent}", "--eval-trials=1"),

@@ -37,7 +37,7 @@ from pytest_browsereval.runs.trial import StoredTrial
 MOST_LISTED = 5
 
 # Files with one record in each line: those of all runs are joined, labels that people gave among them.
-LINES = (LEDGER, RESUMES_FILE, REGRADED_FILE, DEATHS, "labels.jsonl")
+LINES = (LEDGER, RESUMES_FILE, REGRADED_FILE, DEATHS, "labels.jsonl", "probes.jsonl")
 
 
 @dataclass(frozen=True)

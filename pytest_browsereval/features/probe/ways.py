@@ -1,0 +1,140 @@
+"""The known way of a row: its steps, what has to be played before them, and what proves them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from pytest_browsereval.datasets.ids import safe_id
+from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.features.probe.journal import read_probes
+from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.graders.nested import unfold
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.needs import ask_needs
+from pytest_browsereval.redaction.text import redact_json
+from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.run.lookup import earlier
+from pytest_browsereval.run.plan import Trial
+from pytest_browsereval.run.relations import list_own_sites
+from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.folder import read_stored
+from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.sites import RESTART, fill
+
+MOST_RUNS = 30
+"""Earlier runs that are looked through for a proof, the newest first."""
+
+Steps = tuple[dict[str, JsonValue], ...]
+
+
+@dataclass(frozen=True)
+class Way:
+    """Steps that solve a row."""
+
+    trial: Trial
+    steps: Steps
+    """None of a row that has no known way."""
+    is_proved: bool = False
+    """Whether they have passed with the row as it is."""
+
+    @cached_property
+    def hash(self) -> str:
+        """Tells it from other ways."""
+        return hash_steps(self.steps)
+
+
+def hash_steps(steps: Sequence[Mapping[str, JsonValue]]) -> str:
+    """Return 16 hex digits over steps."""
+    return hashlib.sha256(json.dumps(list(steps), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def checks_site(way: Way) -> bool:
+    """Whether a grader that is asked looks at more than the answer, which is the same on any page."""
+    task = way.trial.task
+    for grader in (part for one in way.trial.graders for part in unfold(one)):
+        needs = ask_needs(grader, task)
+        looks = type(grader).observe is not GraderConfig.observe if needs.page is None else needs.page
+        if not grader.advisory and not needs.models and (looks or needs.traffic or grader.reads.effects):
+            return True
+    return False
+
+
+def find_ways(trial: Trial, run: ActiveRun, root: Path) -> list[Way]:
+    """Return the known way of a row, behind those of rows that leave something behind for it.
+
+    Args:
+        trial: at the row.
+        run: its files are read for proofs, and those of earlier runs of its config.
+        root: the folder of the run that records the attempt.
+    """
+    runs = list(_list_runs(run, root))
+    return [_find_way(one, run, runs) for one in (*_list_before(trial, run), trial)]
+
+
+def _list_before(trial: Trial, run: ActiveRun) -> list[Trial]:
+    """Return the trials that a row depends on, in order, as far as a site keeps what they have changed.
+
+    Windows are new for each row, and so are sites: all but those that a restart resets, between rows that do
+    not ask for it.
+    """
+    sites, found = run.config.sites, dict[str, Trial]()
+    restarted = {name for name, site in sites.items() if site.reset == RESTART}
+
+    def visit(query_id: str) -> None:
+        entries = run.plan.entries(only={safe_id(query_id)}, is_limited=False)
+        entry = next((one for one in entries if one.variant == trial.key.variant), None)
+        if entry is not None and query_id not in found:
+            before = run.plan.ready(entry)
+            for other in before.task.depends_on:
+                visit(other)
+            found[query_id] = before
+
+    if not trial.task.requires_reset and restarted & list_own_sites(trial.task, sites):
+        for other in trial.task.depends_on:
+            visit(other)
+    before = [*found.values()]
+    resets = [place for place, one in enumerate(before) if one.task.requires_reset]
+    return before[resets[-1] + 1 :] if resets else before
+
+
+def _find_way(trial: Trial, run: ActiveRun, runs: Sequence[StoredRun]) -> Way:
+    way = Way(trial, trial.task.solution)
+    return Way(trial, way.steps, bool(way.steps) and any(_is_proved(way, one, run) for one in runs))
+
+
+def _list_runs(run: ActiveRun, root: Path) -> Iterator[StoredRun]:
+    """Yield this run, the one that it is compared with, and the latest before it."""
+    baseline = [run.baseline] if run.baseline is not None and run.baseline.is_dir() else []
+    folders = (root, *baseline, *islice(earlier(root), MOST_RUNS))
+    yield from (StoredRun(folder) for folder in dict.fromkeys(folders))
+
+
+def _is_proved(way: Way, stored: StoredRun, run: ActiveRun) -> bool:
+    if any(one.proves(way.trial, way.hash) for one in read_probes(stored)):
+        return True
+    key = way.trial.key.query_id, way.trial.content_hash, Verdict.PASSED
+    lines = stored.update_lines().list_all()
+    return any(
+        _has_played(one, way, run) for one in lines if (one.query_id, one.row_hash, one.verdict) == key
+    )
+
+
+def _has_played(one: StoredAttempt, way: Way, run: ActiveRun) -> bool:
+    """Whether an attempt has passed by these steps and no others: a solution may have been edited since."""
+    record = one.metadata
+    if record.agent_config.get("type") != "scripted" or record.errors:
+        return False
+    try:
+        stored = read_stored(one.local_folder)
+    except DatasetError:
+        return False
+    known = redact_json(fill(list(way.steps), stored.site_urls), run.redact)
+    return hash_steps(known) == hash_steps(stored.task.solution)
