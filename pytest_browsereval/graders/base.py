@@ -46,6 +46,16 @@ def _report_unknown(what: str) -> GraderFault:
     return GraderFault(f"messages.jsonl {what}, so it is not known what the agent did")
 
 
+def find_requests(evidence: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """Return the requests of pages that graders have observed; None if none of them did.
+
+    Args:
+        evidence: by the grader's name.
+    """
+    groups = (one.get("request") for one in evidence.values() if isinstance(one, dict))
+    return next((one["entries"] for one in groups if isinstance(one, dict) and "entries" in one), None)
+
+
 @dataclass(frozen=True)
 class Recorded:
     """A finished attempt, as a grader sees it."""
@@ -79,6 +89,15 @@ class Recorded:
     def downloads(self) -> list[Download]:
         """What was downloaded, in the order in which it ended; the files are in ``folder / "downloads"``."""
         return list_downloads(self.folder)
+
+    @property
+    def requests(self) -> list[dict[str, Any]] | None:
+        """What its pages asked for, in a row with a check of requests, visits or calls; else None.
+
+        Each has ``method``, ``url``, ``step``, ``at`` (seconds since 1970), ``status`` once it was answered,
+        and ``kind`` and ``body`` of what was sent; ``cut`` if the body is not whole.
+        """
+        return find_requests(self.evidence)
 
     @property
     def messages(self) -> tuple[Message, ...]:

@@ -98,6 +98,8 @@ class TaskMetadata(BaseModel):
     final_url: str | None = None
     download_count: int | None = Field(default=None, ge=0)
     """How many downloads have begun; None where the browser does not tell."""
+    page_request_count: int | None = Field(default=None, ge=0)
+    """How many requests of pages a check had recorded; None where none did."""
     conditions: tuple[str, ...] = ()
     """What the window was like: ``device=iPhone 15``, ``clock=2026-03-01T09:00:00+01:00``."""
     revision: int = Field(default=1, ge=1)

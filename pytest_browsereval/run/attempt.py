@@ -33,7 +33,7 @@ from pytest_browsereval.errors import (
     describe_error,
     is_given_up,
 )
-from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.graders.base import GraderConfig, Recorded, find_requests
 from pytest_browsereval.graders.expression import limit_evaluations
 from pytest_browsereval.graders.nested import fill_sites, observation_keys
 from pytest_browsereval.model.grades import Verdict
@@ -439,8 +439,10 @@ class Course:
         faults = () if self.fault is None else (self._log_fault(self.fault),)
         recorded: dict[str, Any] = capture.figures() if capture else {"total_steps": 0, "errors": ()}
         usage = capture.usage if capture else Usage()
+        requests = find_requests(self.evidence)
         figures = {
             **self.ending.of_window,
+            "page_request_count": None if requests is None else len(requests),
             **recorded,
             **self.ending.figures(run.redact),
             "errors": (*recorded["errors"], *faults),

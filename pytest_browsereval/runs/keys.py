@@ -32,6 +32,7 @@ KEYS = (
     Key("regraded_at", "time", lambda record: record.regraded_at, "Regraded"),
     Key("limit", "word", lambda record: record.limit or None, "Limit"),
     Key("download_count", "int32", lambda record: record.download_count, "Downloads"),
+    Key("page_request_count", "int32", lambda record: record.page_request_count, "Requests of pages"),
     Key("conditions", "text", lambda record: ", ".join(record.conditions) or None, "Window"),
     Key("side_effects", "int32", lambda record: record.side_effects, "Side effects"),
     Key("probe", "prose", lambda record: record.known_way, "Known way"),

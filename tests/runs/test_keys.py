@@ -18,6 +18,7 @@ VALUES: dict[str, Any] = {
     "regraded_at": "2025-01-02T00:00:00.000Z",
     "limit": "max_steps 9",
     "download_count": 2,
+    "page_request_count": 3,
     "conditions": ("device=Pixel 7", "locale=de-DE"),
     "side_effects": 2,
     "probe": Probe(outcome=ProbeOutcome.UNDECIDED, text="not tried"),

@@ -61,9 +61,9 @@ class CommandGrader(GraderConfig):
     """Runs a verifier program in the config's folder, without our environment.
 
     Its last argument is the path of a JSON file: ``{task, final_answer, termination_reason, final_url,
-    site_urls, folder, evidence, downloads}``. The last line it prints is a JSON object: ``{"pass": true,
-    "score": 1.0, "reasoning": "...", "criteria": [{"name": "...", "pass": true, ...}]}``, of which only
-    ``pass`` is needed.
+    site_urls, folder, evidence, downloads, requests}``. The last line it prints is a JSON object:
+    ``{"pass": true, "score": 1.0, "reasoning": "...", "criteria": [{"name": "...", "pass": true, ...}]}``,
+    of which only ``pass`` is needed.
     """
 
     type: Literal["command"] = "command"
@@ -155,6 +155,7 @@ def _write(recorded: Recorded, folder: Path) -> Path:
         "folder": str(recorded.folder.resolve()),
         "evidence": dict(recorded.evidence),
         "downloads": [one.model_dump(mode="json") for one in recorded.downloads],
+        "requests": recorded.requests,
     }
     file.write_text(json.dumps(content), encoding="utf-8")
     return file

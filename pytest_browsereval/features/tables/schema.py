@@ -123,7 +123,6 @@ OWN: dict[TableName, dict[str, Column]] = {
         "grading_duration_ms": Column("float", lambda one: one.data.grading_duration_ms),
         "steps": Column("int32", lambda one: one.data.total_steps),
         "screenshots": Column("int32", lambda one: one.data.screenshot_count),
-        "downloads": Column("int32", lambda one: one.data.download_count),
         "warnings": Column("int32", lambda one: len(one.data.warnings) + len(one.data.errors)),
         "input_tokens": Column("int64", _of_usage("input_tokens")),
         "output_tokens": Column("int64", _of_usage("output_tokens")),

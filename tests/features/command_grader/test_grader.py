@@ -58,6 +58,7 @@ def test_a_program_gets_the_attempt_in_a_file(tmp_path: Path) -> None:
         "folder": str(tmp_path / "attempt"),
         "evidence": {"page_state": {"title": "Cart"}},
         "downloads": [],
+        "requests": None,
     }
     assert not (tmp_path / "owned").exists()
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from pytest_browsereval.features.shared.viewer.records import records_of
 from tests.browsers.listening import Listening
 from tests.features.way_checks.conftest import Shop
 
@@ -55,6 +57,41 @@ def test_checks_of_the_config_and_inside_of_graders_are_recorded_for(shop: Shop)
     graders = [{"type": "combined", "rule": "all", "graders": [inner, {"type": "page_state", "name": "b"}]}]
     row = shop.row("order", "Order a mug", checks=[{"visited": "{shop}"}])
     shop.play(row, graders=graders).assert_outcomes(passed=1)
+
+
+def test_requests_are_wherever_attempts_are_shown(shop: Shop) -> None:
+    """In the JSON for programs, in `Recorded`, in the record, and on the attempt's page."""
+    (shop.evals.path / "verify.py").write_text(
+        "import json, sys; sent = json.load(open(sys.argv[-1]))['requests'] or []\n"
+        "sent = [[one['method'], one['status'], one['body']] for one in sent if '/api/' in one['url']]\n"
+        "print(json.dumps({'pass': True, 'reasoning': json.dumps(sent)}))"
+    )
+    graders = [{"type": "command", "command": ["{python}", "verify.py"]}, {"type": "page_state"}]
+    link = {
+        "tool": "evaluate",
+        "expression": "() => { const a = document.createElement('a'); a.download = ''; "
+        "a.href = '/file'; a.click(); }",
+    }
+    run = shop.play(
+        shop.row("order", "Order a mug", link, checks=[MUG]),
+        shop.row("plain", "Order a mug", checks=[{"title": "Shop"}]),
+        graders=graders,
+        tools={"scripting": True},
+    )
+    run.assert_outcomes(passed=2)
+    order, plain = run.attempt("order"), run.attempt("plain")
+    body = '{"items":[{"id":"mug","quantity":2}]}'
+    assert json.loads(order.grader_results["command"].reasoning) == [["POST", 201, body]]
+    assert json.loads(plain.grader_results["command"].reasoning) == []
+    assert plain.page_request_count is None
+    (folder,) = run.folder.glob("tasks/order/**/attempt-1")
+    shown = records_of(str(folder), ["evidence.json"], [])["har"]
+    assert len(shown) == order.page_request_count
+    assert [one[1:3] for one in shown if one[3].endswith(("/", "/api/orders", "/file"))] == [
+        ["GET", 200],
+        ["POST", 201],
+        ["GET", None],
+    ]
 
 
 @pytest.mark.slow

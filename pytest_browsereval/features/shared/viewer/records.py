@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from pytest_browsereval.capture.downloads import INDEX, list_downloads
 from pytest_browsereval.capture.har import HAR_FILE
 from pytest_browsereval.capture.output import OUTPUT_FILE
 from pytest_browsereval.capture.recording import CONSOLE_FILE
+from pytest_browsereval.capture.trajectory import EVIDENCE_FILE
 from pytest_browsereval.features.shared.viewer.attempts import ShownAttempt, list_names, names_in, read_lines
+from pytest_browsereval.graders.base import find_requests
 from pytest_browsereval.model.progress import PROGRESS_FILE
 from pytest_browsereval.run_files import open_written
 
@@ -39,7 +42,7 @@ LONGEST_ADDRESS = 1_000
 
 
 # A page that stands alone leaves these out when they do not fit.
-TEXTS = {"output": OUTPUT_FILE, "console": CONSOLE_FILE, "har": HAR_FILE, "progress": PROGRESS_FILE}
+TEXTS = {"output": OUTPUT_FILE, "console": CONSOLE_FILE, "har": "requests", "progress": PROGRESS_FILE}
 
 
 def details_of(attempt: ShownAttempt, *, is_served: bool = False) -> list[Any]:
@@ -75,8 +78,9 @@ def records_of(folder: str, files: Sequence[str], folders: Sequence[str]) -> dic
         if TEXTS[key] in files:
             text, left = read_lines(f"{folder}{os.sep}{TEXTS[key]}", longest)
             found |= {key: text, **({f"{key}_left": left} if left else {})}
-    if HAR_FILE in files:
-        found |= _requests(f"{folder}{os.sep}{HAR_FILE}")
+    for name, read in _READERS.items():
+        if name in files and "har" not in found:
+            found |= _requests(folder, name, read)
     if INDEX in files:
         listed = list_downloads(Path(folder))[:MOST_DOWNLOADS]
         found["downloads"] = [[one.name, one.size_bytes, one.problem] for one in listed]
@@ -92,24 +96,44 @@ def without_texts(records: Mapping[str, Any]) -> dict[str, Any]:
     return {**kept, **({"note": f"Left out: {' and '.join(left)}."} if left else {})}
 
 
-def _requests(file: str) -> dict[str, Any]:
+def _requests(folder: str, name: str, read: Callable[[Any], list[list[Any]] | None]) -> dict[str, Any]:
     try:
-        with open_written(file) as opened:
+        with open_written(f"{folder}{os.sep}{name}") as opened:
             size = os.fstat(opened.fileno()).st_size
             data = opened.read(LONGEST_HAR + 1) if size <= LONGEST_HAR else b""
         if len(data) > LONGEST_HAR or not data:
-            return {"har": [], "har_note": f"{HAR_FILE} has {size:,} bytes and is not shown."}
-        entries = json.loads(data)["log"]["entries"]
-        rows = [_request(entry) for entry in entries]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return {"har": [], "har_note": f"{HAR_FILE} is damaged and not shown."}
+            return {"har": [], "har_note": f"{name} has {size:,} bytes and is not shown."}
+        rows = read(json.loads(data))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+        return {"har": [], "har_note": f"{name} is damaged and not shown."}
+    if rows is None:
+        return {}
     kept = _most_telling(rows)
     record: dict[str, Any] = {"har": kept}
     if left := len(rows) - len(kept):
         failed = sum(map(_has_failed, rows)) - sum(map(_has_failed, kept))
         of_these = f"{failed:,} of them failed" if failed else "none of them failed"
-        record["har_note"] = f"{left:,} more requests are in {HAR_FILE}; {of_these}."
+        record["har_note"] = f"{left:,} more requests are in {name}; {of_these}."
     return record
+
+
+def _seen_request(entry: Mapping[str, Any]) -> list[Any]:
+    """Return a request as a check has it, which knows no type, size and time of the answer."""
+    return [
+        datetime.fromtimestamp(float(entry["at"]), UTC).isoformat(),
+        str(entry["method"])[:20],
+        None if entry.get("unanswered") else int(_number(entry.get("status")) or 0),
+        _short(str(entry["url"])),
+        "",
+        None,
+        None,
+        "",
+    ]
+
+
+def _read_evidence(evidence: Any) -> list[list[Any]] | None:
+    requests = find_requests(evidence)
+    return None if requests is None else [_seen_request(entry) for entry in requests]
 
 
 def _request(entry: Mapping[str, Any]) -> list[Any]:
@@ -128,6 +152,13 @@ def _request(entry: Mapping[str, Any]) -> list[Any]:
     ]
 
 
+# A HAR file tells more of each.
+_READERS: Mapping[str, Callable[[Any], list[list[Any]] | None]] = {
+    HAR_FILE: lambda har: [_request(entry) for entry in har["log"]["entries"]],
+    EVIDENCE_FILE: _read_evidence,
+}
+
+
 def _number(value: Any) -> float | None:
     is_one = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15
     return value if is_one else None
@@ -143,7 +174,7 @@ def _short(text: str, longest: int = LONGEST_ADDRESS) -> str:
 
 
 def _has_failed(row: Sequence[Any]) -> bool:
-    return bool(row[2] <= 0 or row[2] >= 400 or row[7])
+    return bool((row[2] is not None and not 0 < row[2] < 400) or row[7])
 
 
 def _most_telling(rows: Sequence[list[Any]]) -> list[list[Any]]:

@@ -130,7 +130,7 @@ def test_a_page_that_stands_alone_has_them(recorded: RunStore, tmp_path: Path, l
 
     async def later(reader: Reader) -> None:
         await reader.open(FIND)
-        assert "Left out: console.jsonl and network.har." in await reader.text("#records")
+        assert "Left out: console.jsonl and requests." in await reader.text("#records")
 
     look(file, later)
 

@@ -2,7 +2,7 @@
 
 /**
  * @typedef {{at: number, kind: string, text: string, cut: number, url: string, line: number | null, tab: number | null, isError: boolean, entry: number}} Said
- * @typedef {{at: number, method: string, status: number, url: string, type: string, size: number | null, ms: number | null, failure: string, isFailed: boolean, entry: number}} Asked
+ * @typedef {{at: number, method: string, status: number | null, url: string, type: string, size: number | null, ms: number | null, failure: string, isFailed: boolean, entry: number}} Asked
  * @typedef {{kind: string, text: string}} Written
  * @typedef {{output: Written[], console: Said[], requests: Asked[], isConsole: boolean, isHar: boolean, notes: string[], markup: Set<string>, downloads: [string, number | null, string][], course: Course | null}} Records
  */
@@ -52,7 +52,7 @@ function saidOf(text) {
 
 /** @param {any[]} values @returns {Asked} */
 function askedOf([started, method, status, url, type, size, ms, failure]) {
-  const isFailed = status <= 0 || status >= 400 || failure !== "";
+  const isFailed = (status !== null && (status <= 0 || status >= 400)) || failure !== "";
   return { at: Date.parse(started), method, status, url: visible(url), type: visible(type), size, ms, failure: visible(failure), isFailed, entry: 0 };
 }
 
@@ -195,8 +195,9 @@ function stepButton(entries, place, go) {
 function askedTable(asked, entries, go) {
   const titles = [...(entries ? ["Step"] : []), "Method", "Status", "Address", "Type", "Size", "Time"];
   const lines = asked.map((one) => {
-    const why = one.failure || (one.status > 0 ? "" : "no reply");
-    const status = element("span", { className: one.isFailed ? "failed" : "", textContent: one.status > 0 ? String(one.status) : "✗" });
+    const { status: code } = one; // null is not known
+    const why = one.failure || (code === 0 ? "no reply" : "");
+    const status = element("span", { className: one.isFailed ? "failed" : "", textContent: code === null ? "–" : code > 0 ? String(code) : "✗" });
     return element(
       "tr",
       one.isFailed ? { "data-failed": "" } : {},
