@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pytest_browsereval.commands.base import GROUPS, Command, list_own_commands, open_door, version_of
 from pytest_browsereval.door import Door
-from pytest_browsereval.errors import BrowserEvalError, UsageError, describe_error, name_raised
+from pytest_browsereval.errors import BrowserEvalError, UsageError, describe_error, name_raised, nearest
 from pytest_browsereval.feature import describe_unknown
 from pytest_browsereval.process_guard import refuse_clean_exit
 from pytest_browsereval.redaction.known import redact_known
@@ -53,18 +53,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parse_and_run(given: Sequence[str]) -> int:
-    return _run(make_parser(open_door(_read_left_out(given))).parse_args(given))
+    left_out, words = _read_left_out(given)
+    parser = make_parser(door := open_door(left_out))
+    known = [command.name for _, command in gather_commands(door, lambda _: None)]
+    if words and not words[0].startswith("-") and words[0] not in known:
+        hint = nearest(words[0], ["pytest", *known])
+        parser.error(f"there is no subcommand {words[0]!r}.{hint} Subcommands: {', '.join(known)}.")
+    return _run(parser.parse_args(given))
 
 
-def _read_left_out(given: Sequence[str]) -> list[str]:
-    """Return the names of ``-p no:NAME`` in front of the subcommand, which may be one that is left out."""
+def _read_left_out(given: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the names of ``-p no:NAME`` in front of the subcommand, which may be one that is left out.
+
+    Behind them come the subcommand and its arguments.
+    """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     _add_left_out(parser)
     parser.add_argument("rest", nargs=argparse.REMAINDER)
-    left_out: list[str] = parser.parse_known_args(given)[0].left_out
-    for message in describe_unknown(left_out):
+    found = parser.parse_known_args(given)[0]
+    for message in describe_unknown(found.left_out):
         _report(message)
-    return left_out
+    return found.left_out, found.rest
 
 
 def _add_left_out(parser: argparse.ArgumentParser) -> None:

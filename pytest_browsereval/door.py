@@ -381,21 +381,15 @@ def builtin_registry(is_blocked: Callable[[str], object] = lambda _: False) -> R
         left_out = (PREFIX + one for one, feature in features.items() if feature.brings(family, name))
         return next(filter(is_blocked, left_out), "")
 
-    registry = Registry(find_left_out=find_left_out, explain=_explain)
     there = [one for name, one in features.items() if not is_blocked(PREFIX + name)]
+
+    def explain(family: str, name: str) -> str:
+        return next(filter(None, (one.load(one.explains)(family, name) for one in there if one.explains)), "")
+
+    registry = Registry(find_left_out=find_left_out, explain=explain)
     for feature in (MEMBERS, *list_features("benchmarks").values(), *there):
         feature.register(registry)
     return registry
-
-
-def _explain(family: str, name: str) -> str:
-    """Return what to write for a check that was taken for a grader."""
-    from pytest_browsereval.graders.page_checks import list_page_checks
-
-    form = list_page_checks().get(name) if family == "grader" else None
-    if form is None:
-        return ""
-    return f'it is a check. Write `graders: ["page_state"]` and `checks: {form.example}`.'
 
 
 def hand_over(plugin: Any, registry: Registry, *, owner: str, prefix: str = "") -> None:

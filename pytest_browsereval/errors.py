@@ -24,6 +24,8 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any
 
+from pytest_browsereval.foreign_names import describe_form, find_meant
+
 HOW_TO_SKIP = "Skip a row before its attempt: in a fixture or in pytest_runtest_setup"
 
 _OURS = __file__.removesuffix("errors.py")
@@ -182,29 +184,14 @@ class LimitReached(BrowserEvalError):
         self.reason = reason
 
 
-_MEANT = {
-    "query_id": "id task_id",
-    **dict.fromkeys(("id", "task_id", "key_id"), "query_id"),
-    **dict.fromkeys(("prompt", "question", "task", "instruction", "intent", "goal"), "query prompt"),
-    **dict.fromkeys(("expected", "expected_answer", "expected_output", "gold", "ground_truth"), "answer"),
-    "reference": "answer",
-    **dict.fromkeys(("url", "start", "address"), "start_url base_url url"),
-    **dict.fromkeys(("assert", "asserts", "assertions", "expect", "conditions"), "checks"),
-    **dict.fromkeys(("steps", "actions", "script"), "solution"),
-    **dict.fromkeys(("credentials", "key", "token", "secret"), "api_key"),
-    **dict.fromkeys(("selector", "locator", "css", "xpath", "element"), "target"),
-    **dict.fromkeys(("workers", "parallel", "concurrency"), "lanes"),
-    **dict.fromkeys(("timeout", "timeout_s", "timeout_ms"), "timeout_s timeout_ms"),
-}
-"""What other tools call a thing, and our names of it: those of them that are known are meant."""
-
-
 def nearest(given: str, known: Iterable[str]) -> str:
-    """Return ``" Did you mean 'x'?"`` for the known name nearest to the given one, or ``""``."""
+    """Return ``" Did you mean 'x'?"`` for the known name nearest to the given one, or ``""``.
+
+    A name of another tool leads to ours, with an example of what to write.
+    """
     known = list(known)
-    for name in _MEANT.get(given.lower(), "").split():
-        if name in known and name != given:
-            return f" Did you mean {name!r}?"
+    if (name := find_meant(given, known)) is not None:
+        return f" Did you mean {name!r}?{describe_form(name)}"
     matches = difflib.get_close_matches(given, known, n=1, cutoff=0.6)
     return f" Did you mean {matches[0]!r}?" if matches else ""
 

@@ -62,6 +62,8 @@ class Feature:
     """By the ``api`` of a model: where its ``Api`` is, ``module:Class``."""
     sites: Mapping[str, str] = field(default_factory=dict)
     """By the key of a site's block that tells its kind: the class of such sites, ``module:Class``."""
+    explains: str = ""
+    """Where the function is that says what to write for an unknown name of a family: ``module:function``."""
     hooks: str = ""
     """The module with its hooks. It is imported when an eval is asked for, or a subcommand runs."""
     package: str = ""

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from pytest_browsereval.errors import ConfigError, nearest
+from pytest_browsereval.foreign_names import hint_at_dotenv
 
 _VARIABLE_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 
@@ -192,7 +193,7 @@ def resolve_env_value(value: str, field: str = "api_key") -> str:
     name = value if reads_as_name else "NAME"
     raise ConfigError(
         f"{field} is {value!r} in capitals, which names an environment variable, and that is not set. "
-        f"Run `export {name}=...` or write another variable's name."
+        f"Run `export {name}=...` or write another variable's name.{hint_at_dotenv(name)}"
         if reads_as_name
         else f"{field} holds capitals and digits only, which names an environment variable, and none of "
         f"that name is set. Write `{field}: NAME` and run `export NAME=...` with the key."

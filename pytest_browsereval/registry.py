@@ -200,7 +200,7 @@ class Registry:
             RegistryError: a name is taken.
         """
         for family, name in other._members:
-            aliases = other._other_names(family, name)
+            aliases = other._foreign_names(family, name)
             self._claim((family, name), other._members[family, name], other._owners[family, name], aliases)
         for reader, owner in other._readers.values():
             self.add_reader(reader, owner=owner)
@@ -209,7 +209,7 @@ class Registry:
         """Yield (family, name) of every name and alias, without importing members."""
         yield from self._owners
 
-    def _other_names(self, family: str, name: str) -> tuple[str, ...]:
+    def _foreign_names(self, family: str, name: str) -> tuple[str, ...]:
         return tuple(a for (f, a), n in self._aliases.items() if f == family and n == name and a != name)
 
     def _claim(
@@ -273,7 +273,7 @@ class Registry:
     def everything(self) -> Iterator[tuple[str, str, type[Component], tuple[str, ...]]]:
         """Yield (family, name, member, aliases) in the order of registration."""
         for family, name in self._members:
-            yield family, name, self._member((family, name)), self._other_names(family, name)
+            yield family, name, self._member((family, name)), self._foreign_names(family, name)
 
     def owner(self, family: str, name: str) -> str:
         """Return the owner of the member of that name or alias; this package if it is not registered."""

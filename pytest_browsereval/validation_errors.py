@@ -14,6 +14,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
 from pytest_browsereval.errors import RegistryError, nearest
+from pytest_browsereval.foreign_names import describe_form
 from pytest_browsereval.redaction.config import hide_secrets, is_secret_path
 from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.registry import MemberOf, Registry
@@ -95,7 +96,7 @@ def list_problems(
         if problem.message not in [other.message for other in same]:
             same.append(problem)
     return [
-        Problem(path, " Or: ".join(p.message for p in several), several[0].kind)
+        Problem(path, " Or: ".join(p.message for p in several) + _show_form(path, several), several[0].kind)
         for path, several in found.items()
     ]
 
@@ -123,7 +124,14 @@ def _problem(
     if details["type"] == "plugged_unknown" and isinstance(value, Mapping):
         path.append("type")
     is_secret = hide or is_secret_path(path)
-    return Problem(tuple(path), _describe(details, allowed, hide=is_secret), details["type"])
+    hint = "" if is_secret or not path else _hint_at_unit(str(path[-1]), details)
+    return Problem(tuple(path), _describe(details, allowed, hide=is_secret) + hint, details["type"])
+
+
+def _show_form(path: Sequence[str | int], several: Sequence[Problem]) -> str:
+    """Return how a key is written whose value is of another kind altogether, such as a text for a block."""
+    is_plain = [one.kind in ("model_type", "dict_type", "string_type") for one in several] == [True]
+    return describe_form(str(path[-1])) if is_plain and path else ""
 
 
 def walk(
@@ -311,6 +319,18 @@ def _wrong_value(kind: str, given: str, context: Mapping[str, Any], message: str
     if kind.startswith("plugged") or "error" in context:
         return str(context.get("error") or message)
     return f"{message[:1].lower()}{message[1:].removesuffix('.')}; it is {given}."
+
+
+def _hint_at_unit(key: str, details: ErrorDetails) -> str:
+    """Return what to write for a number that was meant in another unit: seconds, or percent."""
+    value, context = details["input"], details.get("ctx", {})
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ""
+    if key.endswith("_ms") and 0 < value < context.get("ge", 0):
+        return f" It is in milliseconds: write {value * 1000:.0f} for {value} s."
+    if context.get("le", context.get("lt")) == 1 and 1 < value <= 100:
+        return f" It is a share: write {value / 100:g} for {value} %."
+    return ""
 
 
 def _number(bound: object) -> str:

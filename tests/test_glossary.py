@@ -43,7 +43,7 @@ PLAIN = """
     combine comboboxes common computer confirm conflict content conversation current date deadline
     delegate description
     detail display draft drift early ending example expression family feed fence finish flight follow foreign
-    form front further goal group handwritten hidden home interop journal kind known labelling leave
+    form front further goal group handwritten hidden hints home interop journal kind known labelling leave
     live lookup mapping multimodal my nested new observe online orchestrator order original overview own pace
     planning play point presence price protection provenance redaction redactor refusal
     relation representation restore rewritten second select selection serve shop show single spelling stand

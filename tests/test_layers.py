@@ -19,6 +19,7 @@ ROWS: tuple[frozenset[str], ...] = tuple(
     map(
         frozenset,
         (
+            {"foreign_names"},
             {
                 "addresses",
                 "deadline",

@@ -94,11 +94,18 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_unknown_command(capsys: pytest.CaptureFixture[str]) -> None:
-    """An unknown command is wrong usage, and the choices are told."""
-    with pytest.raises(SystemExit) as ended:
-        main(["doktor"])
-    assert ended.value.code == 2
-    assert "doctor" in capsys.readouterr().err
+    """An unknown command is wrong usage, and the choices are told; names of other tools lead to ours."""
+    meant = {
+        "doktor": "Did you mean 'doctor'? Subcommands: attacks, ",
+        "run": "Did you mean 'pytest'? Write `pytest`; evals are run by pytest itself",
+        "show": "Did you mean 'view'?",
+        "diff": "Did you mean 'compare'?",
+    }
+    for typed, told in meant.items():
+        with pytest.raises(SystemExit) as ended:
+            main([typed, "shop.eval.yaml"])
+        assert ended.value.code == 2
+        assert told in capsys.readouterr().err
 
 
 def test_console_script() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_browsereval.errors import nearest
+from pytest_browsereval.foreign_names import hint_at_dotenv
 from pytest_browsereval.redaction.names import SHORTEST_SECRET, is_secret_name
 from pytest_browsereval.validation_errors import Problem
 
@@ -52,7 +53,8 @@ class Interpolation:
             return match[0]
         if name not in self.environ:
             message = f"the environment variable {name!r} is not set.{nearest(name, self.environ)}"
-            self.problems.append(Problem(path, f"{message} Set it, or write `$${{` for a plain `${{`."))
+            how = f"Set it, or write `$${{` for a plain `${{`.{hint_at_dotenv(name)}"
+            self.problems.append(Problem(path, f"{message} {how}"))
             return match[0]
         value = self.environ[name]
         # To redact a short value such as `1` would spoil every number in a report.

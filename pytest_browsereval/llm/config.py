@@ -23,8 +23,16 @@ from pydantic.alias_generators import to_camel
 from pytest_browsereval.addresses import is_local
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.feature import Feature, list_features
+from pytest_browsereval.foreign_names import hint_at_dotenv
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.providers import APIS, Provider, is_variable_name, provider_named, resolve_env_value
+from pytest_browsereval.providers import (
+    APIS,
+    PROVIDERS,
+    Provider,
+    is_variable_name,
+    provider_named,
+    resolve_env_value,
+)
 
 KEYLESS = "none"
 """What ``api_key`` is set to for a server that wants no key."""
@@ -176,6 +184,12 @@ class LLMConfig(BaseModel):
     def _is_complete(self) -> Self:
         traits = self.traits
         if self.base_url is None and traits.base_url is None:
+            maker, _, rest = (self.model or "").replace(":", "/", 1).partition("/")
+            if rest and maker in PROVIDERS:
+                raise ValueError(
+                    f"model is {self.model!r}, and the provider is a key of its own. Write `provider: "
+                    f"{maker}, model: {rest}`"
+                )
             raise ValueError(
                 f"provider {self.provider!r} needs a base_url. Write `base_url: http://HOST:PORT/v1`, or "
                 "name a provider with an address of its own, such as `provider: openai`"
@@ -267,7 +281,7 @@ class LLMConfig(BaseModel):
                 return _as_header(key)
             raise ConfigError(
                 f"provider {self.provider!r} takes its key from {variable}, which is not set. Run `export "
-                f"{variable}=...` or write `api_key: NAME_OF_VARIABLE`"
+                f"{variable}=...` or write `api_key: NAME_OF_VARIABLE`.{hint_at_dotenv(variable)}"
             )
         if self.traits.is_keyless or self.is_local:
             return None

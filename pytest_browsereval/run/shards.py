@@ -83,6 +83,7 @@ def read_shard(text: str) -> Shard:
     number, of = int(first), int(second)
     if not 1 <= number <= of:
         raise UsageError(
-            f"--eval-shard={text}: parts are numbered from 1 to {of}. Write one of them before the /."
+            f"--eval-shard={text}: parts are numbered from 1 on. Write `--eval-shard=1/{of or 4}` for the "
+            f"first, `--eval-shard={of or 4}/{of or 4}` for the last."
         )
     return Shard(number, of)

@@ -21,6 +21,8 @@ _LOOKING = re.compile(r"- waiting for (?!element|navigation)")
 _LOADING = re.compile(
     r'waiting for navigation|navigating to|- waiting for (?:scheduled|".*") navigation.*\s*$'
 )
+_WORDS = re.compile(r"[^#.:\[\]>=*~+|\"\\]*[A-Z ][^#.:\[\]>=*~+|\"\\]*")
+"""What is no ref and no CSS that somebody would write, such as ``Add to cart``."""
 _SHOWN = 3
 
 _STATES = {
@@ -37,7 +39,7 @@ _SENTENCES = {
     'Input of type "file" cannot be filled': "{named} takes a file. Call upload_file.",
     'Input of type "checkbox" cannot be filled': "{named} takes no text. Call check or uncheck.",
     'Input of type "radio" cannot be filled': "{named} takes no text. Call check.",
-    "does not match any element": "Nothing matches {named}. Call snapshot to see the page.",
+    "does not match any element": "{nothing}",
     "crashed": "The page has crashed. Call reload or navigate to load it again.",
     "has been closed": "The tab was closed meanwhile. Call list_tabs to see which are open.",
 }
@@ -57,7 +59,8 @@ def explain(error: BaseException, arguments: Mapping[str, Any]) -> ToolError:
         return ToolError(_ambiguous(named, int(match[1]), text))
     for sign, sentence in _SENTENCES.items():
         if sign in text:
-            return Refusal(sentence.format(gone=describe_gone(named), named=named))
+            nothing = _describe_nothing(named, target)
+            return Refusal(sentence.format(gone=describe_gone(named), named=named, nothing=nothing))
     # Before the kinds of errors: a navigation that fails is a plain `Error`.
     if match := _NET.search(text):
         return Refusal(describe_unloaded(match[2] or str(arguments.get("url", "the page")), match[1]))
@@ -76,6 +79,12 @@ def _ambiguous(named: str, count: int, text: str) -> str:
     return f"{named} matches {count} elements: {shown}{more}. Use a ref of a snapshot or a longer selector."
 
 
+def _describe_nothing(named: str, target: str) -> str:
+    # To CSS, words are elements in each other.
+    hint = f" For words on the page write text={named}." if _WORDS.fullmatch(target) else ""
+    return f"Nothing matches {named}.{hint} Call snapshot to see the page."
+
+
 def _too_late(named: str, target: str, text: str) -> str:
     for sign, state in _STATES.items():
         if sign in text:
@@ -84,9 +93,5 @@ def _too_late(named: str, target: str, text: str) -> str:
         return "The page did not load in time."
     looked = _LOOKING.split(text)
     if len(looked) > 1 and "resolved to" not in looked[-1]:
-        return (
-            describe_gone(named)
-            if ref_of(target)
-            else f"Nothing matches {named}. Call snapshot to see the page."
-        )
+        return describe_gone(named) if ref_of(target) else _describe_nothing(named, target)
     return f"The page did not react in time{f' to what was done to {named}' if named else ''}."

@@ -184,7 +184,7 @@ def test_a_site_that_is_misspelt_is_refused_before_the_run(evals: Evals, wrong: 
     assert not (evals.path / "results").exists()
 
 
-def test_a_plug_in_may_fill_other_names(evals: Evals) -> None:
+def test_a_plug_in_may_fill_foreign_names(evals: Evals) -> None:
     """Where a hook changes rows, nobody knows before what a name in braces stands for."""
     evals.write([row("a", start_url="{place}/")])
     evals.pytester.makeconftest(

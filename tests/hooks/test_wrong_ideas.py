@@ -32,6 +32,15 @@ ROWS: list[tuple[dict[str, Any], str]] = [
     ({"expected": "a mug"}, "rows.jsonl:1: expected: unknown key. Did you mean 'answer'?"),
     ({"url": "http://shop.test"}, "rows.jsonl:1: url: unknown key. Did you mean 'start_url'?"),
     ({"assertions": []}, "rows.jsonl:1: assertions: unknown key. Did you mean 'checks'?"),
+    ({"scorers": ["match"]}, "scorers: unknown key. Did you mean 'graders'? Write `graders: [\"answer\"]`."),
+    ({"query": ["Buy a mug.", "Pay."]}, "a row is one task: write all of it into one text."),
+    (
+        {"graders": ["my_grader:grade"]},
+        'a grader of your own is a program, `{type: command, command: ["{python}"',
+    ),
+    ({"graders": ["checks/paid.py"]}, "a grader of your own is a program"),
+    ({"graders": [{"type": "llm-rubric", "value": "x"}]}, "Write `{type: llm, prompt: "),
+    ({"graders": [{"type": "icontains", "value": "x"}]}, "Write `{type: answer, match: includes}`"),
 ]
 
 CONFIGS: list[tuple[dict[str, Any], str]] = [
@@ -47,6 +56,52 @@ CONFIGS: list[tuple[dict[str, Any], str]] = [
         "agent.credentials: unknown key. Did you mean 'api_key'?",
     ),
     ({"graders": ["llm"]}, "the grader llm has no prompt. Write one, such as `{type: llm, prompt: "),
+    ({"judge": "gpt-4o"}, "judge: expected a block of keys, not 'gpt-4o'. Write `judge: {provider: "),
+    ({"gate": 0.8}, "gate: expected a block of keys, not 0.8. Write `gate: {min_pass_rate: 0.8}`."),
+    ({"gate": {"min_pass_rate": 80}}, "it is 80. It is a share: write 0.8 for 80 %."),
+    ({"gate": {"max_error_rate": 2.5}}, "It is a share: write 0.025 for 2.5 %."),
+    ({"limits": {"timeout_ms": 60}}, "It is in milliseconds: write 60000 for 60 s."),
+    ({"epochs": 3}, "epochs: unknown key. Did you mean 'trials'? Write `trials: 3`."),
+    ({"tests": []}, "tests: unknown key. Did you mean 'dataset'? Write `dataset: tasks.jsonl`."),
+    (
+        {"providers": ["openai:gpt-4o"]},
+        "Did you mean 'agent'? Write `agent: {type: single, provider: openai, ",
+    ),
+    (
+        {"base_url": "http://localhost:3000"},
+        "Did you mean 'sites'? Write `sites: {shop: {command: [npm, start]}}`",
+    ),
+    (
+        {"agent": "gpt-4o"},
+        "Write `agent: {type: single, provider: openai, model: gpt-4o, api_key: OPENAI_API_KEY}`.",
+    ),
+    (
+        {"agent": "anthropic"},
+        "Write `agent: {type: single, provider: anthropic, model: NAME, api_key: ANTHROPIC",
+    ),
+    ({"agent": "google:gemini-2.5-pro"}, "provider: google, model: gemini-2.5-pro, api_key: "),
+    ({"agent": "agents/shop.py::solve"}, 'Write `agent: {type: function, function: "agents.shop:solve"}`'),
+    ({"agent": "singel"}, "unknown agent 'singel'. Did you mean 'single'?"),
+    (
+        {"agent": {"type": "function", "function": "./my_agent.py::solve"}},
+        "write module:callable, such as 'my_agent:solve'; it is './my_agent.py::solve'.",
+    ),
+    (
+        {"agent": {"type": "single", "model": "anthropic/claude-sonnet-4-5"}},
+        "the provider is a key of its own. Write `provider: anthropic, model: claude-sonnet-4-5`",
+    ),
+    ({"browser": "firefox"}, "evals run in Chromium only. Leave `browser` out."),
+    ({"browser": {"type": "chrome"}}, "Leave `browser` out, or write `browser: {type: playwright}`."),
+]
+
+OPTIONS: list[tuple[tuple[str, ...], str]] = [
+    (("--eval-agent=my_agent:solve",), "`--eval-set 'agent={type: function, function: \"my_agent:solve\"}'`"),
+    (
+        ("--eval-shard=0/4",),
+        "numbered from 1 on. Write `--eval-shard=1/4` for the first, `--eval-shard=4/4` for",
+    ),
+    (("--eval-shard=5/4",), "numbered from 1 on. Write `--eval-shard=1/4`"),
+    (("--eval-regrade=latest", "--eval-agent=noop"), "Leave it out, or run anew without --eval-regrade."),
 ]
 
 
@@ -76,21 +131,58 @@ def test_a_wrong_idea_of_a_config_is_answered(evals: Evals, subtests: pytest.Sub
     assert "there is no run 'lastest'. Did you mean 'latest'?" in run.stderr.str()
 
 
+def test_a_wrong_idea_of_an_option_is_answered(evals: Evals, subtests: pytest.Subtests) -> None:
+    """What is written there can be typed."""
+    evals.write([row("a")])
+    for options, message in OPTIONS:
+        with subtests.test(options=options):
+            run = evals.run("shop.eval.yaml", *options)
+            assert run.ret == pytest.ExitCode.USAGE_ERROR
+            assert message in run.stderr.str()
+
+
+def test_a_key_in_a_dotenv_is_not_read_and_named(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its value is not shown; a file that does not have the variable is not named."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    hint = "The file .env has it and is not read: run `set -a; . ./.env; set +a` first."
+    model = {"type": "single", "provider": "openai", "model": "gpt-4o"}
+    for agent in (model, {**model, "api_key": "OPENAI_API_KEY"}, {**model, "api_key": "${OPENAI_API_KEY}"}):
+        evals.write([row("a")], agent=agent)
+        (evals.path / ".env").write_text("export OPENAI_API_KEY = sk-rosebud\n")
+        told = evals.run("shop.eval.yaml").stderr.str()
+        assert (hint in told, "rosebud" in told) == (True, False)
+        (evals.path / ".env").write_text("OTHER=1\n")
+        assert ".env" not in evals.run("shop.eval.yaml").stderr.str()
+
+
 NEVER = "the agent called list_tabs and never awaited it. Write `await context.tools.call('list_tabs', ...)`."
 AGENTS = {
     "await context.tools.call('list_tabs', selector='#a')": 'Write call(\'list_tabs\', {"selector": "#a"})',
     "context.tools.call('list_tabs')": NEVER,
     "await context.tools.call('list_tabs'); context.tools.call('list_tabs')": NEVER,
+    "context.tools.call('list_tabs').output": "A call gives its result once it is awaited.",
+    "await context.tools.click('#a')": "Write `await context.tools.call('click', {...})`.",
+    "context.page": "has no attribute 'page', at my_agent.py:9. Write `context.window.page`.",
+    "context.task.querry": "Did you mean 'query'?",
+    "(await context.tools.call('list_tabs')).outptu": "Did you mean 'output'?",
+    "assert 'paid' in ''": "raised AssertionError, at my_agent.py:9. What an agent raises makes the",
+    "return True": "returned True; allowed are a string, None and an AgentResult. Return what the agent answ",
+}
+SYNC_AGENTS = {
+    "context.window.page.click('#a')": "Only an async function has it. Write `async def`",
+    "context.tools.goto('/')": "Write `context.tools.call('goto', {...})`.",
+    "context.query": "Write `context.task.query`.",
 }
 
 
 @pytest.mark.filterwarnings("ignore:coroutine 'Toolbox._call' was never awaited")
-def test_a_call_that_does_nothing_is_a_fault_of_the_agent(evals: Evals, subtests: pytest.Subtests) -> None:
-    """Its answer would be graded as if it had acted; what is awaited later counts as ever."""
+def test_wrong_code_of_an_agent_is_its_fault(evals: Evals, subtests: pytest.Subtests) -> None:
+    """The answer of one that awaits nothing would be graded as if it had acted; to await later is right."""
     evals.write([row("a")], agent=FUNCTION)
-    for code, message in AGENTS.items():
+    cases = [("async def", *one) for one in AGENTS.items()] + [("def", *one) for one in SYNC_AGENTS.items()]
+    for keyword, code, message in cases:
         with subtests.test(code=code):
-            write_agent(evals, f"async def solve(context):\n    {code}\n    return 'right'\n")
+            write_agent(evals, f"{keyword} solve(context):\n    {code}\n    return 'right'\n")
             assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.TESTS_FAILED
             record = metadata(evals.run_folder(), "a")
             assert (record.verdict, record.error_source) == ("errored", "agent")

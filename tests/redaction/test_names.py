@@ -53,7 +53,7 @@ def test_usual_names_are_secrets_at_every_place(subtests: pytest.Subtests) -> No
                     assert is_secret_name(name, place), name
 
 
-def test_other_names_are_no_secrets(subtests: pytest.Subtests) -> None:
+def test_foreign_names_are_no_secrets(subtests: pytest.Subtests) -> None:
     """Names that only look like one of a secret keep their values."""
     for place in PLACES:
         for words in NOWHERE:

@@ -7,9 +7,14 @@ from pathlib import Path
 
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.runs import HELP_OF_BASELINE, add_config
-from pytest_browsereval.errors import UsageError
+from pytest_browsereval.errors import ConfigError, UsageError
 from pytest_browsereval.features.compare.lookup import find_baseline
 from pytest_browsereval.features.shared.reporting import add_reports, refuse_unwritable, write_reports
+
+_HOW = (
+    "pytest makes a run and prints its folder at the end: to compare two models, run each with "
+    "`--eval-set agent.model=NAME`."
+)
 
 
 def compare(arguments: argparse.Namespace) -> int:
@@ -19,10 +24,13 @@ def compare(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.compare.report import make_report
 
     with_files = arguments.html is not None
-    first, second = (
-        find_baseline(arguments.door, given, arguments.config, with_files=with_files)
-        for given in (arguments.a, arguments.b)
-    )
+    try:
+        first, second = (
+            find_baseline(arguments.door, given, arguments.config, with_files=with_files)
+            for given in (arguments.a, arguments.b)
+        )
+    except ConfigError as error:
+        raise UsageError(f"{error} {_HOW}") from None
     found = compare_runs(
         read_run(first),
         read_run(second),

@@ -11,16 +11,10 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue, field_validator
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
-from pytest_browsereval.errors import (
-    PLUGIN_ERRORS,
-    ErrorSource,
-    Fault,
-    LimitReached,
-    advise,
-    is_given_up,
-    name_raised,
-)
+from pytest_browsereval.contracts import describe_place
+from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, LimitReached, is_given_up
 from pytest_browsereval.features.function_agent.callables import is_async, load_callable, place_of
+from pytest_browsereval.features.function_agent.hints import GRADERS, describe_raised
 from pytest_browsereval.features.function_agent.thread import run_in_thread
 from pytest_browsereval.model.results import AgentResult
 
@@ -40,7 +34,10 @@ class FunctionConfig(AgentConfig):
     @classmethod
     def _names_a_callable(cls, value: str) -> str:
         if re.fullmatch(FORM, value) is None:
-            raise ValueError(f"write module:callable, such as 'my_agent:solve'; it is {value!r:.100}.")
+            module, _, name = value.removeprefix("./").replace("::", ":").rpartition(":")
+            meant = f"{module.removesuffix('.py').replace('/', '.')}:{name}"
+            meant = meant if re.fullmatch(FORM, meant) else "my_agent:solve"
+            raise ValueError(f"write module:callable, such as {meant!r}; it is {value!r:.100}.")
         return value
 
     def build(self, context: AgentContext) -> AgentEvaluator:
@@ -88,25 +85,25 @@ class FunctionAgent(AgentEvaluator):
             if ending is not None:
                 raise ending from None
             where = place_of(error, self._context.base_dir)
-            message = f"{self._name} raised {name_raised(error)}: {error}, at {where}{advise(error)}"
-            raise Fault(ErrorSource.AGENT, message) from error
-        return self._result(returned)
+            raise Fault(ErrorSource.AGENT, f"{self._name} {describe_raised(error, where)}") from error
+        return self._result(returned, describe_place(function))
 
-    def _result(self, returned: Any) -> AgentResult:
+    def _result(self, returned: Any, place: str) -> AgentResult:
         if isinstance(returned, AgentResult):
             return returned
         if returned is None:
             return AgentResult(self._context.tools.answer)
         if isinstance(returned, str):
             return AgentResult(returned)
-        hint = ""
+        hint = f" Return what the agent answers. {GRADERS}."
         if inspect.iscoroutine(returned):
             # Else Python warns of a coroutine that nobody awaited, at any later moment.
             returned.close()
             hint = " Write it with `async def`, so that it can be awaited."
         raise Fault(
             ErrorSource.AGENT,
-            f"{self._name} returned {returned!r:.100}; allowed are a string, None and an AgentResult.{hint}",
+            f"{self._name}{place} returned {returned!r:.100}; allowed are a string, None and an "
+            f"AgentResult.{hint}",
         )
 
 

@@ -188,7 +188,8 @@ def _check(found: Any, reference: str) -> None:
     except TypeError as error:
         raise ConfigError(
             f"function is {reference!r}, which cannot be called with one argument, the agent's context: "
-            f"{error}. Write `def {reference.rpartition(':')[2]}(context): ...`"
+            f"{error}. Write `def {reference.rpartition(':')[2]}(context): ...`; `context.task` is the row, "
+            "and `context.window.page` of an async function is Playwright's page."
         ) from None
     except ValueError:
         return  # some built-in callables tell no signature

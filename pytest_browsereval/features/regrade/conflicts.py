@@ -6,7 +6,10 @@ from pytest_browsereval.hooks.conflicts import Conflict
 
 
 def _without_agent(other: str) -> Conflict:
-    why = f"--eval-regrade runs no agent, so that --eval-{other} has no effect. Leave it out."
+    why = (
+        f"--eval-regrade runs no agent, so that --eval-{other} has no effect. Leave it out, or run anew "
+        "without --eval-regrade."
+    )
     return Conflict("regrade", other, why)
 
 

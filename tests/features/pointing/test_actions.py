@@ -196,7 +196,7 @@ def test_a_drag_is_a_drag_however_it_is_spelled(given: dict[str, Any]) -> None:
     assert performs(given) == [("drag_at", {"start_x": 128, "start_y": 144, "end_x": 384, "end_y": 288})]
 
 
-def test_other_names_are_known(subtests: pytest.Subtests) -> None:
+def test_foreign_names_are_known(subtests: pytest.Subtests) -> None:
     """Words of other vocabularies."""
     cases: list[tuple[dict[str, Any], tuple[str, Any]]] = [
         ({"action": "key", "text": "ctrl+a"}, ("press_key", {"key": "Control+a"})),
