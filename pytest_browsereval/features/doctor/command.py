@@ -20,7 +20,18 @@ PACKAGES = (
 )
 
 # Options that need a config.
-OPTIONS = ("online", "runs", "last", "validate", "ask_judge", "eval_set", "all", "json", "markdown")
+OPTIONS = (
+    "online",
+    "runs",
+    "last",
+    "validate",
+    "learn_volatile",
+    "ask_judge",
+    "eval_set",
+    "all",
+    "json",
+    "markdown",
+)
 
 
 def doctor(arguments: argparse.Namespace) -> int:
@@ -65,6 +76,11 @@ def examine_config(arguments: argparse.Namespace) -> int:
 
     registry = arguments.door.load_registry()
     config = load_config(Path(arguments.config), registry=registry, overrides=arguments.eval_set)
+    if arguments.learn_volatile and not any(site.state for site in config.sites.values()):
+        raise UsageError(
+            "--learn-volatile is about the state of sites, and no site has one. "
+            "Write `sites: {shop: {state: {storage: local:shop}}}`, or `sqlite`, `url`, `files` or `command`."
+        )
     named = argparse.Namespace(**{**vars(arguments), "run_names": arguments.runs, "config": config.path})
     runs = find_named_runs(named) if arguments.runs or arguments.last else []
     options = Options(
@@ -73,6 +89,7 @@ def examine_config(arguments: argparse.Namespace) -> int:
         online=arguments.online,
         ask_judge=arguments.ask_judge,
         validate=arguments.validate,
+        learn_volatile=arguments.learn_volatile,
         sets=tuple(arguments.eval_set),
     )
     done = examine(config, registry, options)
@@ -111,7 +128,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--validate",
         action="store_true",
-        help="run each row twice: its own solution has to pass, and an agent that does nothing has to fail",
+        help="run each row twice: its own solution has to pass, and an agent that does nothing has to fail; "
+        "rows with effects once more, where the steps of another row have to be a side effect",
+    )
+    parser.add_argument(
+        "--learn-volatile",
+        action="store_true",
+        help="run rows with effects twice by their solutions and by an agent that does nothing, and propose "
+        "`volatile` for the sites: what differs and no effect names",
     )
     parser.add_argument(
         "--ask-judge", action="store_true", help="also ask the models of judges, which costs a little"

@@ -11,9 +11,11 @@ from math import ceil
 from pathlib import Path
 
 from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.features.doctor.effects import has_effects, propose_volatile, try_one_too_many
 from pytest_browsereval.features.doctor.lint.base import Finding, Row
 from pytest_browsereval.features.shared.process import run_pytest
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.trial import StoredTrial
 
@@ -37,6 +39,8 @@ class Validated:
     """Ids of rows that were not tried, by the reason."""
     findings: list[Finding] = field(default_factory=list)
     """Attempts that broke; those with a wrong verdict are for the rules about runs."""
+    refused: list[str] = field(default_factory=list)
+    """Rows that have named one thing too many as a side effect."""
 
 
 def validate(
@@ -67,9 +71,40 @@ def validate(
         return result  # pytest does not begin, and would not the next time either
     idle = trial.by(NO_OP, _close(usable, result), lambda one: one.last.verdict is not Verdict.ERRORED)
     failed = {query_id for query_id, one in idle.items() if one.last.verdict is Verdict.FAILED}
-    passed = (query_id for query_id, one in solved.items() if _has_solved(one))
+    passed = {query_id: one.last for query_id, one in solved.items() if _has_solved(one)}
     result.proved = [query_id for query_id in passed if query_id in failed]
+    single = [row for row in usable if not row.task.depends_on]
+    again = _Trial(
+        config, folder, tuple(sets), Validated()
+    )  # the rules about runs are of the rows as they are
+    tried = try_one_too_many(single, passed, config, lambda rows: again.play(ORACLE, rows))
+    result.refused, result.findings = tried.refused, result.findings + tried.findings
+    if tried.untried:
+        result.unproved["no other row of its sites is known to change more"] = tried.untried
     return result
+
+
+def learn_volatile(
+    config: EvalConfig, rows: Sequence[Row], folder: Path, *, sets: Sequence[str] = ()
+) -> tuple[Finding, ...]:
+    """Play rows that have effects twice, by their solutions and by an agent that does nothing.
+
+    Args:
+        config: what the rows are run under.
+        rows: with their graders.
+        folder: where the runs go; the caller removes it.
+        sets: overrides of the config.
+
+    Returns:
+        What each site's ``volatile`` could be, and attempts that broke.
+    """
+    result = Validated()
+    trial = _Trial(config, folder, tuple(sets), result, trials=2)
+    usable = [row for row in _usable(rows, result, ask_judge=True) if has_effects(row)]
+    solved = trial.play(ORACLE, _close([row for row in usable if row.task.solution], result))
+    idle = trial.play(NO_OP, _close(usable, result))
+    result.findings += propose_volatile(idle, solved, rows, config)
+    return tuple(result.findings)
 
 
 def _has_solved(trial: StoredTrial) -> bool:
@@ -114,6 +149,7 @@ class _Trial:
     folder: Path
     sets: tuple[str, ...]
     result: Validated
+    trials: int = 1
 
     def by(
         self, agent: str, rows: list[Row], is_right: Callable[[StoredTrial], bool]
@@ -124,25 +160,36 @@ class _Trial:
         """
         if not rows:
             return {}
-        trials, output_text = self._run(agent, rows, self.folder / agent)
+        trials, output_text = self._run_by_row(agent, rows, self.folder / agent)
         wrong = {query_id for query_id, one in trials.items() if not is_right(one)}
         if again := _with_dependencies(rows, wrong):
-            further, _ = self._run(agent, again, self.folder / f"{agent}-alone", workers=1)
+            further, _ = self._run_by_row(agent, again, self.folder / f"{agent}-alone", workers=1)
             trials |= further
         self.result.findings += (
             found for row in rows for found in _find_broken(row, agent, trials, output_text)
         )
         return trials
 
-    def _run(
+    def play(self, agent: str, rows: list[Row]) -> list[StoredAttempt]:
+        """Return all attempts at rows by that agent, made in a run of their own."""
+        output = self.folder / f"{agent}-again-{len(self.result.runs)}"
+        return [one.last for one in self._run(agent, rows, output)[0]] if rows else []
+
+    def _run_by_row(
         self, agent: str, rows: list[Row], output: Path, *, workers: int | None = None
     ) -> tuple[dict[str, StoredTrial], str]:
+        trials, output_text = self._run(agent, rows, output, workers=workers)
+        return {one.last.query_id: one for one in trials}, output_text
+
+    def _run(
+        self, agent: str, rows: list[Row], output: Path, *, workers: int | None = None
+    ) -> tuple[list[StoredTrial], str]:
         """Run rows in a pytest; returns their trials, and the last lines that it prints."""
         blocks = []
         for place, dataset in enumerate(self.config.dataset):
             if own := [row for row in rows if row.dataset is dataset]:
                 file = output.with_name(f"{output.name}-{place}") / "rows.jsonl"
-                file.parent.mkdir()
+                file.parent.mkdir(parents=True)
                 _copy_files(own, dataset.file(self.config.base_dir).parent, file.parent)
                 lines = (json.dumps(row.task.model_dump(mode="json", exclude_defaults=True)) for row in own)
                 file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -154,17 +201,17 @@ class _Trial:
         keys += ["probe=off"] if self.config.probe != "off" else []
         command = [
             *("-q", "-p", "no:cacheprovider"),
-            *(f"--eval-config={self.config.path}", f"--eval-agent={agent}", "--eval-trials=1"),
+            *(f"--eval-config={self.config.path}", f"--eval-agent={agent}", f"--eval-trials={self.trials}"),
             f"--eval-output={output}",
             *(f"--eval-set={text}" for text in (*self.sets, *keys)),
         ]
         lanes = workers or self.config.num_workers or self.config.lanes
-        attempts = ceil(len(rows) / lanes) * (1 + self.config.retries)
+        attempts = ceil(len(rows) * self.trials / lanes) * (1 + self.config.retries)
         limit_s = START_S + attempts * (self.config.limits.timeout_ms / 1000 + GRADING_S)
         output_text = run_pytest(command, limit_s)
         runs = [path for path in output.glob("*/*") if (path / "tasks").is_dir()]
         self.result.runs += runs
-        return {t.last.query_id: t for run in runs for t in StoredRun(run).summary.trials}, output_text
+        return [trial for run in runs for trial in StoredRun(run).summary.trials], output_text
 
 
 def _copy_files(rows: list[Row], source: Path, folder: Path) -> None:

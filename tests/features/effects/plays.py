@@ -33,7 +33,13 @@ def row(query_id: str, *names: str, effects: Any, **more: Any) -> dict[str, Any]
 
 
 def play(evals: Evals, *rows: dict[str, Any], args: tuple[str, ...] = (), **more: Any) -> EvalRun:
-    """Run rows in the shop; `more` are keys of its site."""
+    """Run rows in the shop; `more` are keys of its site, and some of the config."""
+    write_shop(evals, *rows, **more)
+    return evals.run("shop.eval.yaml", *args)
+
+
+def write_shop(evals: Evals, *rows: dict[str, Any], **more: Any) -> None:
+    """Write the files of the shop, rows and a config."""
     first = evals.path / "first"
     if not first.exists():
         first.mkdir()
@@ -47,7 +53,6 @@ def play(evals: Evals, *rows: dict[str, Any], args: tuple[str, ...] = (), **more
     config = {name: more.pop(name) for name in ("gate", "lanes", "trials") if name in more}
     sites = {"shop": {**site, **state, **more}}
     evals.write(rows, browser="playwright", sites=sites, **config)
-    return evals.run("shop.eval.yaml", *args)
 
 
 def said_by(run: EvalRun) -> str:

@@ -21,10 +21,11 @@ INSERT INTO users VALUES ('ada', 'ada@shop.test', 'lovelace1815');
 """
 STATEMENTS = {
     "Order": "INSERT INTO orders VALUES (9, 'ada', 'mug', 2, 'open'); "
-    "UPDATE stock SET \"left\" = \"left\" - 2, updated_at = 'now' WHERE sku = 'mug'",
+    'UPDATE stock SET "left" = "left" - 2, updated_at = hex(randomblob(4)) WHERE sku = \'mug\'',
     "Order again": "INSERT INTO orders VALUES (10, 'ada', 'mug', 2, 'open')",
     "Order a cup": "INSERT INTO orders VALUES (11, 'ada', 'cup', 2, 'open')",
     "Cancel": "UPDATE orders SET status = 'cancelled' WHERE id = 7",
+    "Change": "UPDATE orders SET quantity = 9 WHERE id = 7",
     "Delete": "DELETE FROM orders WHERE id = 7",
     "Log": "INSERT INTO log VALUES ('seen')",
     "Move": "UPDATE users SET email = 'eve@shop.test', password = 'hunter2hunter2' WHERE name = 'ada'",

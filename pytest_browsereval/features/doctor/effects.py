@@ -1,0 +1,211 @@
+"""What effects of rows do not see: one thing too many, and what differs between plays of the same steps."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pytest_browsereval.capture.trajectory import EFFECTS_FILE
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.config_text import format_path
+from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
+from pytest_browsereval.graders.nested import unfold
+from pytest_browsereval.model.display import join_first
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.run.relations import list_own_sites
+from pytest_browsereval.runs.attempt import StoredAttempt
+
+MOST_TRIES = 3
+"""Other rows whose steps are tried after those of a row."""
+MOST_NAMED = 5
+
+Play = Callable[[list[Row]], Sequence[StoredAttempt]]
+"""Plays the solutions of rows."""
+
+
+@dataclass
+class Tried:
+    """What came of one thing too many."""
+
+    refused: list[str] = field(default_factory=list)
+    """Ids of rows that name it as a side effect."""
+    untried: list[str] = field(default_factory=list)
+    """Ids of rows of whose sites no other row is known to change more."""
+    findings: list[Finding] = field(default_factory=list)
+    """Rows that pass with it."""
+
+
+def has_effects(row: Row) -> bool:
+    """Whether a grader of a row compares what has changed."""
+    return any(one.reads.effects for grader in row.graders for one in unfold(grader))
+
+
+def try_one_too_many(
+    rows: Sequence[Row], solved: Mapping[str, StoredAttempt], config: EvalConfig, play: Play
+) -> Tried:
+    """Play the solution of each row with the steps of another one of its sites, which has to be refused.
+
+    Args:
+        rows: that depend on no other one.
+        solved: attempts that have passed with all steps of their solutions, by the ids of the rows.
+        config: what the rows are run under.
+        play: plays rows on fresh state.
+    """
+    tried = Tried()
+    own = {row.task.query_id: row for row in rows if row.task.query_id in solved and has_effects(row)}
+    changes = {name: _count_changes(solved[name]) for name in own}
+    sites = {name: list_own_sites(row.task, config.sites) for name, row in own.items()}
+    tables = {name: {(kind, table) for kind, table, *_ in changes[name]} for name in own}
+    others = {
+        name: iter(
+            sorted(
+                (one for one in own if one != name and changes[one] and sites[one] <= sites[name]),
+                key=lambda one: -len(tables[one] & tables[name]),
+            )
+        )
+        for name in own
+    }
+    pending = dict(own)
+    for _ in range(MOST_TRIES):
+        added = {name: other for name in pending if (other := next(others[name], None)) is not None}
+        if not added:
+            break
+        attempts = play([_add_steps(own[name], own[other].task) for name, other in added.items()])
+        made = {one.query_id: one for one in attempts}
+        for name, other in added.items():
+            attempt = made.get(name)
+            if attempt is None or attempt.verdict is Verdict.ERRORED:
+                continue
+            if attempt.side_effects:
+                tried.refused.append(name)
+                del pending[name]
+            elif attempt.verdict is Verdict.PASSED and (more := _count_changes(attempt) - changes[name]):
+                tried.findings.append(_report(own[name], other, more))
+                del pending[name]
+    tried.untried += pending
+    return tried
+
+
+def _add_steps(row: Row, other: Task) -> Row:
+    steps, last = list(row.task.solution), []
+    if steps and steps[-1].get("tool") == "done":
+        last = [steps.pop()]
+    go = [{"tool": "navigate", "url": other.start_url}] if other.start_url else []
+    more = [step for step in other.solution if step.get("tool") != "done"]
+    return replace(row, task=row.task.model_copy(update={"solution": (*steps, *go, *more, *last)}))
+
+
+def _report(row: Row, other: str, more: Counter[tuple[str, ...]]) -> Finding:
+    named = join_first([" ".join(one).replace(" .", ".") for one in sorted(more)], MOST_NAMED)
+    message = f"it passes with the steps of {other!r} as well, by which more has changed: {named}."
+    advice = "Say in `effects` which rows change (`where`) and how (`equals`, `by`, `count`)."
+    return row.warning("misses-side-effects", message, advice)
+
+
+def _count_changes(attempt: StoredAttempt) -> Counter[tuple[str, ...]]:
+    """Return how often something changed: kinds, and tables with columns. Keys may differ by chance."""
+    return Counter(
+        (one["kind"], one["table"], *([f".{column}"] if column else []))
+        for _, one in _read_differences(attempt)
+        for column in one["columns"] or ("",)
+    )
+
+
+def _read_differences(attempt: StoredAttempt) -> list[tuple[str, dict[str, Any]]]:
+    """Return what an attempt has changed, each with its site; nothing where it was not kept."""
+    with suppress(OSError, ValueError):
+        stored = json.loads((attempt.local_folder / EFFECTS_FILE).read_bytes())
+        return [(site, one) for site, kept in stored["sites"].items() for one in kept["differences"]]
+    return []
+
+
+# -- volatile
+
+
+def propose_volatile(
+    idle: Iterable[StoredAttempt], solved: Iterable[StoredAttempt], rows: Sequence[Row], config: EvalConfig
+) -> Iterator[Finding]:
+    """Yield, for each site, what changes by itself and no effect names.
+
+    Args:
+        idle: attempts that did nothing.
+        solved: two attempts or more by each solution.
+        rows: all of the config.
+        config: has the sites.
+    """
+    found: dict[str, dict[str, None]] = {name: {} for name, site in config.sites.items() if site.state}
+    plays: dict[str, list[StoredAttempt]] = {}
+    for one in solved:
+        plays.setdefault(one.query_id, []).append(one)
+    by_itself = [(site, path) for one in idle for site, path in _list_paths(_read_differences(one))]
+    by_chance = [
+        path
+        for first, *others in plays.values()
+        for other in others
+        for path in _compare_plays(_read_differences(first), _read_differences(other))
+    ]
+    for site, (table, column) in (*by_itself, *by_chance):
+        if site in found and not any(_names(row.task, table, column) for row in rows):
+            found[site][f"{table}.{column}" if table else column] = None
+    for site, paths in found.items():
+        whole = [path[:-1] for path in paths if path.endswith(".*")]
+        kept = [path for path in paths if path.endswith(".*") or not path.startswith(tuple(whole))]
+        message = f"the site {site!r}: nothing changes by itself that effects do not name."
+        advice = "`volatile` can stay as it is."
+        if kept:
+            message = f"the site {site!r}: without an agent, or by the same steps, differ {', '.join(kept)}."
+            known = [*config.sites[site].volatile, *kept]
+            advice = f"Unless an agent could change them, write `volatile: {json.dumps(known)}`."
+        yield Finding("volatile", Level.NOTE, format_path(config.path), "", message, advice)
+
+
+_Path = tuple[str, tuple[str, str]]
+"""A site, and a table with a column; ``*`` for all of them."""
+
+
+def _list_paths(differences: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[_Path]:
+    for site, one in differences:
+        yield from ((site, (one["table"], column)) for column in one["columns"] or ("*",))
+
+
+def _compare_plays(
+    first: Iterable[tuple[str, Mapping[str, Any]]], second: Iterable[tuple[str, Mapping[str, Any]]]
+) -> Iterator[_Path]:
+    """Yield columns whose values differ, but for those that tell rows apart."""
+    known: dict[Any, list[Mapping[str, Any]]] = {}
+    for site, one in second:
+        known.setdefault((site, one["kind"], one["table"]), []).append(one)
+    for site, one in first:
+        same = known.get((site, one["kind"], one["table"]), [])
+        key = [(one["after"] or one["before"]).get(column) for column in one["key"]]
+        fitting = [o for o in same if [(o["after"] or o["before"]).get(column) for column in o["key"]] == key]
+        if not same:
+            continue
+        other = (fitting or same)[0]
+        same.remove(other)
+        for column in one["columns"] or one["after"]:
+            if column not in one["key"] and one["after"].get(column) != other["after"].get(column):
+                yield site, (one["table"], column)
+
+
+def _names(task: Task, table: str, column: str) -> bool:
+    """Whether an effect of a row may be about a column, or about the table of which all is meant."""
+    for block in task.effects if isinstance(task.effects, tuple) else ():
+        kind = next((one for one in ("added", "changed", "removed") if one in block), "")
+        path = str(block.get(kind, ""))
+        base = path.partition("[")[0]
+        if base != table and not base.startswith(f"{table}." if table else column):
+            continue
+        words = re.findall(r"[\w.]+", json.dumps(block))
+        says_columns = "equals" in block or "by" in block or path != table
+        if column == "*" or (kind == "changed" and not says_columns):
+            return True
+        if any(word == column or word.endswith(f".{column}") for word in words):
+            return True
+    return False
