@@ -43,6 +43,8 @@ QUESTIONS = {
     "check network requests": "how-to/check-network-requests.html",
     "requests": "how-to/check-network-requests.html",
     "dropdown": "reference/tools.html",
+    "prompt": "how-to/grade-a-row.html",
+    "flaky": "explanation/trust-in-numbers.html",
     "judge prompt": "how-to/judges-and-calibration.html",
     "compare two prompts": "how-to/compare-two-models.html",
 }
