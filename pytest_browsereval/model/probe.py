@@ -26,10 +26,10 @@ class Probe(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     outcome: ProbeOutcome
+    reason: str
+    """What it comes to, in words: where the way breaks and how, or why it says nothing."""
     step: int | None = Field(default=None, ge=0)
     """The step that breaks; 0 is the start page, None the grades at the end, or no step."""
-    text: str = ""
-    """Where it breaks and how, or why it says nothing."""
     target: str = ""
     """What that step acts on, as a reader calls it."""
     place: str = ""
@@ -39,16 +39,3 @@ class Probe(BaseModel):
     def is_broken(self) -> bool:
         """Whether the site is to blame."""
         return self.outcome is ProbeOutcome.BROKEN
-
-    @property
-    def reason(self) -> str:
-        """What it comes to, in words."""
-        return f"{_SAYS[self.outcome]}{'; ' if self.text and _SAYS[self.outcome] else ''}{self.text}"
-
-
-_SAYS = {
-    ProbeOutcome.BROKEN: "the known way no longer works",
-    ProbeOutcome.WORKS: "the known way works, so this is the agent's failure",
-    ProbeOutcome.UNPROVED: "the known way was not proved, and breaks as well",
-    ProbeOutcome.UNDECIDED: "",
-}

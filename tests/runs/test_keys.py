@@ -21,7 +21,7 @@ VALUES: dict[str, Any] = {
     "page_request_count": 3,
     "conditions": ("device=Pixel 7", "locale=de-DE"),
     "side_effects": 2,
-    "probe": Probe(outcome=ProbeOutcome.UNDECIDED, text="not tried"),
+    "probe": Probe(outcome=ProbeOutcome.UNDECIDED, reason="not tried"),
 }
 GRADE = GraderResult(grader="effects", verdict=Verdict.FAILED, details={"side_effects": 2})
 

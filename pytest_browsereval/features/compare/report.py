@@ -9,7 +9,9 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.features.compare.compare import Change, Comparison, Measure, Pair, RunComparison, Side
 from pytest_browsereval.features.compare.content import as_json
 from pytest_browsereval.features.shared.paired import RESAMPLES, SEED, Judgement, Method, Paired
+from pytest_browsereval.features.shared.probes import count_probes
 from pytest_browsereval.model.display import format_count, one_line, percent
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.report import MOST_ROWS, Report, Row, Table
 from pytest_browsereval.report.table import format_interval
 from pytest_browsereval.runs.trial import total_cost
@@ -129,7 +131,18 @@ def _test(one: Paired) -> str:
 def counts(part: Comparison) -> str:
     """Return how many tasks came to what; kinds without one are left out."""
     parts = (f"{part.counts[change]:,} {change}" for change in Change if part.counts[change])
-    return "tasks: " + ", ".join(parts)
+    return "; ".join(filter(None, ("tasks: " + ", ".join(parts), describe_regressions(part))))
+
+
+def describe_regressions(part: Comparison) -> str:
+    """Return whose failures the tasks are that passed and do not now; empty where nothing was probed."""
+    worse = [one for one in part.of(Change.LOST, Change.NEWLY_ERRORED) if one.a and one.a.passed]
+    now = [trial.last for one in worse if one.b for trial in one.b.trials]
+    # Trials of a task by one variant share a probe.
+    first = {(one.query_id, one.variant): one for one in now if one.verdict is not Verdict.PASSED}
+    if not any(one.probe for one in first.values()):
+        return ""
+    return count_probes(first.values()).describe("regression")
 
 
 # -- figures

@@ -144,6 +144,8 @@ class Player:
             return Played(row, text=data.limit, is_unclear=True)
         if data.limit or failed:
             text = data.limit or failed[0][1]
+            if data.broken_page:
+                text = f"the page is broken: {data.broken_page}"
             return Played(row, step, _shorten(text), name_target(way, step), is_unclear="refused" in text)
         if data.error_source in OF_SITE:
             return Played(row, step, _shorten(data.reason), name_target(way, step))
@@ -170,4 +172,6 @@ def name_target(way: Way, step: int) -> str:
 
 
 def _shorten(text: str) -> str:
-    return one_line(text.strip().partition("\n")[0], _LONGEST)
+    """Return the first line, without advice for an agent."""
+    first = text.strip().partition("\n")[0].removesuffix(".").removesuffix(". Call snapshot to see the page")
+    return one_line(first[:1].lower() + first[1:], _LONGEST)

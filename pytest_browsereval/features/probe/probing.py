@@ -17,6 +17,12 @@ from pytest_browsereval.run.plan import Trial
 from pytest_browsereval.run.session import Session
 from pytest_browsereval.run.store import RunStore
 
+SAYS = {
+    ProbeOutcome.BROKEN: "the known way no longer works",
+    ProbeOutcome.WORKS: "the known way works, so this is the agent's failure",
+    ProbeOutcome.UNPROVED: "the known way was not proved, and breaks as well",
+}
+
 
 async def probe_attempt(
     trial: Trial, session: Session, store: RunStore, folder: Path, node_id: str
@@ -67,14 +73,15 @@ async def _probe(ways: Sequence[Way], session: Session, folder: Path, node_id: s
         return _undecided(f"the known way could not be tried: {first.text}")
     if first.has_passed:
         text = "" if checks_site(ways[-1]) else "nothing checked its answer against the page"
-        return Probe(outcome=ProbeOutcome.WORKS, text=text)
+        return _make_probe(ProbeOutcome.WORKS, text)
     second = await player.play(ways)
     if second.is_unclear or (second.row, second.step) != (first.row, first.step):
         then = "passed" if second.has_passed else _describe(second, last)
         return _undecided(f"the known way is not clear: {_describe(first, last)}; then {then}")
     is_proved = all(way.is_proved for way in ways)
     outcome = ProbeOutcome.BROKEN if is_proved else ProbeOutcome.UNPROVED
-    return Probe(outcome=outcome, step=second.step, text=_describe(second, last), target=second.target)
+    probe = _make_probe(outcome, _describe(second, last))
+    return probe.model_copy(update={"step": second.step, "target": second.target})
 
 
 def _describe(played: Played, last: Trial) -> str:
@@ -88,4 +95,8 @@ def _describe(played: Played, last: Trial) -> str:
 
 
 def _undecided(text: str) -> Probe:
-    return Probe(outcome=ProbeOutcome.UNDECIDED, text=text)
+    return _make_probe(ProbeOutcome.UNDECIDED, text)
+
+
+def _make_probe(outcome: ProbeOutcome, text: str) -> Probe:
+    return Probe(outcome=outcome, reason="; ".join(filter(None, (SAYS.get(outcome), text))))

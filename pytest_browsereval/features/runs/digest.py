@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict
 from pytest_browsereval.features.runs.provenance import hash_provenances
 from pytest_browsereval.features.shared.gates import GATE_FILE, read_gate
 from pytest_browsereval.features.shared.manifest_lines import agents_of, block_of, read_resumes
+from pytest_browsereval.features.shared.probes import ProbeCount
 from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.redaction.config import redact_config
@@ -110,7 +111,7 @@ class RunDigest(BaseModel):
     """In UTC, as ``2026-01-31T12:00:00.000Z``."""
     state: State
     note: str = ""
-    """Why it is not complete, and how often attacks on its agents succeeded."""
+    """Why it is not complete, how often attacks on its agents succeeded, and whose failures were probed."""
     folders: tuple[str, ...] = ()
     """Of a run at a URL: where the files of its parts are that are done, below that."""
     commit: str | None = None
@@ -236,7 +237,7 @@ def digest_run(files: RunFiles, name: str) -> RunDigest:
     variants = tuple(_variants(manifest, rows))
     state, note = _judge_state(manifest, summary, len(rows))
     state, note = _judge_sessions(state, note, manifest, resumes)
-    note = "; ".join(filter(None, (note, _describe_attacks(summary))))
+    note = "; ".join(filter(None, (note, _describe_attacks(summary), _describe_probes(summary))))
     return RunDigest(
         **begun,
         state=state,
@@ -292,6 +293,15 @@ def _describe_attacks(summary: Mapping[str, Any]) -> str:
         return ""
     of_all = f"of {format_count(attempts, 'attempt')} under attack"
     return f"compromised in {compromised:,} of {delivered:,} in which the attack was delivered, {of_all}"
+
+
+def _describe_probes(summary: Mapping[str, Any]) -> str:
+    """Return whose failures those are whose known ways were played; "" without one."""
+    found = block_of(summary.get("probes"))
+    site, agent, unknown = (int(_number(found.get(key)) or 0) for key in ("site", "agent", "unknown"))
+    places = tuple(_text(one) for one in _entries(found.get("breaks_at")))
+    count = ProbeCount(site, agent, unknown, places)
+    return count.describe("probed failure") if count.total else ""
 
 
 def _judge_sessions(

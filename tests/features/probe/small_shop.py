@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.testing.evals import EvalRun
 from tests.hooks.small_evals import Evals, row
 
 CONFTEST = """
 import asyncio
+import urllib.request
 from typing import Literal
 from pytest_browsereval import Toolkit, ToolContext, ToolError, ToolkitConfig, tool
 
@@ -26,9 +28,16 @@ async def buy(window, about: ToolContext, item: str) -> str:
     await asyncio.sleep(0.05 * len(lines(about.base_dir, "slow.txt")))
     broken = lines(about.base_dir, "broken.txt")
     once = about.base_dir / f"{item}.once"
+    if "app" in about.site_urls:
+        url = f"{about.site_urls['app']}/{item.strip('-')}"
+        request = urllib.request.Request(url, method="DELETE" if item.startswith("-") else "POST")
+        try:
+            await asyncio.to_thread(lambda: urllib.request.urlopen(request).close())
+        except OSError as error:
+            raise ToolError(f"the basket says {error}")
     if item in broken or once.exists():
         once.unlink(missing_ok=True)
-        raise ToolError(f'nothing matches role=button[name="{item}"]. Take a snapshot.')
+        raise ToolError(f'Nothing matches role=button[name="{item}"].')
     return f"bought {item}"
 
 class Shop(ToolkitConfig):
@@ -47,11 +56,17 @@ def pytest_browsereval_grade(grader, recorded):
 """
 AGENT = """
 def solve(context):
-    file = context.base_dir / "says.txt"
+    own = context.base_dir / f"{context.task.query_id}.says.txt"
+    file = own if own.exists() else context.base_dir / "says.txt"
     with (context.base_dir / "asked.txt").open("a") as asked:
         asked.write(context.task.query_id + chr(10))
     return file.read_text() if file.exists() else "wrong"
 """
+
+
+def outcome(record: TaskMetadata) -> tuple[str, str]:
+    """Return the verdict of an attempt, and what its known way came to."""
+    return str(record.verdict), str(record.probe.outcome) if record.probe else ""
 
 
 def order(query_id: str = "mug", items: Sequence[str] = ("Mug", "Cup"), **more: Any) -> dict[str, Any]:

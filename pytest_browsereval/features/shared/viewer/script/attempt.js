@@ -108,7 +108,7 @@ function drawAbout(row, details) {
 }
 
 /** The value of a key of the record; nothing where there is none. @param {any} value */
-const keyInWords = (value) => (value === true ? "yes" : Array.isArray(value) ? value.join(", ") : value ? asText(value) : "");
+const keyInWords = (value) => (value === true ? "yes" : Array.isArray(value) ? value.join(", ") : value ? asText(value.reason || value) : "");
 
 /** @param {Row} row @param {{text: string, step: number | null}} cause */
 function causeOf(row, { text, step }) {

@@ -1,0 +1,38 @@
+"""A basket in memory: POST /Mug puts one in, DELETE /Mug takes one out, which is 409 where there is none."""
+
+from __future__ import annotations
+
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+def main(port: int) -> None:
+    """Serve the basket."""
+    basket: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.answer(200)
+
+        def do_POST(self) -> None:
+            basket.append(self.path)
+            self.answer(200)
+
+        def do_DELETE(self) -> None:
+            is_there = self.path in basket
+            basket[:] = [one for one in basket if one != self.path]
+            self.answer(200 if is_there else 409)
+
+        def answer(self, status: int) -> None:
+            self.send_response(status)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
