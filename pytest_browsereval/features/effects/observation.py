@@ -41,7 +41,8 @@ async def keep_differences(
     Raises:
         Fault: source *site*: a state cannot be read, or does not come to rest.
     """
-    before = await asyncio.gather(*(one.read_first() for one in sources))
+    before = await asyncio.gather(*(one.read(keeps_dialog=True) for one in sources))
+    unopened = [one for one, state in zip(sources, before, strict=True) if not state and not one.is_open]
     try:
         yield
     except Fault:  # it counts nowhere, and a reader may want to know
@@ -50,6 +51,12 @@ async def keep_differences(
             UNSAVED.pop(folder, None)
         raise
     await _save(sources, before, folder, redact, is_protected=is_protected)
+    for one in unopened:
+        if await one.read():
+            raise one.fault(
+                "was written when the agent first opened it, so what it has changed is not known. Write its "
+                "address as the `start_url` of the row"
+            )
 
 
 async def _save(

@@ -56,8 +56,17 @@ class Source:
     base_dir: Path
     window: Window
 
-    async def read(self) -> State:
+    @property
+    def is_open(self) -> bool:
+        """Whether its pages have written what they write at first, as far as a state needs one."""
+        is_stored = self.site.state is not None and self.site.state.storage is not None
+        return not is_stored or origin_of(self.window.url) == origin_of(self.urls[self.name])
+
+    async def read(self, *, keeps_dialog: bool = False) -> State:
         """Return the state as it is now.
+
+        Args:
+            keeps_dialog: whether a dialog stays open, which is the agent's to answer.
 
         Raises:
             Fault: source *site*: it cannot be read, or it is too large.
@@ -68,7 +77,7 @@ class Source:
             if state.sqlite is not None:
                 file = state.fill_place(self.base_dir, self.data)
                 return await asyncio.to_thread(read_database, file, state.tables, state.max_bytes)
-            value = await self._read_value()
+            value = await self._read_value(keeps_dialog=keeps_dialog)
         except (OSError, sqlite3.Error, NoValue, Unreadable, Fault, playwright_error()) as error:
             raise self.fault(f"cannot be read: {error}") from error
         tables = list_tables(value, state.key)
@@ -77,16 +86,6 @@ class Source:
                 name: replace(one, key=(FILE,)) if _is_folder(one) else one for name, one in tables.items()
             }
         return {name: one for name, one in tables.items() if not state.tables or name in state.tables}
-
-    async def read_first(self) -> State:
-        """Return the state before the agent begins.
-
-        Raises:
-            Fault: source *site*: as ``read``, or a dialog is open, which is the agent's to answer.
-        """
-        if self.site.state and self.site.state.storage and getattr(self.window, "dialog", None) is not None:
-            raise self.fault("cannot be read while the start page shows a dialog. Read another source")
-        return await self.read()
 
     async def read_settled(self) -> State:
         """Return the state once two readings are equal.
@@ -128,7 +127,7 @@ class Source:
         """Return the error of a state."""
         return Fault(ErrorSource.SITE, f"the state of the site {self.name!r} {why}")
 
-    async def _read_value(self) -> JsonValue:
+    async def _read_value(self, *, keeps_dialog: bool) -> JsonValue:
         state = self.site.state
         assert state is not None  # noqa: S101 as above
         if state.url is not None:
@@ -140,7 +139,7 @@ class Source:
             named = {str(one["name"]): str(one["value"]) for one in cookies}
             return await fetch_json(url, named, state.max_bytes)
         if state.storage is not None:
-            text = await self._read_storage(state.storage.partition(":")[2])
+            text = await self._read_storage(state.storage.partition(":")[2], keeps_dialog=keeps_dialog)
             return None if text is None else parse_state(_check_size(text, state.max_bytes))
         if state.files is not None:
             pattern = state.fill_place(self.base_dir, self.data)
@@ -156,14 +155,16 @@ class Source:
             raise Unreadable(f"{name} ended with code {ran.code}: {ran.complaint}")
         return parse_state(_check_size(ran.output, state.max_bytes))
 
-    async def _read_storage(self, key: str) -> str | None:
+    async def _read_storage(self, key: str, *, keeps_dialog: bool) -> str | None:
         """Return a value of the site's own local storage, wherever the window's page is now."""
         window, home = self.window, origin_of(self.urls[self.name])
         assert isinstance(window, PlaywrightWindow)  # noqa: S101 others were refused
-        async with live_page(window) as page:
-            if origin_of(page.url) == home:
-                value = await page.isolated_value(f"localStorage.getItem({json.dumps(key)})")
-                return None if value is None else str(value)
+        if window.dialog is None or not keeps_dialog:
+            async with live_page(window) as page:
+                if origin_of(page.url) == home:
+                    value = await page.isolated_value(f"localStorage.getItem({json.dumps(key)})")
+                    return None if value is None else str(value)
+        # A page that shows a dialog does not answer; this reads on an empty page of the same origin.
         stored = await read_in_time(window, "the storage", window.context.storage_state())
         entries = (
             one for origin in stored["origins"] if origin["origin"] == home for one in origin["localStorage"]

@@ -10,7 +10,13 @@ from typing import Any
 from pydantic import JsonValue
 
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.features.effects.diff import Difference, describe_difference, flatten, is_hidden
+from pytest_browsereval.features.effects.diff import (
+    VALUE,
+    Difference,
+    describe_difference,
+    flatten,
+    is_hidden,
+)
 from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.criteria import make_criterion
 from pytest_browsereval.graders.values import show
@@ -152,9 +158,16 @@ def _read_effect(block: Mapping[str, Any]) -> Effect:
         path, column = found[1], found[3] or ""
     if problem := _find_misuse(block, kind, column, is_selected=bool(selected)):
         raise ValueError(f"the effect {show(dict(block))}: {problem}. {example}")
-    by, count, where = block.get("by"), block.get("count", 1), flatten(block.get("where", {}))
+    by, count, where = block.get("by"), block.get("count", 1), flatten(_as_columns(block.get("where", {})))
     equals, has_equals = block.get("equals"), "equals" in block
+    if kind == "added" and has_equals:
+        equals = _as_columns(equals)
     return Effect(kind, path, column, where, selected, equals, has_equals, by, count, block.get("site", ""))
+
+
+def _as_columns(given: Any) -> Any:
+    """Return what a row is, by column: an entry of a list of texts or numbers has one."""
+    return given if isinstance(given, dict) else {VALUE: given}
 
 
 def _find_misuse(block: Mapping[str, Any], kind: str, column: str, *, is_selected: bool) -> str:
@@ -162,9 +175,10 @@ def _find_misuse(block: Mapping[str, Any], kind: str, column: str, *, is_selecte
     where, count, by, equals = (block.get(key) for key in ("where", "count", "by", "equals"))
     is_number = isinstance(by, int | float) and not isinstance(by, bool)
     is_count = isinstance(count, int) and not isinstance(count, bool) and count > 0
+    no_row = (type(None), list)
     misuses = {
-        f"`where` is {show(where)}, and has to be an object of columns": (
-            "where" in block and not isinstance(where, dict)
+        f"`where` is {show(where)}, and has to be an object of columns, or an entry of a list of texts": (
+            "where" in block and isinstance(where, no_row)
         ),
         f"`count` is {show(count)}, and has to be a whole number from 1": "count" in block and not is_count,
         f"the path {block[kind]!r} names a column, and whole rows are {kind}": column and kind != "changed",
@@ -177,8 +191,8 @@ def _find_misuse(block: Mapping[str, Any], kind: str, column: str, *, is_selecte
         "what was removed has no `equals`; `where` says which row it was": (
             "equals" in block and kind == "removed"
         ),
-        f"`equals` is {show(equals)}, and has to be an object of columns": (
-            "equals" in block and kind == "added" and not isinstance(equals, dict)
+        f"`equals` is {show(equals)}, and has to be an object of columns, or an entry of a list of texts": (
+            "equals" in block and kind == "added" and isinstance(equals, no_row)
         ),
         "`site` has to be the name of a site": not isinstance(block.get("site", ""), str),
     }

@@ -56,7 +56,7 @@ def test_what_a_row_asks_for_and_nothing_else(evals: Evals) -> None:
 
 
 def test_state_in_the_storage_of_a_page(evals: Evals) -> None:
-    """It is read in each window, wherever its page is at the end; no reset is needed."""
+    """It is read in each window, wherever its page is, and while it shows a dialog; no reset is needed."""
     site = evals.path / "site"
     site.mkdir()
     first = {"cart": [{"sku": "pen", "quantity": 1}], "coupon": None, "address": {"city": "Rome"}}
@@ -68,6 +68,7 @@ def test_state_in_the_storage_of_a_page(evals: Evals) -> None:
         "<button onclick=\"change((s) => s.coupon = 'SPRING')\">Coupon</button>"
         "<button onclick=\"change((s) => s.address.city = 'Oslo')\">Move</button>"
     )
+    (site / "ask.html").write_text((site / "index.html").read_text() + "<script>confirm('Stay?')</script>")
     (evals.path / "other").mkdir()
     (evals.path / "other" / "index.html").write_text("<title>Other</title>")
 
@@ -86,11 +87,23 @@ def test_state_in_the_storage_of_a_page(evals: Evals) -> None:
         task("move", "Move", effects=[{"changed": "address.city", "equals": "Oslo"}]),
         task("more", "Add", "Move", effects=[mug]),
         task("look", effects="nothing"),
+        {**task("asked", "Add", effects=[mug]), "start_url": "{shop}/ask.html"},
+        {**task("leaves", effects="nothing"), "start_url": "{shop}/ask.html"},
     ]
+    answer = {"tool": "handle_dialog", "accept": True}
+    rows[4]["solution"].insert(0, answer)
+    elsewhere = {"start_url": "{other}/", "sites": ["shop", "other"]}
+    rows += [
+        {**task("opens", "Add", effects="nothing"), **elsewhere},
+        {**task("stays", effects="nothing"), **elsewhere},
+    ]
+    rows[-2]["solution"].insert(0, {"tool": "navigate", "url": "{shop}/"})
     state = {"storage": "local:shop", "key": "sku"}
     sites = {"shop": {"static": "site", "state": state}, "other": {"static": "other"}}
     run = evals.play(rows, browser="playwright", sites=sites, lanes=3)
-    run.assert_outcomes(passed=3, failed=1)
+    run.assert_outcomes(passed=6, failed=1, errors=1)
+    assert run.attempt("opens").error_source == "site"
+    assert "was written when the agent first opened it" in run.attempt("opens").reason
     assert list_side_effects(run, "more") == ["address: city was changed"]
 
 
@@ -156,6 +169,8 @@ def test_what_is_refused_before_anything_is_spent(evals: Evals, subtests: pytest
         ("has nothing to compare", {**order, "effects": None}, {}),
         ("unknown key 'wher'. Did you mean 'where'?", row("a", effects=[{"added": "o", "wher": {}}]), {}),
         ("has to name one table", row("a", effects=[{"where": {}}]), {}),
+        ("`equals` is null", row("a", effects=[{"added": "saved", "equals": None}]), {}),
+        ("`where` is [1]", row("a", effects=[{"removed": "saved", "where": [1]}]), {}),
         ("cannot be read", row("a", effects=[{"changed": "stock[mug].left"}]), {}),
         ("`by` is the number", row("a", effects=[{"added": "orders", "by": 1}]), {}),
         ("`count` is 0", row("a", effects=[{"added": "orders", "count": 0}]), {}),

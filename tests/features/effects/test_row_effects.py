@@ -57,6 +57,25 @@ def test_right_attempts_pass_in_any_order(name: str) -> None:
             assert len(matched.side_effects) == others
 
 
+def test_entries_of_a_list_of_texts_are_named_as_they_are() -> None:
+    """So are numbers; which entry it is counts, and a column ``value`` says the same."""
+    old: dict[str, Any] = {"saved": ["pen", "cup"], "codes": [1]}
+    new: dict[str, Any] = {"saved": ["cup", "mug"], "codes": [1, 7]}
+    found = compare_states(list_tables(old), list_tables(new))
+    for added in ("mug", {"value": "mug"}):
+        effects: list[dict[str, Any]] = [
+            {"added": "saved", "equals": added},
+            {"removed": "saved", "where": "pen"},
+            {"added": "codes", "where": 7},
+        ]
+        matched = match_effects(read_effects(effects), found)
+        assert [one.reason for one in matched.criteria] == [""] * 3
+        assert not matched.side_effects
+    wrong = match_effects(read_effects([{"added": "saved", "equals": "hat"}]), found, with_values=True)
+    assert [one.reason for one in wrong.criteria] == ['value is "mug", not "hat"']
+    assert len(wrong.side_effects) == 2
+
+
 def test_what_no_other_fits_fails() -> None:
     """Each effect takes one difference: two are not one, and the nearest is named."""
     matched = match_effects(read_effects([ADA, MUG]), added(("ada", "mug")), with_values=True)
