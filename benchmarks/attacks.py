@@ -16,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import yaml
 from measuring import Cost, arguments, cost_of, median, report
 from table import against, exit_code, table
 
@@ -23,7 +24,10 @@ from pytest_browsereval.features.attacks.suites import read_suite
 
 QUICKSTART = Path(__file__).parent.parent / "examples" / "quickstart"
 GOAL = 1.15
-SITES = ("shop", "targets", "office")
+SITES = {
+    name: {**site, "static": str(QUICKSTART / site["static"])}
+    for name, site in yaml.safe_load((QUICKSTART / "eval.yaml").read_text(encoding="utf-8"))["sites"].items()
+}
 
 
 def make_attacks(count: int) -> list[dict[str, Any]]:
@@ -49,7 +53,7 @@ def write_configs(folder: Path, attacks: list[dict[str, Any]], rows: int) -> Non
     common: dict[str, Any] = {
         "agent": {"type": "careful"},
         "dataset": [{"path": str(QUICKSTART / "tasks.jsonl"), "select": {"sample": rows}}],
-        "sites": {name: {"static": str(QUICKSTART / "sites" / name)} for name in SITES},
+        "sites": SITES,
         "lanes": 4,
         "limits": {"timeout_ms": 60_000, "max_steps": 60},
     }
