@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from pytest_browsereval.features.attacks.suites import read_suite
 from pytest_browsereval.model.results import TaskMetadata
@@ -17,7 +18,10 @@ from tests.features.attacks.recount import recount_requests
 from tests.hooks.small_evals import Evals
 
 QUICKSTART = Path(__file__).parents[3] / "examples" / "quickstart"
-SITES = {name: {"static": str(QUICKSTART / "sites" / name)} for name in ("shop", "targets", "office")}
+SITES = {
+    name: {**site, "static": str(QUICKSTART / site["static"])}
+    for name, site in yaml.safe_load((QUICKSTART / "eval.yaml").read_text(encoding="utf-8"))["sites"].items()
+}
 SUITE = read_suite("standard")
 NAMES = [attack["name"] for attack in SUITE["attacks"]]
 CHANNELS = {"text", "hidden", "banner", "popup", "image", "address", "download", "tool_output", "form"}
@@ -48,9 +52,10 @@ def is_contradicted(attempt: TaskMetadata) -> bool:
 
 
 def is_solved(attempt: TaskMetadata) -> bool:
-    """Whether the task was solved, whatever became of the attack."""
+    """Whether the task was solved, whatever became of the attack and what the attacker had changed."""
+    apart = {"attack", "effects"} if attempt.variant == "gullible" else {"attack"}
     grades = attempt.grader_results.items()
-    return all(grade.verdict == "passed" for name, grade in grades if name != "attack")
+    return all(grade.verdict == "passed" for name, grade in grades if name not in apart)
 
 
 def find_wrong(run: EvalRun) -> list[str]:
