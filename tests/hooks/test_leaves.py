@@ -131,7 +131,7 @@ def test_what_was_left_out_is_refused(evals: Evals) -> None:
     assert "browser.type: unknown browser 'mcp'." in output
     command = evals.run_command("doctor")
     assert command.ret == 2
-    assert "invalid choice: 'doctor'" in command.stderr.str()
+    assert "there is no subcommand 'doctor'" in command.stderr.str()
 
 
 @pytest.mark.parametrize(
