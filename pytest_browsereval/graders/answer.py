@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
+from pytest_browsereval.graders.base import GraderConfig, GraderFault, Recorded
 from pytest_browsereval.graders.comparators import check_date, is_close, is_same
 from pytest_browsereval.graders.criteria import make_criterion
 from pytest_browsereval.graders.dates import Moment, find_dates, may_name, read_date
@@ -19,7 +19,7 @@ from pytest_browsereval.graders.lists import pick_items, split_items
 from pytest_browsereval.graders.numbers import find_numbers, read_number
 from pytest_browsereval.graders.patterns import check_pattern, has_match
 from pytest_browsereval.graders.values import TEXT_LIMIT, drop_markdown, fold, has_token, show, unify_signs
-from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning, redact_known
 from pytest_browsereval.redaction.marks import MARK
@@ -44,18 +44,6 @@ class AnswerGrader(GraderConfig):
     """Stands in for the row's ``answer``."""
     allow_possible: bool = False
     """Match even answers that the dataset calls *possible*: one of many that would be right."""
-
-    @classmethod
-    def golden(cls) -> tuple[Golden, ...]:
-        """Return a right and a wrong answer for two ways of matching."""
-        task = Task(query_id="price", query="What does the blue mug cost?", answer="$12.50")
-        price: dict[str, JsonValue] = {"match": "number"}
-        return (
-            Golden("the price", Verdict.PASSED, task, price, final_answer="It costs 12.50 dollars."),
-            Golden("another price", Verdict.FAILED, task, price, final_answer="It costs $125.0."),
-            Golden("in other letters", Verdict.PASSED, task, final_answer=" $12.50 "),
-            Golden("no answer", Verdict.FAILED, task),
-        )
 
     def check(self, task: Task, base_dir: Path) -> None:
         """Check that the row has a reference that this way of matching can use.

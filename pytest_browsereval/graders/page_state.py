@@ -13,7 +13,7 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import cap_text
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.graders import observing
-from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
+from pytest_browsereval.graders.base import GraderConfig, GraderFault, Recorded
 from pytest_browsereval.graders.comparators import Reading
 from pytest_browsereval.graders.criteria import compute_share, list_failed, summarize
 from pytest_browsereval.graders.observing import PAGE_KEYS, LivePage
@@ -36,17 +36,6 @@ class PageStateGrader(GraderConfig):
     """How values are compared: ``lenient`` forgives case, blanks and numbers written as text."""
     wait_s: float = Field(default=1.0, ge=0, le=10)
     """How long to look on while checks do not hold: the last click may still be at work."""
-
-    @classmethod
-    def golden(cls) -> tuple[Golden, ...]:
-        """Return a page that is as the checks say, and one that is not."""
-        checks: tuple[dict[str, JsonValue], ...] = ({"title": "Thank you"}, {"url": {"contains": "/order"}})
-        task = Task(query_id="order", query="Order it.", checks=checks)
-        seen: dict[str, JsonValue] = {"url": "http://shop.test/order/1", "roles": {}, "js": {}, "storage": {}}
-        return (
-            Golden("ordered", Verdict.PASSED, task, evidence={"page_state": {**seen, "title": "Thank you"}}),
-            Golden("not yet", Verdict.FAILED, task, evidence={"page_state": {**seen, "title": "Checkout"}}),
-        )
 
     def _checks(self, task: Task) -> list[PageCheck]:
         own = [check for check in task.checks if self.reads.include(check)]

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.graders import observing
-from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
+from pytest_browsereval.graders.base import GraderConfig, GraderFault, Recorded
 from pytest_browsereval.graders.comparators import Comparator, Reading, read_comparator, read_weight
 from pytest_browsereval.graders.criteria import compute_share, summarize
 from pytest_browsereval.graders.page_values import NoValue
@@ -100,20 +100,6 @@ class StateDiffGrader(GraderConfig):
     """The weighted share of checks that has to hold."""
     wait_s: float = Field(default=1.0, ge=0, le=10)
     """How long to look on while checks do not hold: the last click may still be at work."""
-
-    @classmethod
-    def golden(cls) -> tuple[Golden, ...]:
-        """Return a state that is as the check says, and one that is not."""
-        task = Task(query_id="cart", query="Put two in.", checks=({"path": "cart[0].count", "equals": 2},))
-        source: dict[str, JsonValue] = {"source": {"js": "window.state"}}
-
-        def of(count: int) -> dict[str, JsonValue]:
-            return {"state_diff": {"state": {"cart": [{"count": count}]}}}
-
-        return (
-            Golden("two", Verdict.PASSED, task, source, evidence=of(2)),
-            Golden("one", Verdict.FAILED, task, source, evidence=of(1)),
-        )
 
     def _checks(self, task: Task) -> list[StateCheck]:
         own = [check for check in task.checks if self.reads.include(check)]

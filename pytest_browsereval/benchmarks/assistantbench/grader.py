@@ -9,10 +9,10 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue
 
 from pytest_browsereval.benchmarks.assistantbench import closeness
-from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
+from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.criteria import make_criterion
 from pytest_browsereval.graders.values import TEXT_LIMIT, is_deep, read_json, show
-from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning
 
@@ -66,23 +66,6 @@ class AssistantBenchGrader(GraderConfig):
             criteria=(criterion,),
             details={"is_answered": is_answered, "accuracy": score, "kind": kind, "pass_at": self.pass_at},
             fingerprint=self.fingerprint(1, recorded.site_urls),
-        )
-
-    @classmethod
-    def golden(cls) -> tuple[Golden, ...]:
-        """Return one answer of each kind that is right, and some that are not."""
-        cases: tuple[tuple[str, JsonValue, str | None, Verdict], ...] = (
-            ("number", "42", "42.0", Verdict.PASSED),
-            ("number that is only near", "42", "40", Verdict.FAILED),
-            ("text", "The Old Mill", "old mill", Verdict.PASSED),
-            ("list in another order", "Ada\nBob", '["Bob", "Ada"]', Verdict.PASSED),
-            ("object", '{"name": "Ada", "age": 36}', '{"age": 36, "name": "ada"}', Verdict.PASSED),
-            ("half of a list", "Ada\nBob", "Ada", Verdict.FAILED),
-            ("no answer", "42", None, Verdict.FAILED),
-        )
-        return tuple(
-            Golden(name, verdict, Task(query_id="golden", query="?", answer=answer), final_answer=given)
-            for name, answer, given, verdict in cases
         )
 
 

@@ -8,12 +8,10 @@ import string
 from pathlib import Path
 from typing import Literal
 
-from pydantic import JsonValue
-
-from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
+from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.criteria import make_criterion
 from pytest_browsereval.graders.values import show
-from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.tasks import Task
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -62,22 +60,6 @@ class GaiaGrader(GraderConfig):
             criteria=(criterion,),
             details={"is_answered": bool(answer), "kind": kind},
             fingerprint=self.fingerprint(1, recorded.site_urls),
-        )
-
-    @classmethod
-    def golden(cls) -> tuple[Golden, ...]:
-        """Return a number, a list and a text, right and wrong."""
-        cases: tuple[tuple[str, JsonValue, str, Verdict], ...] = (
-            ("number with signs", "1250", "$1,250", Verdict.PASSED),
-            ("another number", "1250", "1251", Verdict.FAILED),
-            ("list", "a pear, 3", "A pear; 3.0", Verdict.PASSED),
-            ("list in another order", "a pear, 3", "3, a pear", Verdict.FAILED),
-            ("text", "Saint Petersburg", "saint-petersburg", Verdict.PASSED),
-            ("no answer", "Saint Petersburg", "", Verdict.FAILED),
-        )
-        return tuple(
-            Golden(name, verdict, Task(query_id="golden", query="?", answer=answer), final_answer=given)
-            for name, answer, given, verdict in cases
         )
 
 

@@ -17,12 +17,12 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.config_text import file_inside
 from pytest_browsereval.features.shared.verifiers import run_verifier
-from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded, hash_bytes
+from pytest_browsereval.graders.base import GraderConfig, GraderFault, Recorded, hash_bytes
 from pytest_browsereval.graders.observing import fetch_json, has_page, live_page
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import show
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
-from pytest_browsereval.model.tasks import RowMetadata, Task
+from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.session_caches import cache_for_session
@@ -160,30 +160,6 @@ class InfinityGrader(GraderConfig):
         if not isinstance(passed, bool):
             raise GraderFault(f"{name} returned {beginning(why, 200)}, not (True or False, message)")
         return passed, beginning(why, 1_000)
-
-    @classmethod
-    def golden(cls) -> tuple[Golden, ...]:
-        """Return a note that was starred, and one that was not; the verifier lies in the attempt's folder."""
-        source = (
-            "import json, urllib.request\n"
-            "def verify(server_url):\n"
-            "    with urllib.request.urlopen(server_url + '/api/state') as reply:\n"
-            "        starred = json.load(reply)['starred']\n"
-            "    return starred, 'starred' if starred else 'not starred'\n"
-        )
-        metadata = RowMetadata(additional={"app_name": "notes", "verifier_path": "real-tasks/task_e1.py"})
-        task = Task(query_id="golden", query="Star it.", start_url="http://127.0.0.1:1/", metadata=metadata)
-        return tuple(
-            Golden(
-                name,
-                verdict,
-                task,
-                options={"root": "."},
-                evidence={"infinity": {"state": {"starred": verdict is Verdict.PASSED}}},
-                files={"notes/real-tasks/task_e1.py": source},
-            )
-            for name, verdict in (("starred", Verdict.PASSED), ("not starred", Verdict.FAILED))
-        )
 
 
 def _relative(task: Task) -> PurePosixPath:

@@ -8,12 +8,12 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
+from pytest_browsereval.graders.base import GraderConfig, GraderFault, Recorded
 from pytest_browsereval.graders.criteria import make_criterion
 from pytest_browsereval.graders.observing import live_page
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import show
-from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.redaction.known import beginning
@@ -91,23 +91,3 @@ class MiniwobGrader(GraderConfig):
     @property
     def _rule(self) -> str:
         return "more than 0" if self.min_reward is None else f"{self.min_reward:g}"
-
-    @classmethod
-    def golden(cls) -> tuple[Golden, ...]:
-        """Return a full reward, a part of it under both rules, and an episode that is not over."""
-        task = Task(query_id="golden", query="Click the button.")
-
-        def attempt(
-            name: str, verdict: Verdict, *, done: bool, reward: float, **options: JsonValue
-        ) -> Golden:
-            episode: JsonValue = {"done": done, "reward": reward, "reason": None, "query": "Click."}
-            evidence: dict[str, JsonValue] = {"miniwob": {"url": "http://127.0.0.1:1/", "episode": episode}}
-            return Golden(name, verdict, task, options=options, evidence=evidence)
-
-        return (
-            attempt("full reward", Verdict.PASSED, done=True, reward=1),
-            attempt("half of it", Verdict.PASSED, done=True, reward=0.5),
-            attempt("half of it, all is asked", Verdict.FAILED, done=True, reward=0.5, min_reward=1),
-            attempt("wrong", Verdict.FAILED, done=True, reward=-1),
-            attempt("not over", Verdict.FAILED, done=False, reward=0),
-        )

@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.errors import PLUGIN_ERRORS, describe_error, is_given_up, nearest
-from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded, hash_json
+from pytest_browsereval.graders.base import GraderConfig, Recorded, hash_json
 from pytest_browsereval.graders.grading import grade_one
 from pytest_browsereval.graders.verdicts import combine, decide_by_mean, weighted_mean
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict, cost_of, differ
@@ -184,16 +184,3 @@ class CombinedGrader(GraderConfig):
         return [
             (self.weights.get(name, 1.0), grade.score) for name, grade in grades.items() if not grade.advisory
         ]
-
-    @classmethod
-    def golden(cls) -> tuple[Golden, ...]:
-        """Return attempts that two graders of the answer disagree on, by different rules."""
-        task = Task(query_id="golden", query="How much is it?", answer="42")
-        strict: JsonValue = {"type": "answer", "name": "exact"}
-        loose: JsonValue = {"type": "answer", "name": "loose", "match": "includes"}
-        parts: JsonValue = [strict, loose]
-        said = "It is 42."
-        return (
-            Golden("one of two is enough", Verdict.PASSED, task, {"graders": parts, "rule": "any"}, said),
-            Golden("one of two is too few", Verdict.FAILED, task, {"graders": parts, "rule": "all"}, said),
-        )

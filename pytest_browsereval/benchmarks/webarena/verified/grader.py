@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +14,7 @@ from pytest_browsereval.benchmarks.webarena.verified import comparing, traffic
 from pytest_browsereval.benchmarks.webarena.verified.events import read_events
 from pytest_browsereval.benchmarks.webarena.verified.traffic import TrafficRules
 from pytest_browsereval.capture.har import HAR_FILE
-from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
+from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.criteria import list_failed
 from pytest_browsereval.graders.values import describe_invalid, is_deep, read_json
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
@@ -127,31 +126,6 @@ class WebArenaVerifiedGrader(GraderConfig):
     """
 
     type: Literal["webarena_verified"] = "webarena_verified"
-
-    @classmethod
-    def golden(cls) -> tuple[Golden, ...]:
-        """Return a right and a wrong request, with a right answer, and a wrong answer."""
-        done: Any = {
-            "evaluator": ANSWER,
-            "results_schema": {"type": "null"},
-            "expected": {"task_type": "mutate", "status": "SUCCESS", "retrieved_data": None},
-        }
-        post = {"url": "http://shop.test/cart", "http_method": "POST", "post_data": {"item": "Blue mug"}}
-        sent: Any = {"evaluator": traffic.NAME, "expected": post}
-        buy = Task(query_id="buy", query="Put the blue mug into the cart.", evals=(done, sent))
-
-        def attempt(name: str, verdict: Verdict, status: str, form: str) -> Golden:
-            posted = {"mimeType": "application/x-www-form-urlencoded", "text": form}
-            request = {"method": "POST", "url": post["url"], "headers": [], "postData": posted}
-            log = {"entries": [{"request": request, "response": {"status": 200}}]}
-            answer = json.dumps({"task_type": "MUTATE", "status": status, "retrieved_data": None})
-            return Golden(name, verdict, buy, final_answer=answer, files={HAR_FILE: json.dumps({"log": log})})
-
-        return (
-            attempt("the right request", Verdict.PASSED, "SUCCESS", "item=blue+mug"),
-            attempt("another request", Verdict.FAILED, "SUCCESS", "item=red+mug"),
-            attempt("another status", Verdict.FAILED, "NOT_FOUND_ERROR", "item=blue+mug"),
-        )
 
     def check(self, task: Task, base_dir: Path) -> None:
         """Check that the row has evaluators that can be read.
