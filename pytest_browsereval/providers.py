@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
 
 from pytest_browsereval.errors import ConfigError, nearest
 from pytest_browsereval.foreign_names import hint_at_dotenv
@@ -21,7 +25,7 @@ class Provider:
     """None: the config has to say it. ``{resource_name}`` and ``{region}`` are filled in from the config."""
     key_variable: str | None = None
     """The environment variable that is read when the config names no key; for its own URL only."""
-    apis: tuple[str, ...] = ("chat",)
+    apis: Sequence[str] = ("chat",)
     """Which it has; the first is asked unless the config names another."""
     is_keyless: bool = False
     """It runs on one's own machine and wants no key."""
@@ -47,66 +51,9 @@ class Provider:
 APIS = {"chat": "/chat/completions", "messages": "/messages", "responses": "/responses"}
 """The APIs that models are asked by, and how their addresses end."""
 
+_FILE = Path(__file__).with_name("providers.yaml")
 PROVIDERS: dict[str, Provider] = {
-    provider.name: provider
-    for provider in (
-        # platform.openai.com/docs/api-reference/chat/create
-        Provider(
-            "openai",
-            "https://api.openai.com/v1",
-            "OPENAI_API_KEY",
-            apis=("chat", "responses"),
-            output_limit_field="max_completion_tokens",
-            default_model="gpt-4o",
-        ),
-        # learn.microsoft.com/azure/ai-foundry/openai/latest: the v1 API takes the key as a bearer token
-        Provider(
-            "azure",
-            "https://{resource_name}.openai.azure.com/openai/v1",
-            "AZURE_OPENAI_API_KEY",
-            apis=("chat", "responses"),
-            output_limit_field="max_completion_tokens",
-        ),
-        # platform.claude.com/docs/en/api/messages
-        Provider(
-            "anthropic",
-            "https://api.anthropic.com/v1",
-            "ANTHROPIC_API_KEY",
-            apis=("messages",),
-            has_seed=False,
-        ),
-        # ai.google.dev/gemini-api/docs/openai; a request with a seed is refused: Unknown name "seed"
-        Provider(
-            "google",
-            "https://generativelanguage.googleapis.com/v1beta/openai",
-            "GEMINI_API_KEY",
-            has_seed=False,
-        ),
-        # openrouter.ai/docs/api-reference/overview: what a model does not know is left out on the way
-        Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", apis=tuple(APIS)),
-        # platform.kimi.ai/docs/api/chat: JSON mode without a schema, no seed, max_tokens is deprecated
-        Provider(
-            "moonshot",
-            "https://api.moonshot.ai/v1",
-            "MOONSHOT_API_KEY",
-            has_json_schema=False,
-            has_seed=False,
-            output_limit_field="max_completion_tokens",
-        ),
-        # docs.aws.amazon.com/bedrock/latest/userguide/inference-chat-completions.html
-        Provider(
-            "bedrock",
-            "https://bedrock-runtime.{region}.amazonaws.com/openai/v1",
-            "AWS_BEARER_TOKEN_BEDROCK",
-            has_json_schema=False,
-            output_limit_field="max_completion_tokens",
-        ),
-        # docs.ollama.com/api/openai-compatibility
-        Provider("ollama", "http://localhost:11434/v1", apis=tuple(APIS), is_keyless=True),
-        # lmstudio.ai/docs/developer/openai-compat
-        Provider("lmstudio", "http://localhost:1234/v1", apis=tuple(APIS), is_keyless=True),
-        Provider("openai-compatible", apis=tuple(APIS)),
-    )
+    name: Provider(name, **keys) for name, keys in yaml.safe_load(_FILE.read_text(encoding="utf-8")).items()
 }
 """By name: the providers that a config can use as they are."""
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
+
+import yaml
 
 from pytest_browsereval.errors import nearest
 
@@ -18,43 +21,10 @@ _LAMBDA = "lambda:"
 WHOLE = "document.documentElement.outerHTML"
 """What an empty locator stands for."""
 
-# Finds a user's latest comment on a page of the forum; a comment holds those that answer it.
-_LATEST = """account => {
-  const own = [...document.querySelectorAll('.comment')]
-    .filter((comment) => comment.querySelector('.fg-inherit')?.outerText === account)
-    .map((comment) => [Date.parse(comment.querySelector('header time')?.dateTime) || 0, comment])
-    .sort((one, other) => other[0] - one[0])[0]?.[1];
-"""
-
-_SCRIPTS = {
-    "get_query_text": "s => document.querySelector(s)?.textContent ?? ''",
-    "get_query_text_lowercase": "s => (document.querySelector(s)?.textContent ?? '').toLowerCase()",
-    "gitlab_get_project_memeber_role": """account => {
-      const column = "td[data-label='Account'] span.gl-avatar-labeled-sublabel";
-      const names = [...document.querySelectorAll(column)];
-      const place = names.findIndex((name) => name.outerText === '@' + account);
-      return document.querySelectorAll('td.col-max-role span')[place]?.outerText ?? '';
-    }""",
-    "reddit_get_latest_comment_content_by_username": _LATEST
-    + "  return own?.querySelector('.comment__content')?.outerText ?? '';\n}",
-    "reddit_get_parent_comment_username_of_latest_comment_by_username": _LATEST
-    + """  const parent = own?.parentElement.closest('.comment') ?? document.querySelector('#main');
-  return (own && parent?.querySelector('.fg-inherit')?.outerText) ?? '';
-}""",
-    "shopping_get_num_reviews": """() =>
-      parseInt(document.querySelector('#tab-label-reviews-title')?.outerText.split(' ')[1]) || 0""",
-    "shopping_get_product_attributes": """wanted => {
-      const terms = wanted.toLowerCase().split(' |or| ');
-      const rows = document.querySelectorAll('#productDetails_detailBullets_sections1 > tbody > *');
-      const fits = (row) => terms.some((term) => row.children[0].outerText.toLowerCase().includes(term));
-      return [...rows].filter(fits).map((row) => row.children[1].outerText).join(', ');
-    }""",
-    "shopping_get_product_price": """() => parseFloat(document.querySelector(
-      '.product-info-main .product-info-price .price-final_price > span > span')?.outerText.slice(1)) || 0""",
-    "shopping_get_rating_as_percentage": """() =>
-      parseFloat(document.querySelector('.rating-result')?.title.replace('%', '')) || 0""",
-}
-
+_SCRIPTS: dict[str, str] = yaml.safe_load(
+    Path(__file__).with_name("programs.yaml").read_text(encoding="utf-8")
+)
+_LATEST = _SCRIPTS.pop("latest")
 
 PROGRAMS = tuple(sorted((*_SCRIPTS, "reddit_get_post_url")))
 """Helper programs that rows call by ``func:`` and that need the page only. Most others ask a site
@@ -161,4 +131,5 @@ def expression_of(locator: str) -> str:
         return locator
     program = read_program(locator)
     arguments = ", ".join(map(json.dumps, program.arguments))
-    return f"({_SCRIPTS[program.name]})({arguments})"
+    script = _SCRIPTS[program.name].replace("LATEST\n", _LATEST)
+    return f"({script})({arguments})"

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, get_args
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from pytest_browsereval.browsers.base import ForeignTool
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.features.mcp_browser.servers import KNOWN, NO_BROWSER_TOOLS
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.redaction.text import map_texts
 
@@ -24,6 +25,11 @@ PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
 GROUPS = ("page", "url", "title")
 """The named groups of a pattern that mean something."""
+
+KNOWN: Mapping[str, Mapping[str, Any]] = yaml.safe_load(
+    Path(__file__).with_name("servers.yaml").read_text(encoding="utf-8")
+)
+"""Well-known servers by their names: the tools by which they are known, and what these are for."""
 
 _PLACEHOLDER = re.compile(r"\{(url|page|format|quality|script)\}")
 _MOST_LISTED = 60
@@ -160,17 +166,17 @@ class Mapped:
         return found
 
 
-def find_known(names: Collection[str]) -> str | None:
-    """Return which of the known servers lists these tools.
+def find_known(names: Collection[str]) -> Mapping[str, Any]:
+    """Return what is known of the server that lists these tools; nothing of another one.
 
     Names and versions of servers change, and forks keep neither.
     """
-    return next((name for name, (marks, _) in KNOWN.items() if marks <= set(names)), None)
+    return next((one for one in KNOWN.values() if set(one["lists"]) <= set(names)), {})
 
 
 def browser_tools(tools: Sequence[ForeignTool]) -> tuple[ForeignTool, ...]:
     """Return the tools of a server that are a browser's."""
-    left_out = NO_BROWSER_TOOLS.get(find_known([tool.name for tool in tools]) or "", ())
+    left_out = find_known([tool.name for tool in tools]).get("not_offered", ())
     return tuple(tool for tool in tools if tool.name not in left_out)
 
 
@@ -186,12 +192,12 @@ def map_tools(declared: ToolUses, tools: Sequence[ForeignTool], *, has_process: 
         MappingProblem: with everything that is missing, and what to write.
     """
     schemas = {tool.name: tool.schema for tool in tools}
-    known = KNOWN[name][1] if (name := find_known(schemas)) else None
+    known = find_known(schemas).get("uses", {})
     uses: dict[Purpose, ToolUse] = {}
     problems: list[str] = []
     for purpose in PURPOSES:
         own: ToolUse | None = getattr(declared, purpose)
-        use = own or (_find_known_use(known.get(purpose), schemas) if known else None)
+        use = own or _find_known_use(known.get(purpose), schemas)
         if use is None:
             if purpose not in ("pages", "address") and not (purpose == "close" and has_process):
                 problems.append(f"tools.{purpose} names no tool, and the server is not a known one")

@@ -14,9 +14,11 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter, ValidationError
 
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.errors import nearest
@@ -57,55 +59,9 @@ class Kind:
     """Arguments of its tool, and the fields that they are taken from."""
 
 
-_XY = ("x", "y")
-
-KINDS: Mapping[str, Kind] = {
-    "click": Kind("at (x, y)", ("click_at",), _XY),
-    "double_click": Kind("at (x, y)", ("click_at",), _XY, fixed={"click_count": 2}),
-    "triple_click": Kind("at (x, y), which selects a line", ("click_at",), _XY, fixed={"click_count": 3}),
-    "long_press": Kind("holds the button at (x, y)", ("click_at",), _XY, fixed={"hold_ms": 800}),
-    "right_click": Kind("at (x, y)", ("click_at",), _XY, fixed={"button": "right"}),
-    "hover": Kind("moves the pointer to (x, y)", ("hover_at",), _XY),
-    "type": Kind(
-        "types text where the focus is, or after a click at (x, y)",
-        ("type_at", "type_keys", "press_key"),
-        ("text",),
-        (*_XY, "clear", "enter"),
-    ),
-    "press": Kind("presses key", ("press_key",), ("key",), passes={"key": "key"}),
-    "scroll": Kind(
-        "turns the wheel to direction, over (x, y) or the middle",
-        ("scroll_at",),
-        ("direction",),
-        (*_XY, "amount"),
-    ),
-    "drag": Kind("from (x, y) to (end_x, end_y)", ("drag_at",), (*_XY, "end_x", "end_y")),
-    "wait": Kind(
-        "does nothing for some seconds",
-        ("wait",),
-        (),
-        ("seconds",),
-        fixed={"seconds": 1.0},
-        passes={"seconds": "seconds"},
-    ),
-    "done": Kind("ends the task; text is the answer", ("done",), ("text",), passes={"answer": "text"}),
-    "give_up": Kind(
-        "ends a task that cannot be done; text tells why", ("give_up",), ("text",), passes={"reason": "text"}
-    ),
-    "navigate": Kind("opens url", ("navigate",), ("url",), passes={"url": "url"}),
-    "go_back": Kind("to the page before", ("go_back",)),
-    "go_forward": Kind("again after go_back", ("go_forward",)),
-    "reload": Kind("loads the page again", ("reload",)),
-    "select_tab": Kind("makes tab the current one", ("select_tab",), ("tab",), passes={"tab_id": "tab"}),
-    "close_tab": Kind("closes tab", ("close_tab",), ("tab",), passes={"tab_id": "tab"}),
-    "handle_dialog": Kind(
-        "answers a dialog: accept, and text for a prompt",
-        ("handle_dialog",),
-        ("accept",),
-        ("text",),
-        passes={"accept": "accept", "text": "text"},
-    ),
-}
+KINDS: Mapping[str, Kind] = TypeAdapter(dict[str, Kind]).validate_python(
+    yaml.safe_load(Path(__file__).with_name("actions.yaml").read_text(encoding="utf-8"))
+)
 """The vocabulary."""
 
 ALWAYS = ("click", "double_click", "right_click", "hover", "type", "press", "scroll", "drag", "wait", "done")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.pointing.actions import KINDS, Action, BadAction
@@ -19,60 +22,17 @@ MAX_BROKEN = 100
 DEEPEST = 5
 """How many objects an action may be wrapped in."""
 
-_OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
-    "click": ("left_click", "click_at", "left_single", "single_click", "tap"),
-    "double_click": ("left_double", "dblclick", "doubleclick", "double_click_at"),
-    "long_press": ("long_click", "long_tap", "press_and_hold"),
-    "right_click": ("right_single", "rightclick", "context_click", "right_click_at"),
-    "hover": ("hover_at", "mouse_move", "move", "move_to", "mouseover"),
-    "type": ("type_at", "type_text", "type_text_at", "type_keys", "input", "input_text", "write"),
-    "press": ("press_key", "key", "key_press", "keypress", "press_keys", "hotkey", "key_combination"),
-    "scroll": ("scroll_at", "scroll_document", "mouse_wheel"),
-    "drag": ("drag_at", "drag_and_drop", "left_click_drag", "drag_to"),
-    "wait": ("sleep", "pause"),
-    "done": ("end", "stop", "finish", "finished", "answer", "terminate", "complete", "completed"),
-    "give_up": ("fail", "infeasible"),
-    "navigate": ("goto", "goto_url", "open_url", "visit"),
-    "go_back": ("back",),
-    "go_forward": ("forward",),
-    "reload": ("refresh",),
-}
+_TABLES = yaml.safe_load(Path(__file__).with_name("spellings.yaml").read_text(encoding="utf-8"))
+_MEANT: Mapping[str, Mapping[str, Any]] = _TABLES["meant"]
+_FIELDS: Mapping[str, Sequence[str]] = _TABLES["fields"]
 NAMES: Mapping[str, str] = {
     **{name: name for name in KINDS},
-    **{other: name for name, others in _OTHER_NAMES.items() for other in others},
+    **{other: name for name, others in _TABLES["names"].items() for other in others},
 }
 """Every known spelling of an action's name, and the name."""
 
-_MEANT: Mapping[str, Mapping[str, Any]] = {
-    "wait_5_seconds": {"action": "wait", "seconds": 5},
-    **{f"scroll_{way}": {"action": "scroll", "direction": way} for way in ("up", "down", "left", "right")},
-    "hold_key": {"action": "press"},
-    "press_enter": {"action": "press", "key": "Enter"},
-    "accept_dialog": {"action": "handle_dialog", "accept": True},
-    "dismiss_dialog": {"action": "handle_dialog", "accept": False},
-}
-"""Names that say more than an action."""
-
 _NAME_KEYS = ("action", "action_type", "type", "name", "tool", "function", "tool_name")
 _WRAPPERS = ("action", "arguments", "args", "parameters", "params", "action_input", "action_args", "function")
-
-_FIELDS: Mapping[str, tuple[str, ...]] = {
-    "x": ("x", "start_x", "x1", "from_x"),
-    "y": ("y", "start_y", "y1", "from_y"),
-    "end_x": ("end_x", "x2", "to_x", "destination_x", "target_x"),
-    "end_y": ("end_y", "y2", "to_y", "destination_y", "target_y"),
-    "text": ("text", "answer", "content", "value", "result", "message", "response", "reason", "status"),
-    "key": ("key", "keys", "key_comb", "hotkey", "text"),
-    "direction": ("direction", "scroll_direction"),
-    "amount": ("amount", "scroll_amount", "notches", "clicks", "ticks"),
-    "seconds": ("seconds", "time", "duration"),
-    "clear": ("clear", "clear_before_typing", "clear_first"),
-    "enter": ("enter", "press_enter", "press_enter_after"),
-    "url": ("url", "address", "link"),
-    "tab": ("tab", "tab_id"),
-    "accept": ("accept",),
-}
-"""Fields by their names, and the names that stand for them; the first one that is given counts."""
 
 # `coordinate` is Anthropic's and Qwen's word, `start_box` that of UI-TARS.
 _POINTS = ("coordinate", "coordinates", "position", "point", "start_box")

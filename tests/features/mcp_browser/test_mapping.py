@@ -8,6 +8,7 @@ import pytest
 
 from pytest_browsereval.browsers.base import ForeignTool
 from pytest_browsereval.features.mcp_browser.mapping import (
+    KNOWN,
     Mapped,
     MappingProblem,
     ToolUse,
@@ -16,7 +17,6 @@ from pytest_browsereval.features.mcp_browser.mapping import (
     map_tools,
     read_where,
 )
-from pytest_browsereval.features.mcp_browser.servers import KNOWN
 
 TEXT = {"type": "string"}
 NUMBER = {"type": "number"}
@@ -142,8 +142,8 @@ def test_known_servers_need_no_declaration() -> None:
 
 
 def pattern_of(server: str, purpose: str) -> ToolUse:
-    _, uses = next(each for name, each in KNOWN.items() if name.startswith(server))
-    return ToolUse.model_validate(uses[purpose])
+    known = next(each for name, each in KNOWN.items() if name.startswith(server))
+    return ToolUse.model_validate(known["uses"][purpose])
 
 
 def test_texts_of_known_servers_are_read(subtests: pytest.Subtests) -> None:
