@@ -7,6 +7,7 @@ So objects cross the protocol by value, and what we run in the page is made of s
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
@@ -23,23 +24,7 @@ LIMIT_CHARS = 2_000_000
 DEPTH_LIMIT = 100
 
 # Own properties only, as JSON has them; a spread asks no method of the page's, unless it is a proxy's.
-_MEASURE = """function(limit, deepest) {
-  let size = 0, is_deep = false;
-  const fits = (value, depth) => {
-    if (typeof value === 'string') size += value.length + 2;
-    else if (typeof value === 'number') size += (value + '').length;
-    else if (typeof value === 'object' && value !== null) {
-      if (depth > deepest) { is_deep = true; return false; }
-      const own = {__proto__: null, ...value};
-      for (const name in own) {
-        size += +name >= 0 ? 1 : name.length + 4;
-        if (!fits(own[name], depth + 1)) return false;
-      }
-    }
-    return size <= limit;
-  };
-  return fits(this, 0) ? this : is_deep;
-}"""
+_MEASURE = Path(__file__).with_name("measure.js").read_text(encoding="utf-8")
 _SAME = "function() { return this; }"
 _COPY = "function() { return {__proto__: null, ...this}; }"
 _BY_VALUE = {"serialization": "deep", "maxDepth": DEPTH_LIMIT + 2}

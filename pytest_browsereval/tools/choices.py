@@ -18,7 +18,7 @@ from pytest_browsereval.tools.comboboxes import choose_in_combobox
 from pytest_browsereval.tools.following import follow_frames
 from pytest_browsereval.tools.hits import take_hit
 from pytest_browsereval.tools.targets import act, resolve
-from pytest_browsereval.tools.values import CONTROL, read_back
+from pytest_browsereval.tools.values import read_back, read_script
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator
@@ -28,22 +28,7 @@ _POLL_S = 0.1
 MOST_READ = 1000
 """Options that are compared with one that is not there."""
 
-_SWITCH = (
-    CONTROL
-    + """
-  const SWITCHES = 'input[type=checkbox], input[type=radio], [role=checkbox], [role=radio], [role=switch]';
-  const inner = (one) => {  // of a component, whose switch is in its shadow tree
-    const all = one.shadowRoot?.querySelectorAll(SWITCHES) ?? [];
-    return all.length === 1 ? all[0] : control(one);
-  };
-  const isOn = (el) => el.localName === 'input' && /^(checkbox|radio)$/.test(el.type) ? el.checked
-    : el.hasAttribute('aria-checked') ? el.getAttribute('aria-checked') === 'true' : null;
-  const hit = (el) => {
-    const box = el.getBoundingClientRect();
-    const at = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
-    return box.width && box.height ? el.getRootNode().elementFromPoint(...at) : null;
-  };"""
-)
+_SWITCH = read_script("switch")
 _LOOK = f"""(one) => {{{_SWITCH}
   const acted = browserevalHitAt(one), el = inner(one);
   if (isOn(el) !== null && !el.contains(hit(el))) el.scrollIntoView({{block: 'center', behavior: 'instant'}});
@@ -62,43 +47,7 @@ _PICK = f"""(one) => {{{_SWITCH}
 }}"""
 _READ = f"(one) => {{{_SWITCH} return read(one, (one) => isOn(inner(one))); }}"
 
-_LIST = (
-    CONTROL
-    + """
-  const LISTBOX = '[role=listbox]', OPTION = '[role=option]:not([hidden])';
-  const OFF = '[disabled], optgroup[disabled] > *, [aria-disabled=true]';
-  const boxOf = (el) => el.matches(LISTBOX) ? el : el.shadowRoot?.querySelector(LISTBOX);
-  const optionsOf = (box) => {  // of a component they stand in the page, in its slots
-    const own = [...box.querySelectorAll(OPTION)];
-    return own.length ? own : [...box.getRootNode().host?.querySelectorAll(OPTION) ?? []];
-  };
-  const list = (one, asked) => {
-    const el = control(one), isNative = el.localName === 'select', box = isNative ? el : boxOf(el);
-    if (!box) return null;
-    const flat = (text) => (text ?? '').trim().replace(/\\s+/g, ' ');
-    const options = isNative ? [...el.options] : optionsOf(box);
-    const labelOf = (it) => isNative ? it.label : it.getAttribute('aria-label') ?? it.innerText;
-    const valueOf = (it) => isNative ? it.value : it.dataset.value ?? it.getAttribute('value');
-    const isChosen = (it) => isNative ? it.selected
-      : (it.getAttribute('aria-selected') ?? it.getAttribute('aria-checked')) === 'true';
-    const of = (picked) => picked.map((option) => options.indexOf(option));
-    const find = (wanted) => {
-      const labelled = options.filter((option) => flat(labelOf(option)) === flat(wanted));
-      const valued = options.filter((option) => valueOf(option) === wanted);
-      const found = labelled.length ? labelled : valued;
-      const both = found.filter((option) => valueOf(option) === wanted), meant = both.length ? both : found;
-      const usable = meant.filter((option) => !option.matches(OFF));
-      return {found: of(meant), usable: of(usable), values: found.map(valueOf)};
-    };
-    const chosen = options.filter(isChosen), named = (some) => some.map((option) => flat(labelOf(option)));
-    return {
-      is_native: isNative, is_multiple: isNative ? el.multiple : box.ariaMultiSelectable === 'true',
-      has_combobox: !isNative && !!(el.shadowRoot ?? el).querySelector('[role=combobox]'),
-      is_closed: !isNative && options.every((it) => !it.checkVisibility({visibilityProperty: true})),
-      each: asked.map(find), chosen: of(chosen), labels: named(chosen), all: named(options.slice(0, MOST)),
-    };
-  };""".replace("MOST", str(MOST_READ))
-)
+_LIST = read_script("list").replace("MOST", str(MOST_READ))
 _LIST_NOW = f"(one, asked) => {{{_LIST} return list(one, asked); }}"
 _LIST_THEN = f"(one, asked) => {{{_LIST} return read(one, (one) => list(one, asked)); }}"
 _OPTION = f"(one, place) => {{{_LIST} return optionsOf(boxOf(control(one)))[place]; }}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
@@ -15,22 +16,7 @@ if TYPE_CHECKING:
 
 _DESCRIBE = "(one, at) => browserevalHitAt(one, at)"
 _LOCATE = "(one, at) => browserevalPlace(one, at)"
-_AT_POINT = """(root, [x, y]) => {
-  let one = null, inFrame = false;
-  for (let deep = 0; deep < 20; deep++) {
-    const next = root.elementFromPoint(x, y);
-    if (!next || next === one) break;
-    one = next;
-    if (one.shadowRoot) root = one.shadowRoot;
-    else if (one.localName === "iframe") {
-      if (!one.contentDocument) return null;
-      const box = one.getBoundingClientRect();
-      [x, y] = [x - box.left - one.clientLeft, y - box.top - one.clientTop];
-      [root, inFrame] = [one.contentDocument, true];
-    } else break;
-  }
-  return one && {...browserevalHit(one), in_frame: inFrame};
-}"""
+_AT_POINT = Path(__file__).with_name("at_point.js").read_text(encoding="utf-8")
 
 
 async def note_point(window: PlaywrightWindow, x: float, y: float, limit_s: float) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import Field
@@ -32,35 +33,7 @@ _REF = re.compile(r"\[?(?:ref=)?((?:f\d+)?e\d+)\]?")
 _NAMED = re.compile(r"(text|label)=|role=\w+\[name=")
 # By label as Playwright finds them; else by what a snapshot calls a field: the label without fields in it,
 # or what stands for a label.
-_LABELLED = """(root, label) => {
-  const fields = "button,input,meter,output,progress,select,textarea", all = [];
-  const flat = (text) => (text ?? "").replace(/[\\u200b\\u00ad]/g, "").replace(/\\s+/g, " ").trim();
-  const walk = (tree) => {
-    for (const one of tree.querySelectorAll("*")) { all.push(one); if (one.shadowRoot) walk(one.shadowRoot); }
-  };
-  walk(root);
-  const bare = (one) => {
-    const copy = one.cloneNode(true);
-    for (const field of copy.querySelectorAll(fields)) field.remove();
-    return copy.textContent;
-  };
-  const labels = (one, read) => {
-    const by = one.ariaLabelledByElements;
-    if (by?.length) return [...by].map(read);
-    const own = flat(one.getAttribute("aria-label"));
-    // The `labels` of a form are its field of that name.
-    const has = one.type !== "hidden" && one.labels instanceof NodeList;
-    return own ? [own] : has ? [...one.labels].map(read) : [];
-  };
-  const is = (text) => flat(text) === label;
-  const found = all.filter((one) => labels(one, (it) => it.textContent).some(is));
-  if (found.length) return found;
-  const asked = `${fields},[role],[contenteditable]`;
-  const named = all.filter((one) => one.matches(asked) && one.type !== "hidden");
-  const more = (one) => labels(one, bare).length ? labels(one, bare)
-    : [one.getAttribute("title") || one.getAttribute("placeholder")];
-  return named.filter((one) => more(one).some(is));
-}"""
+_LABELLED = Path(__file__).with_name("labelled.js").read_text(encoding="utf-8")
 # Only outside of quotes: `text=">>>"` is a text that a page may show.
 _INTO_FRAME = re.compile(r'>>>(?=(?:[^"]*"[^"]*")*[^"]*$)')
 

@@ -7,6 +7,7 @@ import re
 import time
 import unicodedata
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
@@ -46,42 +47,18 @@ UNTYPED = {
 
 UNFOCUSED = "No element has the focus: only the page itself could react to the keys."
 
-CONTROL = """
-  const control = (one) => one.isContentEditable || one.matches(
-    'a, input, textarea, button, select, [role=link], [role=button], [role=checkbox], [role=radio]'
-  ) ? one : one.closest('label')?.control ?? one;
-  const read = (one, look) => one?.isConnected ? [performance.now(), look(one)] : null;"""
-"""What a label stands for, as Playwright takes it; a look at an element that is still there, and how old its
-document is."""
+
 _SOON_S = 0.1
 """An element that is there answers sooner, unless the machine is busy."""
-_STATE = (
-    CONTROL
-    + """
-  const sees = (el) => {  // editors hide the field that takes their keys, and empty it at each
-    const box = el.getBoundingClientRect();
-    const hit = el.getRootNode().elementsFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2);
-    return Number(getComputedStyle(el).opacity) > 0 && hit.includes(el);
-  };
-  const state = (one, asked) => {
-    const el = control(one), name = el.localName;
-    const kind = ['input', 'button'].includes(name) ? el.type : ['textarea', 'select'].includes(name) ? name
-      : el.isContentEditable ? 'rich' : '';
-    const texts = {
-      rich: () => el.innerText,
-      select: () => [...el.selectedOptions].map((option) => option.label).join(', '),
-    };
-    return {
-      kind, value: texts[kind]?.() ?? String(el.value ?? ''),
-      is_secret: kind === 'password' || /password/.test(el.autocomplete)
-        || !['', 'none'].includes(getComputedStyle(el).webkitTextSecurity),
-      is_focused: el.getRootNode().activeElement === el, is_seen: sees(el),
-      is_read_only: el.readOnly === true, is_disabled: el.matches(':disabled'),
-      is_color: kind === 'color' && CSS.supports('color', asked ?? ''),
-      most: el.maxLength ?? -1, low: el.min ?? '', high: el.max ?? '',
-    };
-  };"""
-)
+
+
+def read_script(name: str) -> str:
+    """Return the functions of ``NAME.js``, behind those that all such scripts use, in ``control.js``."""
+    files = (Path(__file__).with_name(f"{one}.js") for one in ("control", name))
+    return "\n" + "".join(file.read_text(encoding="utf-8") for file in files)
+
+
+_STATE = read_script("state")
 _READ = f"(one, asked) => {{{_STATE} return read(one, (one) => state(one, asked)); }}"
 _READ_FOCUSED = f"""(_, asked) => {{{_STATE}
   return read(globalThis.browserevalFocused, (one) => state(one, asked));

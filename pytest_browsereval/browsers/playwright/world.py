@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -31,24 +32,7 @@ if TYPE_CHECKING:
 _ENGINE = "browsereval-apart"
 # Playwright runs selector engines of `content_script` in its own world. The element that a search finds
 # carries the answer out: it is in no document, and no page hears of it.
-_SCRIPT = """{
-  query(root, body) { return this.queryAll(root, body)[0]; },
-  queryAll(root, body) {
-    const [text, argument, isSearch] = JSON.parse(decodeURIComponent(body));
-    const box = document.createElement('template');
-    let said;
-    try {
-      const found = (0, eval)(`(${text})`)(root, argument);
-      if (isSearch) return Array.isArray(found) ? found : found ? [found] : [];
-      said = {value: found ?? null};
-    } catch (error) {
-      if (isSearch) throw error;
-      said = {error: String(error)};
-    }
-    box.textContent = JSON.stringify(said);
-    return [box];
-  },
-}"""
+_SCRIPT = Path(__file__).with_name("world.js").read_text(encoding="utf-8")
 
 
 class ApartError(BrowserEvalError):
