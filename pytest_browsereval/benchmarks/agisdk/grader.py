@@ -34,28 +34,20 @@ from pytest_browsereval.features.shared.judging.base import (
 )
 from pytest_browsereval.features.shared.judging.judge import Given, Judge
 from pytest_browsereval.features.shared.judging.replies import JudgeReply
+from pytest_browsereval.features.shared.prompts import read_prompts
 from pytest_browsereval.features.shared.verifiers import run_verifier
-from pytest_browsereval.graders.base import Golden, GraderFault, Recorded, hash_bytes
+from pytest_browsereval.graders.base import GraderFault, Recorded, hash_bytes
 from pytest_browsereval.graders.criteria import compute_share, list_failed, make_criterion, summarize
 from pytest_browsereval.graders.observing import live_page, parse_state
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import show
-from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+from pytest_browsereval.model.grades import Criterion, GraderResult
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import TIMEOUT_S, Needs
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.temporary import private_folder
 
-RULES = """\
-You decide whether the final answer of an agent meets one requirement. You are given the task, the \
-requirement and the answer.
-
-- The requirement tells what the answer has to say. It may be written as a question or as a statement; it is \
-met if an honest reader of the answer would say so.
-- Other words, another order, more detail and another format are no difference. Another name, number, date \
-or price is one.
-- Judge only what the answer says. What the agent may have done or meant does not count.
-- If there is no answer, the requirement is not met."""
+RULES = read_prompts(__file__)["rules"]
 
 MARGIN_S = 10.0
 
@@ -305,25 +297,6 @@ class AgisdkGrader(ModelGrader):
                 "lenient_score": compute_share(lenient),
                 "softened": [b.name for a, b in pairs if a.verdict is not b.verdict],
             },
-        )
-
-    @classmethod
-    def golden(cls) -> tuple[Golden, ...]:
-        """Return an order as it should be, another one, and a text that only the lenient reading takes."""
-        query = 'orders.added."0".items[0].name'
-        evals = ({"type": "jmespath", "query": query, "expected_value": "Blue mug"},)
-        task = Task(query_id="golden", query="Order it.", start_url="https://shop.example/", evals=evals)
-
-        def attempt(name: str, item: str, verdict: Verdict, strings: Strings = "strict") -> Golden:
-            state: dict[str, JsonValue] = {"orders": {"added": {"0": {"items": [{"name": item}]}}}}
-            evidence: dict[str, JsonValue] = {"agisdk": {"state": state}}
-            return Golden(name, verdict, task, options={"strings": strings}, evidence=evidence)
-
-        return (
-            attempt("the order is right", "Blue mug", Verdict.PASSED),
-            attempt("another thing was ordered", "Red mug", Verdict.FAILED),
-            attempt("more words, strict", "The blue mug (large)", Verdict.FAILED),
-            attempt("more words, lenient", "The blue mug (large)", Verdict.PASSED, "lenient"),
         )
 
 

@@ -17,23 +17,13 @@ from pytest_browsereval.features.shared.judging.base import (
 )
 from pytest_browsereval.features.shared.judging.judge import Judge
 from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
+from pytest_browsereval.features.shared.prompts import read_prompts
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.values import clip
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.model.tasks import Task
 
-RULES = """\
-You compare a final answer with the reference answer of a question. Both are given, and the question.
-
-- The reference is right. Do not solve the question, do not look for a better answer, do not argue.
-- First find the one answer that the text commits itself to. If it offers several different ones, says that \
-it does not know, or only describes how one would find out, it commits itself to none.
-- The answers are the same if they name the same thing: another spelling, order of words, language, unit or \
-format is no difference, nor is a number that differs by rounding only. A reference that is a list of \
-alternatives is met by one of them, unless the question asks for all.
-- Anything else, too much left open, or a further claim about the answer that contradicts the reference, is \
-a difference.
-- In your reasoning do not quote the reference; call it "the reference"."""
+RULES = read_prompts(__file__)["rules"]
 
 
 class BrowseCompReply(JudgeReply):

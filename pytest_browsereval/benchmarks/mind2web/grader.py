@@ -22,6 +22,7 @@ from pytest_browsereval.features.shared.judging.judge import Given, Judge, Part
 from pytest_browsereval.features.shared.judging.pictures import Shown, evidence_of, load_pictures
 from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
 from pytest_browsereval.features.shared.judging.steps import give_actions, join_lines, load_steps
+from pytest_browsereval.features.shared.prompts import read_prompts
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.runs.folder import number_of
@@ -29,47 +30,12 @@ from pytest_browsereval.runs.folder import number_of
 ARGUMENT_LIMIT = 400
 """Characters of each argument in the history of actions."""
 
-KEY_POINTS = """\
-You prepare the judging of a web agent. You are given its task. Write down the key points: the separate \
-things that have to be so before the task counts as done.
+TEXTS = read_prompts(__file__)
+KEY_POINTS = TEXTS["key_points"]
 
-- Only what the task says outright. Add no wishes, no steps that it leaves open, no checks of your own.
-- Keep each name, number, date, range and limit exactly as the task has it.
-- A word such as cheapest, best rated, newest or closest is a key point: the site's own order or filter has \
-to be used for it.
-- One requirement for each key point, in a short sentence, in the order of the task."""
+PICTURE = TEXTS["picture"]
 
-PICTURE = """\
-You look at one picture of many that were taken while a web agent worked. You are given its task and the \
-key points that decide. Say what the picture shows of them, and score how much it helps to decide.
-
-5: it shows by itself that a key point is met or missed, a final state, a confirmation, the result asked for.
-4: it shows an important part of that, such as a filter in force or a value that was entered.
-3: it shows some step that belongs to a key point.
-2: it is about the task, and shows nothing that decides.
-1: it has nothing to do with the task, is empty, still loading, or hidden by something else.
-
-Report what is to be seen, not what may have happened before or after."""
-
-VERDICT = """\
-You decide whether a web agent has done its task. You are given the task, its key points, all actions of the \
-agent in order, and the pictures that tell most, in the order in which they were taken, each with a note \
-that an assistant made of it. Notes may be wrong; the picture counts. What the agent says of itself proves \
-nothing that actions and pictures do not show.
-
-Go through the key points one by one. A key point is met only if it holds at the end, exactly as stated:
-
-- A filter or an order has to be in force, by the site's own means; an item that merely happens to fit is \
-not enough. Where the page at hand shows everything anyway, so that there is nothing to narrow down, no \
-filter is needed.
-- Cheapest, best rated, newest and the like need the site's order or filter for it, not a guess by eye.
-- Ranges, dates, amounts and sizes are as the task has them: neither wider nor narrower.
-- Where a form, a selection or a search takes effect only once it is submitted, it has to be submitted.
-- If all actions were right and the site has no results, the key points that ask for results are met.
-- A key point that nothing shows is missed. So is one that was met and undone later.
-- A page that failed, a log-in wall or a puzzle that stopped the agent leaves its key points missed.
-
-The status is success if every key point is met, and failure if one or more is missed."""
+VERDICT = TEXTS["verdict"]
 
 NO_PICTURES = """\
 None of the recorded pictures was found to tell anything of the key points: decide by the actions alone."""

@@ -19,33 +19,17 @@ from pytest_browsereval.features.shared.judging.base import (
 from pytest_browsereval.features.shared.judging.judge import Judge, Part
 from pytest_browsereval.features.shared.judging.pictures import Shown, evidence_of, load_pictures
 from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
+from pytest_browsereval.features.shared.prompts import read_prompts
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.runs.folder import find_pictures
 
-RULES = """\
-You decide whether a web agent has done its task. You are given the task, the agent's final answer and the \
-last pictures of the browser, in the order in which they were taken.
+TEXTS = read_prompts(__file__)
+RULES = TEXTS["rules"]
 
-- Split the task into its parts. It is a success only if each of them is done; one part that is missing, \
-or done for another item, place, date or amount than the task names, makes it not_success.
-- The pictures are the evidence. Where the answer says something else than a picture shows, the picture is \
-right. What no picture shows and none contradicts, you may believe the answer.
-- A page that could not be opened, a log-in wall or a puzzle that stopped the agent leaves the task undone, \
-whatever the reason.
-- You have no browser and know nothing of these sites beyond what you are given. Do not add wishes that the \
-task does not state.
-- Judge by the date that you are told, never by today's."""
+EXPECTED = TEXTS["expected"]
 
-EXPECTED = """\
-You are also given the reference answer, which people wrote down. Where the task asks for information, the \
-agent's answer has to say the same; wording, order, spelling and rounding do not matter. If it says \
-something else, the verdict is not_success."""
-
-POSSIBLE = """\
-You are also given a reference answer, which people wrote down: it is one of several possible answers. The \
-agent's answer may be another one, or newer; it is right if it meets every condition of the task and the \
-pictures support it. Use the reference to see what kind of answer is meant."""
+POSSIBLE = TEXTS["possible"]
 
 
 class WebVoyagerReply(JudgeReply):

@@ -26,6 +26,7 @@ from pytest_browsereval.features.shared.judging.base import (
 from pytest_browsereval.features.shared.judging.judge import Given, Judge
 from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
 from pytest_browsereval.features.shared.judging.steps import give_actions, load_steps
+from pytest_browsereval.features.shared.prompts import read_prompts
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.verdicts import decide, decide_by_mean, weighted_mean
 from pytest_browsereval.model.grades import Criterion, Verdict
@@ -34,19 +35,8 @@ from pytest_browsereval.runs.folder import number_of
 
 # -- by texts alone: do the actions and the answer fit the task?
 
-ALIGNMENT = """\
-You verify the work of an agent that was given a task in a web browser. You are given the task, its \
-actions as they were recorded (tool, arguments, whether it failed, the page's address) and its final \
-answer. You see no pictures. Look at four things:
-1. Intent: did the agent do what the task asks for, and not something that only resembles it?
-2. Target: was it done on the right site, to the right object, with every limit that the task states \
-(dates, amounts, names, order)?
-3. Relevance: does the answer tell what was asked for, in full?
-4. Accuracy: do the recorded actions bear the answer out? An action that failed reached nothing, and what \
-the answer claims without an action that could have led to it is not borne out.
-The verdict is PASS if all four hold, and FAIL if one does not or if you cannot tell. Detours that were \
-put right do not count against the agent. A task that only has something done needs no more of an answer \
-than that it was done."""
+TEXTS = read_prompts(__file__)
+ALIGNMENT = TEXTS["alignment"]
 
 
 class Alignment(JudgeReply):
@@ -80,11 +70,7 @@ class FaraAlignmentGrader(ModelGrader):
 
 # -- by a rubric that was fixed before the attempt was seen; sums and percentage are ours
 
-RUBRIC = f"""\
-You score by a rubric how well an agent did a task in a web browser. You are given the task, the rubric, \
-the agent's actions as they were recorded (tool, arguments, whether it failed, the page's address, what \
-the tool returned) and its final answer. You see no pictures.
-{SCORING}"""
+RUBRIC = f"{TEXTS['rubric']}\n{SCORING}"
 
 
 class FaraRubricGrader(ModelGrader):
@@ -142,17 +128,7 @@ class FaraRubricGrader(ModelGrader):
 KEEP_LAST = 5
 """Pictures at the end of an attempt that are never left out before they are rated."""
 
-PICTURES = """\
-You verify by pictures the work of an agent that was given a task in a web browser. You are given the \
-task, the agent's final answer, and pictures of the pages in the order in which they were taken, some of \
-them left out. Decide two things apart from each other:
-1. is_consistent: whether the pictures bear the final answer out. Go through what it claims. A claim that \
-a picture contradicts makes it false; so does a claim that matters to the task and that no picture \
-supports. An answer that claims nothing, or none at all, contradicts nothing.
-2. is_satisfied: whether the pictures show that the task was done in full, with every limit that it \
-states. Where something had to be changed, sent or bought, a picture shows that it took effect. What only \
-the answer says is not shown. If you cannot tell, it is false.
-List under contradictions each claim without support, with what the pictures show instead."""
+PICTURES = TEXTS["pictures"]
 
 
 class Contradiction(JudgeReply):

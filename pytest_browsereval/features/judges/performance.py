@@ -21,6 +21,7 @@ from pytest_browsereval.features.shared.judging.judge import Given, Judge, Part
 from pytest_browsereval.features.shared.judging.pictures import Shown, load_pictures, sample_evenly
 from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
 from pytest_browsereval.features.shared.judging.steps import Step, give_actions, load_steps
+from pytest_browsereval.features.shared.prompts import read_prompts
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.runs.folder import find_pictures
@@ -51,24 +52,7 @@ DOUBTFUL_YES, DOUBTFUL_NO = 50.0, 90.0
 """Completed with fewer points than the first, or not completed with more than the second: the judge
 contradicts itself."""
 
-RULES = f"""\
-You review how an agent that works in a web browser has done a task. You are given the task, the answer,
-the reference answer if there is one, the actions in order with their results cut short, figures that
-were measured, and some pictures of the page in order, the last one last. Where they differ, believe a
-picture more than a result of a tool, and that more than what the agent says.
-
-Say what kind of task it is: simple (one thing on one site), form_or_comparison (a form with several
-fields, or things to compare), several_sites (work on more than one site). Judge the task, not how long
-this agent took.
-
-Give each of four axes a number from 0 to 100, with your reason first:
-- task_completion: how much of what was asked for is done, and done rightly; at least {DOUBTFUL_YES:g} if all
-of it is, at most {DOUBTFUL_NO:g} if something is missing or wrong.
-- reasoning_quality: whether the order of the calls and what the agent said follow from what it saw.
-- error_recovery: how well it got over failed calls and wrong turns; 100 if there was none.
-- autonomy: how far it came by itself; less if it asked a person or gave up what it could have tried.
-
-At the end say whether the task is completed: true only if every part of it is done."""
+RULES = read_prompts(__file__)["rules"].format(least=f"{DOUBTFUL_YES:g}", most=f"{DOUBTFUL_NO:g}")
 
 
 class Axis(JudgeReply):

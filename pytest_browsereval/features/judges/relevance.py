@@ -13,6 +13,7 @@ from pytest_browsereval.errors import Fault
 from pytest_browsereval.features.shared.judging.judge import Given, Judge
 from pytest_browsereval.features.shared.judging.pictures import Shown
 from pytest_browsereval.features.shared.judging.replies import JudgeReply
+from pytest_browsereval.features.shared.prompts import read_prompts
 from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.runs.folder import number_of
 
@@ -23,18 +24,10 @@ SCALE = """\
 5: it shows on its own whether the thing was reached; 4: it shows an essential part of it; 3: it shows \
 something that helps to decide; 2: it is on the way, and decides nothing; 1: it has nothing to do with it."""
 
-RATE = f"""\
-You sort pictures of pages that an agent saw while it worked on a task. Somebody else will judge the \
-attempt by the best of them. Rate every picture that you are given, once, by its number: how much does it \
-help to tell whether the task was done and the final answer is true? Evidence against the agent helps as \
-much as evidence for it. {SCALE}"""
+TEXTS = read_prompts(__file__)
+RATE = TEXTS["rate"] + SCALE
 
-MATCH = f"""\
-You sort pictures of pages that an agent saw while it worked on a task. Somebody else will score the \
-attempt by a rubric and look at the best pictures for each criterion. Name every picture that you are \
-given, once, by its number. For each one list the criteria, by their ids, that it helps to score, with a \
-rating; leave out those that it has nothing to do with. Evidence against the agent helps as much as \
-evidence for it. {SCALE}"""
+MATCH = TEXTS["match"] + SCALE
 
 
 class About(JudgeReply):

@@ -29,52 +29,20 @@ from pytest_browsereval.features.shared.judging.pictures import (
 )
 from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
 from pytest_browsereval.features.shared.judging.steps import give_actions, load_steps
+from pytest_browsereval.features.shared.prompts import read_prompts
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.runs.folder import number_of
 
-_BLOCKED = """\
-Where an obstacle that the agent could neither avoid nor get past (a captcha, a site that is down, a login \
-that it was given no account for, a thing that is sold out) stands in the way of a criterion, score what \
-the agent did up to it: no points are lost by the obstacle alone, and a criterion for which all was done \
-that could be done counts as met. Only recorded facts prove an obstacle."""
+TEXTS = read_prompts(__file__)
+_BLOCKED = TEXTS["blocked"]
 
-READ = f"""\
-You score by a rubric how well an agent did a task in a web browser: the work, not only its end. You are \
-given the task, the rubric, the agent's actions as they were recorded (tool, arguments, whether it failed, \
-the page's address, what the tool returned) and its final answer. You see no pictures; somebody else will, \
-after you.
-{scoring.RULES}
-{_BLOCKED}"""
+READ = f"{TEXTS['read']}\n{scoring.RULES}\n{_BLOCKED}"
 
-LOOK = f"""\
-You score by a rubric how well an agent did a task in a web browser: the work, not only its end. You are \
-given the task, the rubric, the agent's actions as they were recorded, its final answer, the scores of \
-somebody who saw no pictures, which pictures were picked for which criterion, and these pictures in the \
-order in which they were taken. Score anew. Where a picture contradicts an action's text, the answer or \
-the earlier scores, the picture is right; where pictures are silent, the recorded actions count. Take no \
-earlier score over unchecked.
-{scoring.RULES}
-{_BLOCKED}"""
+LOOK = f"{TEXTS['look']}\n{scoring.RULES}\n{_BLOCKED}"
 
 
-OUTCOME = """\
-You decide one thing about an agent that was given a task in a web browser: at the end, is the task done, \
-yes or no? You are given the task, the agent's actions as they were recorded, its final answer, and \
-pictures of the pages in the order in which they were taken, some of them left out.
-
-is_accomplished is true only if everything that the task asks for is reached, within every limit that it \
-states, and the recorded actions or the pictures show it. Almost done is not done. Effort, good reasons \
-and what only the answer says do not count. If you cannot tell, it is false.
-
-Then list the obstacles: what the site or the network put in the way. For each of them say
-- could_be_avoided: whether the agent could have got past it, or around it by a way that the task allows, \
-or caused it itself. A wrong address, a wrong order of steps or giving up early is the agent's own fault \
-and no obstacle.
-- pictures and actions: the numbers of those that show it. An obstacle that only the answer tells of is \
-shown by none of them.
-failed_only_by_obstacles is true if the task is not done, and obstacles that could not be avoided are the \
-only reason for it: nothing that the agent did or left out would have kept it from being done."""
+OUTCOME = TEXTS["outcome"]
 
 
 class Obstacle(JudgeReply):

@@ -14,6 +14,7 @@ from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.shared.judging.base import give_task
 from pytest_browsereval.features.shared.judging.judge import Given, Judge
 from pytest_browsereval.features.shared.judging.replies import JudgeReply
+from pytest_browsereval.features.shared.prompts import read_prompts
 from pytest_browsereval.graders.base import Recorded, hash_json
 from pytest_browsereval.graders.values import describe_invalid
 from pytest_browsereval.model.tasks import Task
@@ -22,24 +23,7 @@ from pytest_browsereval.redaction.known import beginning
 FEWEST, MOST, POINTS = 4, 8, 100
 """Of a rubric that a judge makes: criteria, and the sum of their points."""
 
-MAKE = f"""\
-You write the rubric for scoring an attempt of an agent that works in a web browser. You are given the \
-task and nothing else: the attempt is not known to you, and the rubric has to be fair to every way of \
-doing it.
-
-Rules for the rubric:
-- It has {FEWEST} to {MOST} criteria. Their points are whole numbers of at least 1 and add up to exactly \
-{POINTS}. What matters more is worth more.
-- Each criterion names one thing that recorded actions, pictures of the pages and the final answer can \
-show. Together they cover both the work (right place, right object, every stated limit kept) and the \
-result (what was asked for is told or in place).
-- Criteria do not overlap: one mistake costs points once.
-- Ask only for what the task states or cannot be done without. Make up no wishes about style, speed or \
-route, and take no fact for granted that the task does not give.
-- A criterion is required if the task cannot count as done without it.
-- A criterion that matters only under some circumstance has that circumstance as its condition, such as \
-"only if the shop offers several sizes". All others have an empty condition, and at least one has none.
-- The description says what earns all points and what earns some."""
+MAKE = read_prompts(__file__)["make"].format(fewest=FEWEST, most=MOST, points=POINTS)
 
 # What names a criterion: it stands in lists that judges read, where a line break would forge a score.
 _ID = re.compile(r"[\w.-]{1,40}")

@@ -14,7 +14,8 @@ from pytest_browsereval.features.shared.judging.base import ModelGrader, Opinion
 from pytest_browsereval.features.shared.judging.judge import Given, Judge
 from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
 from pytest_browsereval.features.shared.judging.steps import Step, join_lines, list_steps
-from pytest_browsereval.graders.base import Golden, GraderFault, Recorded
+from pytest_browsereval.features.shared.prompts import read_prompts
+from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.tasks import Task
@@ -34,17 +35,10 @@ BANDS = ((32_000, 1.0), (64_000, 0.8), (128_000, 0.6), (256_000, 0.4))
 LAST_MESSAGES, MESSAGE_LIMIT = 5, 100
 """How much of the log the model is shown for the goal, and at most how many characters of each message."""
 
-GOAL_RULES = """\
-You judge how far an agent that works in a web browser has come with a task. You are given the task and
-the end of the attempt's record, cut short. Give a number from 0 to 1: 1 if the record shows that all of
-the task is done, 0 if nothing of it is, and in between the part that is. What the agent says of its own
-success counts only as far as the record bears it out."""
+TEXTS = read_prompts(__file__)
+GOAL_RULES = TEXTS["goal_rules"]
 
-PLAN_RULES = """\
-You judge the plan that an agent followed in a web browser. You are given the task and the names of the
-tools that it called, in order, one a line. Give a number from 0 to 1: 1 if the sequence is a sound and
-direct way to the task, lower the more of it is needless, repeated or out of order, 0 if it cannot lead
-there."""
+PLAN_RULES = TEXTS["plan_rules"]
 
 
 class Rated(JudgeReply):
@@ -160,17 +154,6 @@ class TrajectoryScoreGrader(ModelGrader):
                 for name, weight in WEIGHTS.items()
             ),
             details=details,
-        )
-
-    @classmethod
-    def golden(cls) -> tuple[Golden, ...]:
-        """Return a clean attempt, and one that mostly failed."""
-        task = Task(query_id="golden", query="Buy a mug.")
-        clean = _write_log(("click", True), ("fill", True), ("done", True))
-        clumsy = _write_log(("click", False), ("click", False), ("done", True))
-        return (
-            Golden("clean", Verdict.PASSED, task, files={"messages.jsonl": clean}),
-            Golden("failed calls", Verdict.FAILED, task, files={"messages.jsonl": clumsy}),
         )
 
 

@@ -7,15 +7,9 @@ from typing import Any, Literal
 
 from pytest_browsereval.benchmarks.base import Dropped, RowProblem
 from pytest_browsereval.benchmarks.webarena.family import WebArenaRows
+from pytest_browsereval.features.shared.prompts import read_prompts
 
-FORM = """\
-When you are done, answer with one JSON object and nothing else:
-{"task_type": "RETRIEVE" (information was asked for), "MUTATE" (something was to be changed) or "NAVIGATE" \
-(a page was to be shown),
- "status": "SUCCESS", "NOT_FOUND_ERROR", "ACTION_NOT_ALLOWED_ERROR", "PERMISSION_DENIED_ERROR", \
-"DATA_VALIDATION_ERROR" or "UNKNOWN_ERROR",
- "retrieved_data": a list of the values that were asked for, null where none were,
- "error_details": a short reason unless the status is SUCCESS, else null}"""
+FORM = read_prompts(__file__)["form"]
 """What stands below every instruction: the benchmark's evaluators read answers of this form only."""
 
 
