@@ -85,15 +85,20 @@ def finish_schema(schema: Schema, name: str, title: str) -> Schema:
     return {**head, **schema, "$defs": {label: definitions[label] for label in definitions if label in kept}}
 
 
-def _list_references(value: Any) -> Iterator[str]:
+def _list_blocks(value: Any) -> Iterator[Schema]:
+    """Yield all blocks of a schema, from the outer ones on."""
     if isinstance(value, dict):
-        reference = value.get("$ref")
+        yield value
+        value = list(value.values())
+    for inner in value if isinstance(value, list) else ():
+        yield from _list_blocks(inner)
+
+
+def _list_references(schema: Schema) -> Iterator[str]:
+    for block in _list_blocks(schema):
+        reference = block.get("$ref")
         if isinstance(reference, str) and reference.startswith("#/$defs/"):
             yield reference.split("/")[2]
-        value = list(value.values())
-    if isinstance(value, list):
-        for inner in value:
-            yield from _list_references(inner)
 
 
 # -- one model
@@ -241,8 +246,9 @@ def fill_members(schema: Schema, registry: Registry) -> Schema:
         }
         definitions[name_definition(family, name)] = own
         families.setdefault(family, []).append((name, aliases))
-    by_default = set(_list_defaults(schema))
-    for family in sorted({*families, *_list_families(schema)}):
+    places = [block for block in _list_blocks(schema) if PLACE_OF_FAMILY in block]
+    by_default = {(one[PLACE_OF_FAMILY], one[TYPE_BY_DEFAULT]) for one in places if TYPE_BY_DEFAULT in one}
+    for family in sorted({*families, *(one[PLACE_OF_FAMILY] for one in places)}):
         definitions[family] = _describe_family(family, families.get(family, []), definitions, by_default)
     filled: Schema = _fill(schema)
     return filled
@@ -269,27 +275,6 @@ def _describe_family(
     # The loader reads a text as the path of a dataset, so the name alone is not allowed.
     short = [{"enum": names}] if names and family != "dataset" else []
     return {"anyOf": [*short, *blocks]}
-
-
-def _list_families(value: Any) -> Iterator[str]:
-    for place in _list_places(value):
-        yield place[PLACE_OF_FAMILY]
-
-
-def _list_defaults(value: Any) -> Iterator[tuple[str, str]]:
-    for place in _list_places(value):
-        if TYPE_BY_DEFAULT in place:
-            yield place[PLACE_OF_FAMILY], place[TYPE_BY_DEFAULT]
-
-
-def _list_places(value: Any) -> Iterator[Schema]:
-    if isinstance(value, dict):
-        if PLACE_OF_FAMILY in value:
-            yield value
-        value = list(value.values())
-    if isinstance(value, list):
-        for inner in value:
-            yield from _list_places(inner)
 
 
 def _fill(value: Any) -> Any:
