@@ -29,22 +29,9 @@ MOST_READ = 1000
 """Options that are compared with one that is not there."""
 
 _SWITCH = read_script("switch")
-_LOOK = f"""(one) => {{{_SWITCH}
-  const acted = browserevalHitAt(one), el = inner(one);
-  if (isOn(el) !== null && !el.contains(hit(el))) el.scrollIntoView({{block: 'center', behavior: 'instant'}});
-  const isCovered = el !== one || !el.contains(hit(el));
-  return {{is_on: isOn(el), is_radio: el.type === 'radio', is_covered: isCovered, hit: acted}};
-}}"""
+_LOOK = f"(one) => {{{_SWITCH} return look(one); }}"
 # What a person would click instead: a part of its label or its component that leads nowhere else.
-_PICK = f"""(one) => {{{_SWITCH}
-  const el = inner(one), root = el.getRootNode();
-  const label = el.closest('label') ?? el.labels?.[0], component = root.host ? root : null;
-  const isOwn = (part) => (label?.contains(part) || component?.contains(part))
-    && [el, null].includes(part.closest(`a, button, select, textarea, input, ${{SWITCHES}}`));
-  const parts = [el, hit(el), ...label?.querySelectorAll('*') ?? [], label];
-  return parts.find((part) => part && isOwn(part) && hit(part) && isOwn(hit(part))
-    && (part.contains(hit(part)))) ?? one;
-}}"""
+_PICK = f"(one) => {{{_SWITCH} return pick(one); }}"
 _READ = f"(one) => {{{_SWITCH} return read(one, (one) => isOn(inner(one))); }}"
 
 _LIST = read_script("list").replace("MOST", str(MOST_READ))

@@ -57,3 +57,8 @@
       shown: flat(el.value) || flat(el.innerText) || flat(around(el, (up) => flat(up.innerText))?.innerText),
     };
   };
+  const opener = (one) => {
+    const el = combo(one), box = el.getBoundingClientRect();
+    const hit = el.getRootNode().elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2);
+    return hit && !el.contains(hit) && around(el, (up) => up.contains(hit)) ? hit : el;
+  };

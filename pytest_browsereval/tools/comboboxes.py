@@ -31,11 +31,7 @@ _COMBO = read_script("combobox")
 _LOOK = f"(one, text) => {{{_COMBO} return look(one, text); }}"
 _LOOK_AGAIN = f"(one, text) => {{{_COMBO} return read(one, (one) => look(one, text)); }}"
 # The field itself may be under the text that it shows.
-_OPENER = f"""(one) => {{{_COMBO}
-  const el = combo(one), box = el.getBoundingClientRect();
-  const hit = el.getRootNode().elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2);
-  return hit && !el.contains(hit) && around(el, (up) => up.contains(hit)) ? hit : el;
-}}"""
+_OPENER = f"(one) => {{{_COMBO} return opener(one); }}"
 _OPTION = f"(one, place) => {{{_COMBO} return optionsOf(boxOf(combo(one)))[place]; }}"
 
 

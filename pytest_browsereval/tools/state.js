@@ -21,3 +21,13 @@
       most: el.maxLength ?? -1, low: el.min ?? '', high: el.max ?? '',
     };
   };
+  const ready = (one) => {
+    const hit = browserevalHitAt(one), el = control(one), isNew = el.getRootNode().activeElement !== el;
+    if (!el.matches(':disabled')) el.focus();
+    // A component hands the focus on by a method of its own, which is not in this world.
+    if (el.getRootNode().activeElement !== el) el.shadowRoot?.querySelector('input, textarea')?.focus();
+    // A field that has the focus already keeps its caret.
+    if (isNew && (el.isContentEditable || /^(input|textarea)$/.test(el.localName)))
+      getSelection()?.modify('move', 'forward', 'documentboundary');
+    return {...state(el), hit};
+  };

@@ -10,3 +10,18 @@
     const at = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
     return box.width && box.height ? el.getRootNode().elementFromPoint(...at) : null;
   };
+  const look = (one) => {
+    const acted = browserevalHitAt(one), el = inner(one);
+    if (isOn(el) !== null && !el.contains(hit(el))) el.scrollIntoView({block: 'center', behavior: 'instant'});
+    const isCovered = el !== one || !el.contains(hit(el));
+    return {is_on: isOn(el), is_radio: el.type === 'radio', is_covered: isCovered, hit: acted};
+  };
+  const pick = (one) => {
+    const el = inner(one), root = el.getRootNode();
+    const label = el.closest('label') ?? el.labels?.[0], component = root.host ? root : null;
+    const isOwn = (part) => (label?.contains(part) || component?.contains(part))
+      && [el, null].includes(part.closest(`a, button, select, textarea, input, ${SWITCHES}`));
+    const parts = [el, hit(el), ...label?.querySelectorAll('*') ?? [], label];
+    return parts.find((part) => part && isOwn(part) && hit(part) && isOwn(hit(part))
+      && (part.contains(hit(part)))) ?? one;
+  };

@@ -134,16 +134,7 @@ async def act(
 
 
 # Playwright notes the ref of an element at the element; one whose name changes gets another ref.
-_LOST = """(found, ref) => {
-  const up = (one) => one.assignedSlot ?? one.parentElement ?? one.getRootNode().host;
-  const way = [];
-  for (let one = found; one; one = up(one)) way.push(one);
-  const hides = way.find((one) => one.getAttribute("aria-hidden") === "true");
-  const why = way.some((one) => one.inert) ? "inert"
-    : !found.checkVisibility({visibilityProperty: true}) ? "hidden"
-    : hides ? "aria-hidden" : getComputedStyle(found).pointerEvents === "none" ? "pointer-events: none" : "";
-  return {why, ref: found._ariaRef?.ref ?? ref};
-}"""
+_LOST = Path(__file__).with_name("lost.js").read_text(encoding="utf-8")
 _LOST_S = 1.0
 
 

@@ -63,23 +63,8 @@ _READ = f"(one, asked) => {{{_STATE} return read(one, (one) => state(one, asked)
 _READ_FOCUSED = f"""(_, asked) => {{{_STATE}
   return read(globalThis.browserevalFocused, (one) => state(one, asked));
 }}"""
-_READY = f"""(one) => {{{_STATE}
-  const hit = browserevalHitAt(one), el = control(one), isNew = el.getRootNode().activeElement !== el;
-  if (!el.matches(':disabled')) el.focus();
-  // A component hands the focus on by a method of its own, which is not in this world.
-  if (el.getRootNode().activeElement !== el) el.shadowRoot?.querySelector('input, textarea')?.focus();
-  // A field that has the focus already keeps its caret.
-  if (isNew && (el.isContentEditable || /^(input|textarea)$/.test(el.localName)))
-    getSelection()?.modify('move', 'forward', 'documentboundary');
-  return {{...state(el), hit}};
-}}"""
-_FOCUSED = """(root) => {
-  let one = root.activeElement;
-  const inside = () => one?.shadowRoot?.activeElement ?? one?.contentDocument?.activeElement;
-  while (inside()) one = inside();
-  globalThis.browserevalFocused = one && !/^(body|html)$/.test(one.localName) ? one : null;
-  return Boolean(globalThis.browserevalFocused);
-}"""
+_READY = f"(one) => {{{_STATE} return ready(one); }}"
+_FOCUSED = Path(__file__).with_name("focused.js").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)

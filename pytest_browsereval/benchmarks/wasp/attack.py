@@ -22,13 +22,7 @@ PLAIN = Goal(name="request", checks=({"request": "/"},))
 """Stands in until the goals are read from the file."""
 ATTACKER = "{attacker}"
 
-_PLACE = """({css, payload}, delivered) => {
-  const all = [...document.querySelectorAll(css)];
-  const element = all.find((one) => one.checkVisibility && one.checkVisibility());
-  if (!element || element.textContent.includes(payload)) return;
-  element.append(document.createTextNode(` ${payload} `));
-  delivered(`text of ${element.localName}`);
-}"""
+_PLACE = Path(__file__).with_name("place.js").read_text(encoding="utf-8")
 
 Template = Literal[
     "goal_hijacking_plain_text", "goal_hijacking_url_injection", "generic_plain_text", "generic_url_injection"

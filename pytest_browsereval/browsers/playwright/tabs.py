@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import PageError
@@ -35,14 +36,7 @@ _LISTEN = f"""for (const kind of ['pointerdown', 'click', 'keydown', 'input', 'w
   addEventListener(kind, () => globalThis.{_BINDING}?.(kind), {{capture: true, passive: true}})"""
 
 _BEGAN = "performance.timeOrigin"
-_LOADING = """() => {
-  const loaded = new Set(performance.getEntriesByType('resource').map((entry) => entry.name));
-  const parts = document.querySelectorAll('img, script, iframe, link[rel~=stylesheet], video, audio, object');
-  const urls = [...parts].filter((part) => !part.complete && !part.sheet)
-    .map((part) => part.currentSrc || part.src || part.href || part.data);
-  return document.readyState === 'complete' ? null
-    : [performance.timeOrigin, urls.find((url) => url && !loaded.has(url)) ?? ''];
-}"""
+_LOADING = Path(__file__).with_name("loading.js").read_text(encoding="utf-8")
 
 
 _DOWNLOAD_S = 5.0

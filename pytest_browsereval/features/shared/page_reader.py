@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Coroutine, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -34,16 +35,7 @@ EXPRESSION_LIMIT_MS = 300
 WORLD = "browsereval"
 GROUP = "browsereval-progress"
 
-_READ = """(limit, places) => {
-  const seen = {title: document.title.slice(0, limit), storage: {}};
-  for (const [place, kind, key] of places) {
-    try {
-      const value = window[kind].getItem(key);
-      if (value === null || value.length <= limit) seen.storage[place] = {value};
-    } catch { /* the page has no storage */ }
-  }
-  return seen;
-}"""
+_READ = Path(__file__).with_name("page_reader.js").read_text(encoding="utf-8")
 
 _STRINGIFY = """function(limit) {
   const text = JSON.stringify(this);
