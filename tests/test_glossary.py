@@ -39,16 +39,15 @@ FIGURES = """
     repeat sequential statistics stats vote
 """
 PLAIN = """
-    about active ask assertion behaviour blame blank book bound close closeness collection
-    combine comboboxes common computer confirm conflict content conversation current date deadline
-    delegate description
-    detail display draft drift early ending example expression family feed fence finish flight follow foreign
-    form front further goal group handwritten hidden hints home interop journal kind known labelling leave
-    live lookup mapping multimodal my nested new observe online orchestrator order original overview own pace
-    planning play point presence price protection provenance redaction redactor refusal
-    relation representation restore rewritten second select selection serve shop show single spelling stand
-    standard start suite surroundings tail target testing trust unobserved use verified visual volatile way
-    supervise wait whole workplace
+    about active ask assertion behaviour blame blank book bound close closeness collection canvas combine
+    combobox common computer confirm conflict content conversation current date deadline delegate
+    description detail display draft drag drift early ending example expression family feed fence field
+    finish flight focus follow foreign form front further goal group handwritten hidden hints home interop
+    journal kind known labelling leave live lookup mapping multimodal my nested new observe online
+    orchestrator order original overview own pace planning play point presence price prompt protection
+    provenance redaction redactor refusal relation representation restore rewritten scroll second select
+    selection serve shop show single spelling stand standard start suite surroundings tail target testing
+    trust unobserved use verified visual volatile way supervise wait whole workplace
 """
 OURS = """
     group history outcome suite table

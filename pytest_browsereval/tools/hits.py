@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _DESCRIBE = "(one, at) => browserevalHitAt(one, at)"
 _LOCATE = "(one, at) => browserevalPlace(one, at)"
-_AT_POINT = Path(__file__).with_name("at_point.js").read_text(encoding="utf-8")
+_AT_POINT = Path(__file__).with_name("point.js").read_text(encoding="utf-8")
 
 
 async def note_point(window: PlaywrightWindow, x: float, y: float, limit_s: float) -> None:

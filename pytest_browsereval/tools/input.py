@@ -202,7 +202,7 @@ async def scroll(
 
 
 # The wheel turns what is under the pointer: each of these that can move, and the page.
-_UNDER_POINTER = Path(__file__).with_name("under_pointer.js").read_text(encoding="utf-8")
+_UNDER_POINTER = Path(__file__).with_name("scroll.js").read_text(encoding="utf-8")
 FRAME_S = 0.04
 """Longer than Chromium takes to draw a frame, and to move what a wheel turns."""
 _REST_S = 1.0

@@ -33,7 +33,7 @@ _REF = re.compile(r"\[?(?:ref=)?((?:f\d+)?e\d+)\]?")
 _NAMED = re.compile(r"(text|label)=|role=\w+\[name=")
 # By label as Playwright finds them; else by what a snapshot calls a field: the label without fields in it,
 # or what stands for a label.
-_LABELLED = Path(__file__).with_name("labelled.js").read_text(encoding="utf-8")
+_LABELLED = Path(__file__).with_name("label.js").read_text(encoding="utf-8")
 # Only outside of quotes: `text=">>>"` is a text that a page may show.
 _INTO_FRAME = re.compile(r'>>>(?=(?:[^"]*"[^"]*")*[^"]*$)')
 
@@ -134,7 +134,7 @@ async def act(
 
 
 # Playwright notes the ref of an element at the element; one whose name changes gets another ref.
-_LOST = Path(__file__).with_name("lost.js").read_text(encoding="utf-8")
+_LOST = Path(__file__).with_name("hidden.js").read_text(encoding="utf-8")
 _LOST_S = 1.0
 
 

@@ -64,7 +64,7 @@ _READ_FOCUSED = f"""(_, asked) => {{{_STATE}
   return read(globalThis.browserevalFocused, (one) => state(one, asked));
 }}"""
 _READY = f"(one) => {{{_STATE} return ready(one); }}"
-_FOCUSED = Path(__file__).with_name("focused.js").read_text(encoding="utf-8")
+_FOCUSED = Path(__file__).with_name("focus.js").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
