@@ -51,36 +51,11 @@ class Provider:
 APIS = {"chat": "/chat/completions", "messages": "/messages", "responses": "/responses"}
 """The APIs that models are asked by, and how their addresses end."""
 
-_FILE = Path(__file__).with_name("providers.yaml")
-PROVIDERS: dict[str, Provider] = {
-    name: Provider(name, **keys) for name, keys in yaml.safe_load(_FILE.read_text(encoding="utf-8")).items()
-}
+_TABLES = yaml.safe_load(Path(__file__).with_name("providers.yaml").read_text(encoding="utf-8"))
+PROVIDERS: dict[str, Provider] = {name: Provider(name, **keys) for name, keys in _TABLES["providers"].items()}
 """By name: the providers that a config can use as they are."""
 
-_GATEWAY = (
-    "put a gateway that speaks chat completions in front of it and write "
-    "`provider: openai-compatible` with its `base_url`"
-)
-_PRESET = (
-    "is a program, not an API: write an agent `{{type: command, preset: {preset}}}`, or "
-    "`provider: {provider}`"
-)
-_PROGRAM = "write an agent `{type: command, command: [PROGRAM, ...]}`, or "
-
-REFUSED: dict[str, str] = {
-    "browseros": "takes model, key and URL from a service of its vendor: write `provider`, `model` and "
-    "`base_url` of the model behind it",
-    "chatgpt-pro": "is a signed-in product, not an API: write `provider: openai` with an API key, or an "
-    "agent `{type: command, preset: codex}`, a program that signs in",
-    "github-copilot": "is a signed-in product, not an API: write `provider: openai` with an API key",
-    "qwen-code": f"is a signed-in program, not an API: {_PROGRAM}{_GATEWAY}",
-    "claude-code": _PRESET.format(preset="claude-code", provider="anthropic"),
-    "codex": _PRESET.format(preset="codex", provider="openai"),
-    "acp-custom": f"is a program, not an API: {_PROGRAM}{_GATEWAY}",
-    "remote-hermes": f"has a protocol of its own: {_GATEWAY}",
-    "clado-action": "answers with actions, not with chat: write "
-    "`{type: visual-action, url: http://HOST:PORT/PATH}` as the agent or as its `executor`",
-}
+REFUSED: dict[str, str] = _TABLES["refused"]
 """Providers of BrowserOS that have none of the APIs, and what to write instead."""
 
 CAPABILITIES = {

@@ -7,9 +7,11 @@ import json
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import unquote
 
+import yaml
 from pydantic import JsonValue
 from pydantic_core import Url
 
@@ -48,52 +50,9 @@ class CheckForm:
     """The JSON schema of the key of the kind, and of those that only it has."""
 
 
+_TEXTS = yaml.safe_load(Path(__file__).with_name("page_checks.yaml").read_text(encoding="utf-8"))
 PAGE_CHECKS = {
-    "url": CheckForm(
-        "text, or a block with one [comparison](#comparisons)",
-        "The address of the page. A text has to be the whole address. `Köln` and `K%C3%B6ln` are alike, as "
-        "are `{shop}` and `{shop}/`.",
-        ("weight", "not"),
-        '[{"url": "{shop}/cart"}, {"url": {"contains": "order"}}]',
-    ),
-    "title": CheckForm(
-        "text, or a block with one [comparison](#comparisons)",
-        "The title of the page. A text has to be the whole title.",
-        ("weight", "not"),
-        '[{"title": "Thank you"}, {"title": {"regex": "^Order [0-9]+$"}}]',
-    ),
-    "text": CheckForm(
-        "text, or a block with one [comparison](#comparisons)",
-        "The text of the page, as [`snapshot` and `read_text`](tools.md#the-text-of-a-page) see it. A text "
-        "has to occur in it, as whole words; line breaks count as blanks, and what nobody sees, such as soft "
-        "hyphens, is not there.",
-        ("weight", "not"),
-        '[{"text": "2 items in cart"}]',
-    ),
-    "role": CheckForm(
-        "role of ARIA, such as `heading`",
-        "Elements of a role, as assistive technology sees them: at least one, with the accessible name "
-        "`name` if that is given; exactly `count` of them if that is given. It takes no comparison: to look "
-        "for a part of a text, use `text`.",
-        ("name", "count", "weight", "not"),
-        '[{"role": "heading", "name": "Thank you"}, {"role": "listitem", "count": 3}]',
-    ),
-    "js": CheckForm(
-        "expression in JavaScript",
-        "What the expression has as its value on the page. `path`, a JMESPath expression, picks a part of "
-        "it.",
-        ("path", "weight", "not"),
-        '[{"js": "document.querySelectorAll(\'.todo.done\').length", "equals": 2}]',
-        compares=True,
-    ),
-    "storage": CheckForm(
-        "`local:KEY` or `session:KEY`",
-        "An entry of the page's storage, read as JSON where it is JSON. `path`, a JMESPath expression, picks "
-        "a part of it.",
-        ("path", "weight", "not"),
-        '[{"storage": "local:cart", "path": "items[0].quantity", "equals": 2}]',
-        compares=True,
-    ),
+    kind: CheckForm(**{**keys, "others": tuple(keys["others"])}) for kind, keys in _TEXTS["kinds"].items()
 }
 """The kinds of checks of a page that this module reads."""
 
@@ -104,13 +63,7 @@ def list_page_checks() -> dict[str, CheckForm]:
     return {**PAGE_CHECKS, **{key: feature.load(place) for key, feature, place in brought}}
 
 
-BESIDE = {
-    "name": "The accessible name of the element with that `role`.",
-    "count": "How many elements with that `role` and `name` there are; at least one by default.",
-    "path": "A JMESPath expression into the value of `js` or `storage`, or into the state of `state_diff`.",
-    "weight": "How much the check counts in the score; 1 by default.",
-    "not": "`true`: the check must not hold. What is known to be unobserved does not pass by it.",
-}
+BESIDE: Mapping[str, str] = _TEXTS["beside"]
 """The keys that may stand next to these, in Markdown."""
 
 

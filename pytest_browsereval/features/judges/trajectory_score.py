@@ -201,17 +201,6 @@ def _describe_message(message: Message) -> str:
     return f"{message.type}: {beginning(join_lines(text), MESSAGE_LIMIT)}"
 
 
-def _write_log(*calls: tuple[str, bool]) -> str:
-    messages: list[Message] = []
-    for number, (tool, succeeds) in enumerate(calls, 1):
-        result = {"ok": succeeds, "output": ""}
-        messages.append(ToolCallMessage(tool=tool, tool_call_id=str(number), params={"target": number}))
-        messages.append(
-            ToolResultMessage(tool_call_id=str(number), result=result, is_error=not succeeds, duration_ms=5.0)
-        )
-    return "".join(f"{message.model_dump_json(by_alias=True, exclude_none=True)}\n" for message in messages)
-
-
 # -- measures of an attempt from its message log, without a model
 
 CHARACTERS_A_TOKEN = 4
