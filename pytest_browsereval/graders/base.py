@@ -207,10 +207,11 @@ class GraderConfig(Component):
 
         By default those that ``golden.yaml`` next to the grader's module has under its type.
         """
-        for kind in cls.__mro__[: cls.__mro__.index(GraderConfig)]:
+        kinds = (kind for kind in cls.__mro__ if issubclass(kind, GraderConfig))
+        for kind in kinds:
             file = Path(inspect.getfile(kind)).with_name("golden.yaml")
             known = yaml.safe_load(file.read_text(encoding="utf-8")) if file.is_file() else {}
-            if known and (found := known.get(kind.model_fields["type"].default)):
+            if "type" in kind.model_fields and (found := known.get(kind.model_fields["type"].default)):
                 return TypeAdapter(tuple[Golden, ...]).validate_python(found)
         return ()
 

@@ -13,14 +13,14 @@ from pytest_browsereval.run.shards import Shard
 class Engine(NamedTuple):
     """Something that starts one job several times, and tells each in its environment which one it is."""
 
-    index: str
+    which: str
     """The variable that says which job this is."""
     first: int
     """What it says in the first one."""
     total: str = ""
     """The variable that says how many there are; empty where none does."""
     last: str = ""
-    """The variable that says what ``index`` is in the last job: as many, unless numbers are left out."""
+    """The variable that says what ``which`` is in the last job: as many, unless numbers are left out."""
 
     def describe(self, environment: Mapping[str, str]) -> str:
         """Return its variables with their values, for messages; "" where it says nothing of this job."""
@@ -63,7 +63,7 @@ def find_shard(given: str, environment: Mapping[str, str]) -> tuple[Shard, str]:
     told = "; ".join(f"{name}: {engine.describe(environment)}" for name, engine in here.items())
 
     def refuse(why: str) -> UsageError:
-        known = told or "there could be " + ", ".join(f"{e.index} ({n})" for n, e in ENGINES.items())
+        known = told or "there could be " + ", ".join(f"{e.which} ({n})" for n, e in ENGINES.items())
         return UsageError(
             f"--eval-shard={given}: {why} ({known}). Or give the part yourself: `--eval-shard=1/4`."
         )
@@ -84,7 +84,7 @@ def find_shard(given: str, environment: Mapping[str, str]) -> tuple[Shard, str]:
         raise refuse(f"{of} of the parts were started, which is not the whole run")
     if engine.last and count(engine.last) != of:
         raise refuse("the ids of the array do not go from 1 to the number of parts")
-    number = count(engine.index) - engine.first + 1
+    number = count(engine.which) - engine.first + 1
     if not 1 <= number <= of:
         raise refuse(f"there is no part {number} of {of}")
     return Shard(number, of), f"{name} ({engine.describe(environment)})"

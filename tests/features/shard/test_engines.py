@@ -10,7 +10,7 @@ from pytest_browsereval.run.shards import Shard
 from tests.features.shard.test_sharding import ROWS, parts
 from tests.hooks.small_evals import Evals
 
-NAMES = [name for engine in ENGINES.values() for name in (engine.index, engine.total)]
+NAMES = [name for engine in ENGINES.values() for name in (engine.which, engine.total)]
 
 
 def slurm(which: object, count: int = 4, last: int = 4) -> dict[str, str]:
@@ -29,7 +29,7 @@ def test_every_engine_is_understood(subtests: pytest.Subtests) -> None:
         ("auto", slurm(2) | alone | {"CI_NODE_TOTAL": "1"}, Shard(2, 4), "Slurm"),
         ("auto/4", {"JOB_COMPLETION_INDEX": "0"}, Shard(1, 4), "Kubernetes"),
         *(
-            ("auto", {one.index: str(one.first + 1), one.total: "3"}, Shard(2, 3), name)
+            ("auto", {one.which: str(one.first + 1), one.total: "3"}, Shard(2, 3), name)
             for name, one in ENGINES.items()
             if one.total and not one.last
         ),
