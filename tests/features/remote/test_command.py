@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "doctor": ("shop.eval.yaml", "--run=URL"),
     "export": ("URL", "--to=online-mind2web", "-o", "exported"),
     "gate": ("URL", "--config=shop.eval.yaml", "--baseline=OTHER", "--eval-set=gate.max_drop=0.5"),
+    "harvest": ("URL", "--config=shop.eval.yaml", "--to=rows", "--out=solved.jsonl"),
     "label": ("URL",),
     "merge": ("URL", "-o", "merged"),
     "prune": ("URL", "--keep=failed"),
@@ -38,6 +39,7 @@ READ = {
     "doctor": "row 'bad': its own solution fails",
     "export": "4 of 4 trials",
     "gate": "pass rate 75.0% (3 of 4 judged)",
+    "harvest": "3 of 4 rows harvested in solved.jsonl",
     "merge": "one run is merged with nothing",  # parts of one are: test_push_and_pull.py
     "runs": "4 selected, 3 passed, 1 failed",
     "view": "4 attempts",
@@ -56,7 +58,7 @@ def test_all_commands_that_take_a_run_are_tested() -> None:
     assert {name for name, command in commands.choices.items() if _takes_run(command)} == COMMANDS.keys()
 
 
-SLOW = ("doctor",)
+SLOW = ("doctor", "harvest")
 """Commands that start a browser."""
 
 

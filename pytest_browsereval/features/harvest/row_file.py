@@ -1,0 +1,34 @@
+"""Harvested rows as a file of rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_browsereval.features.harvest.search import Harvest
+
+
+def make_rows(found: Harvest, base_dir: Path, output: Path) -> str:
+    """Return the lines of a file of rows, with their solutions.
+
+    Rows whose files would be somewhere else from there are refused.
+
+    Args:
+        found: the rows.
+        base_dir: the folder of the config.
+        output: the file.
+    """
+    lines = []
+    for row in list(found.rows):
+        home = row.dataset.file(base_dir).parent
+        if row.task.files and home.resolve() != output.absolute().parent.resolve():
+            found.rows.remove(row)
+            found.refused[row.task.query_id] = f"its files are relative to {home}. Write the rows there"
+            continue
+        given = row.task.model_dump(mode="json", exclude_defaults=True)
+        if row.task.files:
+            given["files"] = [one.path for one in row.task.files]
+        lines.append(json.dumps(given, ensure_ascii=False))
+    return "".join(f"{line}\n" for line in lines)
