@@ -8,7 +8,7 @@ from shutil import which
 
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.features.effects.reading import Unreadable, read_database, read_files
+from pytest_browsereval.features.effects.reading import Unreadable, copy_database, read_files
 from pytest_browsereval.sites import SiteConfig, names_in
 
 
@@ -59,7 +59,7 @@ def _find_unreadable(site: SiteConfig, config: EvalConfig) -> str:
     first = state.fill_place(config.base_dir, config.base_dir / site.data if site.data else None)
     try:
         if state.sqlite is not None and first.is_file():
-            read_database(first, state.tables, state.max_bytes, is_at_rest=True)
+            copy_database(first, state.tables, state.max_bytes, is_at_rest=True)
         elif state.files is not None and site.data:
             read_files(first, state.max_bytes)
     except (OSError, sqlite3.Error, Unreadable) as error:

@@ -35,14 +35,13 @@ class Table:
     is_single: bool = False
     """Whether it is one object, whose values change and which is not added or removed."""
 
-    def list_rows(self, name: str, volatile: Sequence[str], other: Table) -> list[Row]:
-        """Return the rows that another table may lack, without their volatile columns."""
+    def list_rows(self, name: str, volatile: Sequence[str]) -> list[Row]:
+        """Return the rows without their volatile columns."""
         rows = self.rows
-        if self.columns and self.columns == other.columns and self.key:
-            known = set(other.rows)
-            rows = [row for row in rows if row not in known]
         if self.columns:
             rows = [dict(zip(self.columns, row, strict=True)) for row in rows]
+        if not volatile:
+            return [*rows]
         return [{c: value for c, value in row.items() if not matches(volatile, name, c)} for row in rows]
 
 
@@ -159,7 +158,7 @@ def compare_states(before: State, after: State, volatile: Sequence[str] = ()) ->
 
 
 def _compare_tables(name: str, old: Table, new: Table, volatile: Sequence[str]) -> Iterator[Difference]:
-    rows = old.list_rows(name, volatile, new), new.list_rows(name, volatile, old)
+    rows = old.list_rows(name, volatile), new.list_rows(name, volatile)
     key = old.key or new.key
     if old.is_single or new.is_single:
         indexes: list[dict[Any, Row]] = [{(): next(iter(each), {})} for each in rows]
@@ -178,7 +177,7 @@ def _compare_tables(name: str, old: Table, new: Table, volatile: Sequence[str]) 
             if old_row or new_row:
                 yield Difference(kind, name, key, old_row or {}, new_row or {})
             continue
-        changed = [c for c in {**old_row, **new_row} if _is_other(old_row.get(c), new_row.get(c))]
+        changed = [c for c in {**old_row, **new_row} if is_other(old_row.get(c), new_row.get(c))]
         if changed:
             yield Difference("changed", name, key, old_row, new_row, tuple(changed))
 
@@ -195,7 +194,8 @@ def _index(rows: Iterable[Row], key: tuple[str, ...]) -> dict[Any, Row]:
     return index
 
 
-def _is_other(old: JsonValue, new: JsonValue) -> bool:
+def is_other(old: JsonValue, new: JsonValue) -> bool:
+    """Return whether two values differ; true is not 1."""
     return old != new or isinstance(old, bool) is not isinstance(new, bool)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_browsereval.capture.trajectory import EFFECTS_FILE
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.features.effects.diff import State, compare_states
+from pytest_browsereval.features.effects.diff import State
 from pytest_browsereval.features.effects.reading import Source
 from pytest_browsereval.graders.base import hash_json
 from pytest_browsereval.run_files import write_json
@@ -43,14 +43,19 @@ async def keep_differences(
     """
     before = await asyncio.gather(*(one.read(keeps_dialog=True) for one in sources))
     unopened = [one for one, state in zip(sources, before, strict=True) if not state and not one.is_open]
+
+    async def save() -> None:
+        after = await asyncio.gather(*(one.read_settled() for one in sources))
+        await asyncio.to_thread(_write, sources, before, after, folder, redact, is_protected=is_protected)
+
     try:
         yield
     except Fault:  # it counts nowhere, and a reader may want to know
         with contextlib.suppress(Fault):
-            await _save(sources, before, folder, redact, is_protected=is_protected)
+            await save()
             UNSAVED.pop(folder, None)
         raise
-    await _save(sources, before, folder, redact, is_protected=is_protected)
+    await save()
     for one in unopened:
         if await one.read():
             raise one.fault(
@@ -59,31 +64,27 @@ async def keep_differences(
             )
 
 
-async def _save(
+def _write(
     sources: Sequence[Source],
-    before: Sequence[State],
+    before: Sequence[State | bytes],
+    after: Sequence[State | bytes],
     folder: Path,
     redact: Callable[[str], str],
     *,
     is_protected: bool,
 ) -> None:
-    after = await asyncio.gather(*(one.read_settled() for one in sources))
-
-    def save() -> None:
-        found = {
-            source.name: {
-                "settings": hash_settings(source.site),
-                "differences": [
-                    {**one.redact(source.site.hide, redact).to_json(), "site": source.name}
-                    for one in compare_states(old, new, source.site.volatile)
-                ],
-            }
-            for source, old, new in zip(sources, before, after, strict=True)
+    found = {
+        one.name: {
+            "settings": hash_settings(one.site),
+            "differences": [
+                {**difference.redact(one.site.hide, redact).to_json(), "site": one.name}
+                for difference in one.compare(old, new)
+            ],
         }
-        content: dict[str, Any] = {"sites": found}
-        if is_protected:
-            UNSAVED[folder] = content
-            content = {"withheld": True}
-        write_json(folder / EFFECTS_FILE, content)
-
-    await asyncio.to_thread(save)
+        for one, old, new in zip(sources, before, after, strict=True)
+    }
+    content: dict[str, Any] = {"sites": found}
+    if is_protected:
+        UNSAVED[folder] = content
+        content = {"withheld": True}
+    write_json(folder / EFFECTS_FILE, content)

@@ -8,9 +8,8 @@ import hashlib
 import json
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,6 +21,7 @@ from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.effects.diff import (
+    Difference,
     State,
     Table,
     compare_states,
@@ -62,8 +62,8 @@ class Source:
         is_stored = self.site.state is not None and self.site.state.storage is not None
         return not is_stored or origin_of(self.window.url) == origin_of(self.urls[self.name])
 
-    async def read(self, *, keeps_dialog: bool = False) -> State:
-        """Return the state as it is now.
+    async def read(self, *, keeps_dialog: bool = False) -> State | bytes:
+        """Return the state as it is now: tables, or the copy of a database.
 
         Args:
             keeps_dialog: whether a dialog stays open, which is the agent's to answer.
@@ -76,7 +76,7 @@ class Source:
         try:
             if state.sqlite is not None:
                 file = state.fill_place(self.base_dir, self.data)
-                return await asyncio.to_thread(read_database, file, state.tables, state.max_bytes)
+                return await asyncio.to_thread(copy_database, file, state.tables, state.max_bytes)
             value = await self._read_value(keeps_dialog=keeps_dialog)
         except (OSError, sqlite3.Error, NoValue, Unreadable, Fault, playwright_error()) as error:
             raise self.fault(f"cannot be read: {error}") from error
@@ -87,35 +87,31 @@ class Source:
             }
         return {name: one for name, one in tables.items() if not state.tables or name in state.tables}
 
-    async def read_settled(self) -> State:
+    def compare(self, before: State | bytes, after: State | bytes) -> list[Difference]:
+        """Return what differs between two states of the site.
+
+        Raises:
+            Fault: source *site*: one is damaged.
+        """
+        if isinstance(before, bytes) and isinstance(after, bytes):
+            try:
+                before, after = read_changed(before, after)
+            except sqlite3.Error as error:
+                raise self.fault(f"cannot be compared: {error}") from error
+        return compare_states(cast("State", before), cast("State", after), self.site.volatile)
+
+    async def read_settled(self) -> State | bytes:
         """Return the state once two readings are equal.
 
         Raises:
             Fault: source *site*: it cannot be read, or it does not come to rest.
         """
-        state = self.site.state
-        assert state is not None  # noqa: S101 as above
-        # Of other sources nothing tells that they are unchanged: each mark is another.
-        watched: Any = contextlib.nullcontext(object)
-        if state.sqlite is not None:
-            watched = watch_database(state.fill_place(self.base_dir, self.data))
-        try:
-            with watched as mark:
-                return await self._settle(mark)
-        except (OSError, sqlite3.Error) as error:
-            raise self.fault(f"cannot be read: {error}") from error
-
-    async def _settle(self, mark: Callable[[], object]) -> State:
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + SETTLE_S
-        seen, last = await asyncio.to_thread(mark), await self.read()
+        deadline, last = loop.time() + SETTLE_S, await self.read()
         while True:
             await asyncio.sleep(PAUSE_S)
-            now = await asyncio.to_thread(mark)
-            if now == seen:
-                return last
-            seen, state = now, await self.read()
-            if not (moved := compare_states(last, state, self.site.volatile)):
+            state = await self.read()
+            if not (moved := await asyncio.to_thread(self.compare, last, state)):
                 return state
             if loop.time() >= deadline:
                 what = describe_difference(moved[0], with_values=False)
@@ -185,39 +181,14 @@ def _check_size(text: Any, limit: int) -> Any:
 # -- databases
 
 
-def _open_database(file: Path, *, is_at_rest: bool = False) -> contextlib.closing[sqlite3.Connection]:
-    place = f"{file.resolve().as_uri()}?mode=ro"
-    if is_at_rest and not file.with_name(f"{file.name}-wal").exists():
-        place += "&immutable=1"  # else a reader leaves the files of a log of writes there
-    return contextlib.closing(sqlite3.connect(place, uri=True, check_same_thread=False))
-
-
-@contextlib.contextmanager
-def watch_database(file: Path) -> Iterator[Callable[[], object]]:
-    """Yield a function whose value is another once any program has written to a SQLite database.
-
-    Raises:
-        OSError: there is no such file.
-        sqlite3.Error: it cannot be read.
-    """
-    with _open_database(file) as database:
-
-        def mark() -> object:
-            about = file.stat()  # `data_version` does not see that another file was put in its place
-            (version,) = database.execute("PRAGMA data_version").fetchone()
-            return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, version
-
-        yield mark
-
-
-def read_database(
+def copy_database(
     file: Path, tables: Sequence[str] = (), max_bytes: int = 16_000_000, *, is_at_rest: bool = False
-) -> State:
-    """Return the tables of a SQLite database, read in one transaction that writes nothing.
+) -> bytes:
+    """Return a copy of a SQLite database, read in one transaction that writes nothing.
 
     Args:
         file: the database.
-        tables: those that are read; all by default.
+        tables: those that are copied; all by default.
         max_bytes: the largest database, unless tables are named.
         is_at_rest: whether no program has it open; then nothing is written next to it.
 
@@ -231,31 +202,94 @@ def read_database(
         raise Unreadable(
             f"{file.name} has {size:,} bytes, and `max_bytes` is {max_bytes:,}. Name its `tables`"
         )
-    with _open_database(file, is_at_rest=is_at_rest) as database:
+    place = f"{file.resolve().as_uri()}?mode=ro"
+    if is_at_rest and not file.with_name(f"{file.name}-wal").exists():
+        place += "&immutable=1"  # else a reader leaves the files of a log of writes there
+    with contextlib.closing(sqlite3.connect(place, uri=True)) as database:
         database.execute("BEGIN")
-        query = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) != 'sqlite_'"
-        found = database.execute(query).fetchall()
-        virtual = [name for name, sql in found if str(sql).upper().startswith("CREATE VIRTUAL")]
-        inner = tuple(f"{name}_" for name in virtual)
-        names = [name for name, _ in found if name not in virtual and not (inner and name.startswith(inner))]
-        if missing := sorted({*tables} - {*names}):
-            raise Unreadable(f"{file.name} has no table {missing[0]!r}. Tables: {', '.join(names) or 'none'}")
-        return {name: _read_table(database, name) for name in tables or names}
+        known = _list_tables(database)
+        if missing := sorted({*tables} - {*known}):
+            raise Unreadable(f"{file.name} has no table {missing[0]!r}. Tables: {', '.join(known) or 'none'}")
+        if not tables:
+            return database.serialize()
+        with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
+            for name in tables:
+                copy.execute(known[name])
+                columns = [one[1] for one in database.execute(f"PRAGMA table_info({_quote(name)})")]
+                listed, marks = ", ".join(map(_quote, columns)), ", ".join("?" * len(columns))
+                rows = database.execute(f"SELECT {listed} FROM {_quote(name)}")  # noqa: S608 names are quoted
+                copy.executemany(f"INSERT INTO {_quote(name)} ({listed}) VALUES ({marks})", rows)  # noqa: S608
+            return copy.serialize()
 
 
-def _read_table(database: sqlite3.Connection, name: str) -> Table:
-    quoted = '"' + name.replace('"', '""') + '"'
-    columns = database.execute(f"PRAGMA table_info({quoted})").fetchall()
-    key = [one[1] for one in sorted(columns, key=lambda one: int(one[5])) if one[5]]
-    read = database.execute(f"SELECT * FROM {quoted}")  # noqa: S608 the name is a table's, and quoted
+def _list_tables(database: sqlite3.Connection, schema: str = "main") -> dict[str, str]:
+    """Return the tables of a database with the statements that make them; indexes of a search are none."""
+    where = "type = 'table' AND substr(name, 1, 7) != 'sqlite_'"
+    found = database.execute(f"SELECT name, sql FROM {schema}.sqlite_master WHERE {where}").fetchall()  # noqa: S608
+    virtual = [name for name, sql in found if str(sql).upper().startswith("CREATE VIRTUAL")]
+    inner = tuple(f"{name}_" for name in virtual)
+    return {n: sql for n, sql in found if n not in virtual and not (inner and n.startswith(inner))}
+
+
+def read_changed(before: bytes, after: bytes) -> tuple[State, State]:
+    """Return of two databases the rows that the other one may lack, by table.
+
+    Raises:
+        sqlite3.Error: one cannot be read.
+    """
+    if before == after:
+        return {}, {}
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        database.execute("ATTACH ':memory:' AS other")
+        for schema, content in (("main", before), ("other", after)):
+            if content:  # the header may ask for a log of writes, which there is none of in memory
+                database.deserialize(content[:18] + b"\1\1" + content[20:], name=schema)
+        return _read_rows(database, "main", "other"), _read_rows(database, "other", "main")
+
+
+def _read_rows(database: sqlite3.Connection, schema: str, other: str) -> State:
+    known = _list_tables(database, other)
+    return {
+        name: _read_table(database, f"{schema}.", _quote(name), f"{other}." if name in known else "")
+        for name in _list_tables(database, schema)
+    }
+
+
+def _read_table(database: sqlite3.Connection, schema: str, name: str, other: str) -> Table:
+    def list_columns(place: str) -> tuple[str, ...]:
+        read = database.execute(f"SELECT * FROM {place}{name} LIMIT 0")  # noqa: S608 names are quoted
+        return tuple(one[0] for one in read.description)
+
+    about = database.execute(f"PRAGMA {schema}table_info({name})").fetchall()
+    key = tuple(one[1] for one in sorted(about, key=lambda one: int(one[5])) if one[5])
+    columns = list_columns(schema)
+    query = f"SELECT a.* FROM {schema}{name} a"  # noqa: S608 as above
+    place: list[str] = []
+    if other and columns == list_columns(other):
+        # Rows of one place are compared where they are: those that are equal are in neither list.
+        place = [one for one in ("rowid", "_rowid_", "oid") if one not in map(str.lower, columns)][:1]
+        try:
+            database.execute(f"SELECT {', '.join(place)} FROM {schema}{name} LIMIT 0")  # noqa: S608
+        except sqlite3.OperationalError:
+            place = [_quote(column) for column in key]
+    if place:
+        same = " AND ".join(f"a.{one} = b.{one}" for one in place)
+        ours, theirs = (
+            ", ".join(f"{side}.{_quote(column)} COLLATE BINARY" for column in columns) for side in "ab"
+        )
+        query += (
+            f" LEFT JOIN {other}{name} b ON {same} WHERE b.{place[0]} IS NULL OR ({ours}) IS NOT ({theirs})"
+        )
     try:
-        rows = read.fetchall()
+        rows = database.execute(query).fetchall()
     except sqlite3.OperationalError:  # a text that is not UTF-8; to decode each here is slow
         database.text_factory = lambda raw: raw.decode(errors="replace")
-        rows = database.execute(f"SELECT * FROM {quoted}").fetchall()  # noqa: S608 as above
-    if {bytes, float} & {*map(type, chain.from_iterable(rows))}:
-        rows = [tuple(map(_make_plain, row)) for row in rows]
-    return Table(rows, tuple(key), tuple(one[0] for one in read.description))
+        rows = database.execute(query).fetchall()
+    return Table([tuple(map(_make_plain, row)) for row in rows], key, columns)
+
+
+def _quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 _INFINITE = (float("inf"), float("-inf"))

@@ -16,6 +16,7 @@ from pytest_browsereval.features.effects.diff import (
     describe_difference,
     flatten,
     is_hidden,
+    is_other,
 )
 from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.criteria import make_criterion
@@ -82,7 +83,7 @@ class Effect:
         for column, value in self.selected.items():
             if _text(_known(one, column)) != value:
                 return None
-        if any(_is_other(_known(one, column), value) for column, value in self.where.items()):
+        if any(is_other(_known(one, column), value) for column, value in self.where.items()):
             return None
         if self.kind != "changed":
             return set() if one.table == self.path else None
@@ -111,7 +112,7 @@ class Effect:
         if not self.has_equals:
             return ""
         expected = self.columns or dict.fromkeys(columns, self.equals)
-        wrong = [c for c, v in expected.items() if _is_other(_known(one, c, is_after=True), v)]
+        wrong = [c for c, v in expected.items() if is_other(_known(one, c, is_after=True), v)]
         found = {c: f"{show(one.after.get(c), 60)}, " if with_values else "" for c in wrong}
         shown = [f"{c} is {found[c]}not {show(expected[c], 60)}" for c in wrong]
         return ", ".join(shown)
@@ -354,10 +355,6 @@ def _known(one: Difference, column: str, *, is_after: bool = False) -> JsonValue
 
 def _report_unwritten(table: str, column: str) -> GraderFault:
     return GraderFault(f"an effect compares {table}.{column}, which is not written (a secret, or `hide`)")
-
-
-def _is_other(actual: JsonValue, expected: JsonValue) -> bool:
-    return actual != expected or isinstance(actual, bool) is not isinstance(expected, bool)
 
 
 def _text(value: JsonValue) -> str:
