@@ -23,6 +23,7 @@ from pytest_browsereval.features.programs.server.http import Endpoint, serving
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.spans import current_ids
+from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.redaction.known import beginning, ending
 from pytest_browsereval.temporary import OwnedFolder
 
@@ -69,6 +70,8 @@ class ProgramPlayer(AgentEvaluator):
         self._capture = context.capture
         self._reader = OutputReader(config.answer)
         self._was_started = self._has_reported_usage = False
+        self._unreported = 0
+        """Model calls that standard error told of, less those of the usage that was reported."""
         self._problem = ("", 0)
         """What the program has said last of why it cannot go on, and how many steps it had made by then."""
         self._kept = _new_folder(context.task_output_dir)
@@ -111,6 +114,8 @@ class ProgramPlayer(AgentEvaluator):
             # A cost that nobody reported is unknown, and not 0.
             if self._was_started and not self._has_reported_usage:
                 self._capture.spend_unseen()
+            elif self._unreported > 0:
+                self._capture.count_usage(Usage(requests=self._unreported))
         return self._result(code, endpoint)
 
     async def _play(self, stack: AsyncExitStack, endpoint: Endpoint | None) -> int | None:
@@ -240,9 +245,12 @@ class ProgramPlayer(AgentEvaluator):
             await self._take(record)
 
     async def _take_error(self, line: bytes) -> None:
+        text, rules = readable(line), self._config.events
+        if (requests := self._config.usage.count_requests(text)) is not None:
+            self._unreported += requests
+            return
         self._err.write(line)
-        rules = self._config.events
-        self._take_problem(rules.problem_in(readable(line)), rules)
+        self._take_problem(rules.problem_in(text), rules)
 
     async def _take(self, record: dict[str, object]) -> None:
         """Take one object that the program printed: what it says, has done, has used."""
@@ -257,6 +265,7 @@ class ProgramPlayer(AgentEvaluator):
             await self._context.tools.record(*_read_step(step), is_error=step.get("is_error") is True)
         if usage is not None:
             self._has_reported_usage = True
+            self._unreported -= usage.requests
             self._capture.spend(usage)
 
     async def _record_own(self, step: Mapping[str, Any]) -> None:

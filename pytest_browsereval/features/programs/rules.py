@@ -146,6 +146,14 @@ class UsageRule(_Rule):
     """Money; where nothing tells it the cost is unknown."""
     requests: Expression = "requests"
     """Model calls; 1 where nothing tells it."""
+    request_line: Pattern | None = None
+    """A regular expression with a group, for lines of standard error that are not kept: where the group has
+    something, the line is about one model call."""
+
+    def count_requests(self, line: str) -> int | None:
+        """Return of how many model calls a line of standard error tells; None if it is of another kind."""
+        found = re.search(self.request_line, line) if self.request_line else None
+        return None if found is None else int(any(found.groups()))
 
     def usage(self, record: Mapping[str, Any]) -> Usage | None:
         """Return what a line tells; None if it tells nothing."""

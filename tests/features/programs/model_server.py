@@ -133,7 +133,8 @@ class ModelServer:
                 kind, told = ("overloaded_error", "overloaded")
             error = {"type": kind, "message": told, "code": self.status}
             text = json.dumps({"type": "error", "error": error})
-            handler.send(self.status, "application/json", text.encode())
+            # Qwen Code waits for 90 s otherwise before it says anything.
+            handler.send(self.status, "application/json", text.encode(), {"Retry-After": "1"})
             return
         reply = getattr(self, f"_{wire}")(self._next(asked))
         is_streamed = body.get("stream") or "streamGenerateContent" in path

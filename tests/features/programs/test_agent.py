@@ -14,6 +14,7 @@ from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, LimitReac
 from pytest_browsereval.features.programs import process
 from pytest_browsereval.features.programs.agent import CommandAgentConfig
 from pytest_browsereval.features.programs.player import ENDED_EARLY
+from pytest_browsereval.features.programs.presets import preset
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.model.results import AgentResult
 from tests.agents.desk import Desk, MakeDesk
@@ -58,6 +59,24 @@ def test_what_a_program_is_told(desk: Desk) -> None:
     names = ("FILES_DIR", "MCP_TOKEN", "MCP_URL", "OUTPUT_DIR")
     assert told["names"] == [f"BROWSEREVAL_{name}" for name in names]
     assert (told["mine"], told["theirs"], told["cwd"]) == (f"{folder}/mine", None, folder)
+
+
+def test_model_calls_are_counted_by_lines_of_standard_error(desk: Desk) -> None:
+    """Which are not kept, whether they come before or after the usage; a usage without any is one call."""
+    lines = ["LOG call 1", "LOG other", "LOG call 2", "not LOG call"]
+    code = """
+        import json, sys
+        before, after = json.loads(sys.argv[1])
+        print(*before, sep="\\n", file=sys.stderr, flush=True)
+        print('{"type": "usage", "input_tokens": 7}', flush=True)
+        print(*after, sep="\\n", file=sys.stderr, flush=True)
+        """
+    usage = {"request_line": "^LOG (call)?"}
+    for given, requests in (((lines, ["LOG call 3"]), 3), (([], lines), 2), (([], []), 1)):
+        words = [*script(desk, code), json.dumps(given)]
+        play(desk, agent(command=words, mcp="off", usage=usage, answer="stdout"))
+        assert (desk.capture.usage.requests, desk.capture.usage.input_tokens) == (requests, 7)
+    assert {*log(desk, "stderr").split("\n")} <= {"", "not LOG call"}
 
 
 def test_files_beside_the_config_are_found(desk: Desk) -> None:
@@ -379,7 +398,7 @@ def test_keys_of_the_block_come_before_the_preset_s() -> None:
     assert agent(preset="codex", model="gpt-5").label() == "command codex gpt-5"
     assert agent(command=["{python}", "agents/mine.py", "x"]).label() == "command mine.py"
     block = agent(preset="codex", env={"A": "b"}, answer="last_line", program="/opt/codex", extra_args=["-x"])
-    assert block.env == {"CODEX_HOME": "{output_dir}/.codex", "CODEX_EXEC_SERVER_URL": "none", "A": "b"}
+    assert block.env == {**preset("codex").block["env"], "A": "b"}
     assert block.answer == "last_line"
     assert block.mcp_config.format == "toml"
     again = CommandAgentConfig.model_validate(block.model_dump(mode="json"))

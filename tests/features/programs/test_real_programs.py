@@ -61,13 +61,9 @@ class Real:
     """Tools that are not ours and reach neither files nor the web."""
     cheats: Sequence[dict[str, Any]] = ()
     """Calls of tools of its own that read the rows, at ``{rows}``."""
-    requests: int = len(STEPS) + 1
-    """How many requests it says that it has made."""
     cost: bool = False
     logged_out: str = ""
     """What it says where there is no key."""
-    tells_log_in: bool = True
-    """Whether that differs from what it says of other faults."""
 
 
 PROGRAMS = {
@@ -108,7 +104,6 @@ PROGRAMS = {
                 "-{\\n+[\\n*** End Patch'))",
             },
         ),
-        requests=1,  # it reports all of a turn at once
         logged_out="CODEX_API_KEY has to be set",
     ),
     "gemini": Real(
@@ -133,8 +128,7 @@ PROGRAMS = {
         more={"model": "anthropic/claude-sonnet-4-5"},
         cheats=({"tool": "bash", "command": "cat {rows}"}, {"tool": "read", "filePath": "{rows}"}),
         cost=True,
-        logged_out=r"Check server logs for details\. They are in agent/stderr\.log",
-        tells_log_in=False,
+        logged_out="Model not found: anthropic/claude-sonnet-4-5",
     ),
     "qwen-code": Real(
         "@qwen-code/qwen-code",
@@ -225,7 +219,7 @@ def test_a_program_does_a_row(evals: Evals, folder: Path, name: str) -> None:
     assert len([one for one in model.asked if one.tools]) == asked
     used = made.usage
     counted = (used.input_tokens, used.output_tokens, used.cache_read_tokens, used.requests)
-    assert counted == (asked * INPUT_TOKENS, asked * OUTPUT_TOKENS, asked * CACHED_TOKENS, real.requests)
+    assert counted == (asked * INPUT_TOKENS, asked * OUTPUT_TOKENS, asked * CACHED_TOKENS, asked)
     assert (used.cost_usd is not None) == real.cost
     offered = {name for one in model.asked for name in (*one.tools, *one.nested)}
     ours = {each for each in offered if each.startswith(real.prefix)}
@@ -278,8 +272,7 @@ def test_nobody_is_logged_in(evals: Evals, folder: Path, name: str) -> None:
     if ran.folders:
         (made,) = ran.attempts
         told = made.reason
-        assert (made.verdict, made.error_source) == ("errored", "provider")
-        assert made.stops_run == PROGRAMS[name].tells_log_in
+        assert (made.verdict, made.error_source, made.stops_run) == ("errored", "provider", True)
     assert re.search(PROGRAMS[name].logged_out, told)
     assert not model.asked
 
@@ -305,13 +298,12 @@ def test_a_script_cannot_read_the_rows(evals: Evals, folder: Path, name: str) ->
     assert not [one for one in model.asked if SECRET in json.dumps(one.body)]
 
 
-@pytest.mark.parametrize(
-    "name", sorted({*PROGRAMS} - {"qwen-code"})
-)  # which does not say that it tries again
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_model_that_is_down(evals: Evals, folder: Path, name: str) -> None:
     """Errored, although the program asks it again until the time is over."""
+    limit_ms = 60_000 if name == "qwen-code" else 12_000  # it tries seven times before it says so
     with ModelServer(STEPS, status=503) as model:
-        ran = play(evals, folder, name, model, limits={"timeout_ms": 12_000})
+        ran = play(evals, folder, name, model, limits={"timeout_ms": limit_ms})
     (made,) = ran.attempts
     assert (made.verdict, made.error_source, made.stops_run) == ("errored", "provider", False), made.reason
     assert re.search("503|(?i:overloaded)", made.reason)
