@@ -50,7 +50,7 @@ def write_shop(evals: Evals, *rows: dict[str, Any], **more: Any) -> None:
     command = ["{python}", str(Path(__file__).with_name("shop.py")), "{data}/shop.db", "{port}"]
     site = {"command": command, "data": "first", "reset": "POST /reset", "volatile": ["*.updated_at"]}
     state = {"state": {"sqlite": "{data}/shop.db"}}
-    config = {name: more.pop(name) for name in ("gate", "lanes", "trials") if name in more}
+    config = {name: more.pop(name) for name in ("agent", "gate", "lanes", "trials") if name in more}
     sites = {"shop": {**site, **state, **more}}
     evals.write(rows, browser="playwright", sites=sites, **config)
 
