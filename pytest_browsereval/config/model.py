@@ -183,8 +183,8 @@ class EvalConfig(Block):
     num_workers: int | None = Field(default=None, ge=1, le=20)
     """How many attempts run at once in all processes of ``-n`` together; instead of ``lanes``."""
     probe: Literal["off", "failed"] = "off"
-    """``failed`` plays the known way of a row, its ``solution``, after an attempt has failed: where that
-    breaks as well, the site is to blame (*errored*), else the agent."""
+    """``failed`` plays the known way of a row after an attempt has failed, its ``solution`` or the steps of a
+    pass: where that breaks as well, the site is to blame (*errored*), else the agent."""
     capture: CaptureConfig = CaptureConfig()
     """What to record of an attempt."""
     gate: GateConfig = GateConfig()

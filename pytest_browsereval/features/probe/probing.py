@@ -40,15 +40,15 @@ async def probe_attempt(
         OSError: the run folder cannot be written.
     """
     run = session.run
-    if not trial.task.solution:
-        return None
     try:
-        check_attempt(trial, run)
         async with hold_row(store, trial):
             if (known := await asyncio.to_thread(find_probe, store, trial, run.began)) is not None:
                 return known
             async with asyncio.timeout(_find_time_left(run)):
                 ways = await asyncio.to_thread(find_ways, trial, run, store.root)
+                if not ways[-1].steps:
+                    return None
+                check_attempt(trial, run)
                 probe = await _probe(ways, session, folder, node_id)
             probe = probe.model_copy(update={"place": (folder / FOLDER).relative_to(store.root).as_posix()})
             await asyncio.to_thread(write_probe, store, trial, ways[-1].hash, run.began, probe)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from pydantic import JsonValue
 
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.features.probe.journal import read_probes
+from pytest_browsereval.features.probe.passes import Steps, read_steps
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.nested import unfold
 from pytest_browsereval.model.grades import Verdict
@@ -29,10 +31,10 @@ from pytest_browsereval.runs.folder import read_stored
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.sites import RESTART, fill
 
-MOST_RUNS = 30
+MOST_RUNS = 10
 """Earlier runs that are looked through for a proof, the newest first."""
-
-Steps = tuple[dict[str, JsonValue], ...]
+MOST_PASSES = 5
+"""Attempts whose steps are looked at."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def find_ways(trial: Trial, run: ActiveRun, root: Path) -> list[Way]:
         run: its files are read for proofs, and those of earlier runs of its config.
         root: the folder of the run that records the attempt.
     """
-    runs = list(_list_runs(run, root))
+    runs = _list_runs(run, root)
     return [_find_way(one, run, runs) for one in (*_list_before(trial, run), trial)]
 
 
@@ -106,25 +108,47 @@ def _list_before(trial: Trial, run: ActiveRun) -> list[Trial]:
 
 
 def _find_way(trial: Trial, run: ActiveRun, runs: Sequence[StoredRun]) -> Way:
-    way = Way(trial, trial.task.solution)
-    return Way(trial, way.steps, bool(way.steps) and any(_is_proved(way, one, run) for one in runs))
+    """Return the solution if it is proved, else the steps of a pass, else the solution."""
+    own = Way(trial, trial.task.solution)
+    if own.steps and any(_is_proved(own, one, run) for one in runs):
+        return replace(own, is_proved=True)
+    passed = (one for stored in runs for one in _list_passed(trial, stored))
+    for attempt in () if trial.task.protected else islice(passed, MOST_PASSES):
+        if (found := read_steps(attempt)) is not None:
+            steps, is_sure = found
+            way = Way(
+                trial, steps, is_sure or any(_has_probed(trial, hash_steps(steps), one) for one in runs)
+            )
+            if way.is_proved or not own.steps:
+                return way
+    return own
 
 
-def _list_runs(run: ActiveRun, root: Path) -> Iterator[StoredRun]:
-    """Yield this run, the one that it is compared with, and the latest before it."""
-    baseline = [run.baseline] if run.baseline is not None and run.baseline.is_dir() else []
-    folders = (root, *baseline, *islice(earlier(root), MOST_RUNS))
-    yield from (StoredRun(folder) for folder in dict.fromkeys(folders))
+RUNS: WeakKeyDictionary[ActiveRun, list[StoredRun]] = WeakKeyDictionary()
+"""Earlier runs that were read already."""
+
+
+def _list_runs(run: ActiveRun, root: Path) -> list[StoredRun]:
+    """Return this run, the one that it is compared with, and the latest before it."""
+    if run not in RUNS:
+        baseline = [run.baseline] if run.baseline is not None and run.baseline.is_dir() else []
+        RUNS[run] = [StoredRun(one) for one in (*baseline, *islice(earlier(root), MOST_RUNS))]
+    return [StoredRun(root) if root != run.store.root else run.store.run, *RUNS[run]]
+
+
+def _list_passed(trial: Trial, stored: StoredRun) -> list[StoredAttempt]:
+    key = trial.key.query_id, trial.content_hash, Verdict.PASSED
+    lines = stored.update_lines().list_all()
+    return [one for one in lines if (one.query_id, one.row_hash, one.verdict) == key]
+
+
+def _has_probed(trial: Trial, way: str, stored: StoredRun) -> bool:
+    return any(one.proves(trial, way) for one in read_probes(stored))
 
 
 def _is_proved(way: Way, stored: StoredRun, run: ActiveRun) -> bool:
-    if any(one.proves(way.trial, way.hash) for one in read_probes(stored)):
-        return True
-    key = way.trial.key.query_id, way.trial.content_hash, Verdict.PASSED
-    lines = stored.update_lines().list_all()
-    return any(
-        _has_played(one, way, run) for one in lines if (one.query_id, one.row_hash, one.verdict) == key
-    )
+    is_probed = _has_probed(way.trial, way.hash, stored)
+    return is_probed or any(_has_played(one, way, run) for one in _list_passed(way.trial, stored))
 
 
 def _has_played(one: StoredAttempt, way: Way, run: ActiveRun) -> bool:
