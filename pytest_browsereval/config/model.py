@@ -20,6 +20,7 @@ from pytest_browsereval.config.gate import GateConfig, GatedRow
 from pytest_browsereval.config.guard import GuardConfig
 from pytest_browsereval.config.names import SiteName, VariableName, VariantName
 from pytest_browsereval.config.variables import TotpVariable, Variables, name_variables
+from pytest_browsereval.config.wall import WallConfig
 from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.errors import ConfigError, nearest
 from pytest_browsereval.graders.base import GraderConfig
@@ -185,6 +186,9 @@ class EvalConfig(Block):
     probe: Literal["off", "failed"] = "off"
     """``failed`` plays the known way of a row after an attempt has failed, its ``solution`` or the steps of a
     pass: where that breaks as well, the site is to blame (*errored*), else the agent."""
+    walls: tuple[WallConfig, ...] = ()
+    """Pages that stop an agent, besides known ones: ``[{name: a queue, title: "Waiting room*"}]``. An attempt
+    that ends on one does not fail for it."""
     capture: CaptureConfig = CaptureConfig()
     """What to record of an attempt."""
     gate: GateConfig = GateConfig()
@@ -323,7 +327,7 @@ class EvalConfig(Block):
         for key in ("checks", "console", "downloads", "trace"):
             if getattr(self.capture, key) != getattr(plain, key):
                 yield "capture", key
-        yield from ((key,) for key in ("attacks", "export", "guards") if getattr(self, key))
+        yield from ((key,) for key in ("attacks", "export", "guards", "walls") if getattr(self, key))
         if not isinstance(self.trials, int):
             yield ("trials",)
         for key in ("command", "compose", "state"):
@@ -388,7 +392,7 @@ class EvalConfig(Block):
             del dump["capture"]["checks"]
         if self.probe == "off":
             del dump["probe"]
-        for key in ("guards", "clock"):
+        for key in ("guards", "clock", "walls"):
             if not dump[key]:
                 del dump[key]
         if not self.is_gated:  # a gate of defaults decides, and none does not

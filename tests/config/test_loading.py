@@ -155,7 +155,7 @@ nmae: x
     keys = (
         "agent, attacks, browser, budget, capture, cassettes, clock, dataset, export, gate, graders, "
         "guards, judge, lanes, limits, name, num_workers, output_dir, pass_when, probe, retries, sites, "
-        "toolkits, tools, trials, variables, variants"
+        "toolkits, tools, trials, variables, variants, walls"
     )
     told = (
         f"3: agent.type: unknown agent 'singel'. Did you mean 'single'? Known: {agents}.",

@@ -284,6 +284,12 @@ class Tabs:
         if not tab.is_answered:
             self._take_answer(tab, await quietly(_read_error(tab, attach, limit_s), limit_s))
 
+    def take_error(self, tab_id: int, error: PageError) -> None:
+        """Note that a tab shows something else than the page."""
+        for tab in self.open:
+            if tab.tab_id == tab_id:
+                self._take_answer(tab, error)
+
     def _take_answer(self, tab: OpenTab, error: PageError | None) -> None:
         tab.is_answered, tab.error = True, error
         if error is not None:

@@ -111,6 +111,10 @@ class PlaywrightWindow(Window):
         """What the current page was answered with, if that is an error."""
         return self.error_of(self.tab_id)
 
+    def take_error(self, error: PageError) -> None:
+        """Have the current page count as one that its server did not answer with."""
+        self._tabs.take_error(self.tab_id, error)
+
     def error_of(self, tab_id: int) -> PageError | None:
         """Return what the page of a tab was answered with, if that is an error and the tab is open."""
         return next((tab.error for tab in self._tabs.open if tab.tab_id == tab_id), None)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pytest_browsereval.agents.scripted import ScriptedConfig, check_steps
 from pytest_browsereval.config.model import BudgetConfig
@@ -19,6 +22,7 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.needs import ask_needs
 from pytest_browsereval.run.attempt import attempt
+from pytest_browsereval.run.behaviour import ToolCallHook
 from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.cassettes import Cassettes, CassetteSource
 from pytest_browsereval.run.outages import Outages
@@ -76,12 +80,23 @@ class Player:
         run.budget = Budget(BudgetConfig(), run.store, run.began)
         run.outages = Outages(run.store, run.began, run.redact, keeps_going=True)
         run.model_calls = CassetteSource()
+        self._refusal = ""
+        ask = run.behaviour.tool_call
         run.behaviour = replace(
-            run.behaviour, message=None, create_agent=None, record_window=None, follow=None, review=None
+            run.behaviour,
+            **dict.fromkeys(("message", "create_agent", "record_window", "follow", "review")),
+            tool_call=ask and partial(self._note_refusal, ask),
         )
         run.toolsets = run.make_toolsets(run.survey)
         self._session = copy.copy(session)
         self._session.run, self._session.cassettes = run, Cassettes(run.config)
+
+    async def _note_refusal(self, ask: ToolCallHook, *call: Any) -> object:
+        """Ask plug-ins and guards before a call: what they refuse is not the site's fault."""
+        reason = ask(*call)
+        reason = await reason if inspect.isawaitable(reason) else reason
+        self._refusal = str(reason or self._refusal)
+        return reason
 
     def check(self, ways: Sequence[Way]) -> None:
         """Check that ways can be played, and make the folder.
@@ -146,7 +161,7 @@ class Player:
             text = data.limit or failed[0][1]
             if data.broken_page:
                 text = f"the page is broken: {data.broken_page}"
-            return Played(row, step, _shorten(text), name_target(way, step), is_unclear="refused" in text)
+            return Played(row, step, _shorten(text), name_target(way, step), is_unclear=bool(self._refusal))
         if data.error_source in OF_SITE:
             return Played(row, step, _shorten(data.reason), name_target(way, step))
         has_judge = any(not one.advisory for one in asked)

@@ -15,8 +15,9 @@ from pydantic import JsonValue
 
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.features.probe.checks import NotTriedError
 from pytest_browsereval.features.probe.journal import read_probes
-from pytest_browsereval.features.probe.passes import Steps, read_steps
+from pytest_browsereval.features.probe.steps import Steps, read_steps
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.nested import unfold
 from pytest_browsereval.model.grades import Verdict
@@ -76,6 +77,9 @@ def find_ways(trial: Trial, run: ActiveRun, root: Path) -> list[Way]:
         trial: at the row.
         run: its files are read for proofs, and those of earlier runs of its config.
         root: the folder of the run that records the attempt.
+
+    Raises:
+        NotTriedError: a row that it depends on is not there.
     """
     runs = _list_runs(run, root)
     return [_find_way(one, run, runs) for one in (*_list_before(trial, run), trial)]
@@ -93,7 +97,9 @@ def _list_before(trial: Trial, run: ActiveRun) -> list[Trial]:
     def visit(query_id: str) -> None:
         entries = run.plan.entries(only={safe_id(query_id)}, is_limited=False)
         entry = next((one for one in entries if one.variant == trial.key.variant), None)
-        if entry is not None and query_id not in found:
+        if entry is None:
+            raise NotTriedError(f"the config does not have the row {query_id!r}, which it depends on")
+        if query_id not in found:
             before = run.plan.ready(entry)
             for other in before.task.depends_on:
                 visit(other)
@@ -124,16 +130,17 @@ def _find_way(trial: Trial, run: ActiveRun, runs: Sequence[StoredRun]) -> Way:
     return own
 
 
-RUNS: WeakKeyDictionary[ActiveRun, list[StoredRun]] = WeakKeyDictionary()
-"""Earlier runs that were read already."""
+RUNS: WeakKeyDictionary[ActiveRun, dict[Path, list[StoredRun]]] = WeakKeyDictionary()
+"""Earlier runs that were read already, by the folder of the run that they are earlier than."""
 
 
 def _list_runs(run: ActiveRun, root: Path) -> list[StoredRun]:
     """Return this run, the one that it is compared with, and the latest before it."""
-    if run not in RUNS:
+    known = RUNS.setdefault(run, {})
+    if root not in known:
         baseline = [run.baseline] if run.baseline is not None and run.baseline.is_dir() else []
-        RUNS[run] = [StoredRun(one) for one in (*baseline, *islice(earlier(root), MOST_RUNS))]
-    return [StoredRun(root) if root != run.store.root else run.store.run, *RUNS[run]]
+        known[root] = [StoredRun(one) for one in (*baseline, *islice(earlier(root), MOST_RUNS))]
+    return [StoredRun(root), *known[root]]
 
 
 def _list_passed(trial: Trial, stored: StoredRun) -> list[StoredAttempt]:

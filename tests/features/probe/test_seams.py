@@ -151,6 +151,32 @@ def test_no_model_is_asked_about_a_way(shop: Shop, monkeypatch: pytest.MonkeyPat
     assert outcome(shop.run(broken="Cup").attempt("mug")) == BROKEN
 
 
+REFUSES = """
+def pytest_browsereval_tool_call(name, arguments):
+    return "no cups today" if arguments.get("item") == "Cup" else None
+"""
+
+
+def test_what_a_plug_in_refuses_is_not_the_site_s(shop: Shop) -> None:
+    """The way could not be tried."""
+    shop.write(order())
+    shop.prove()
+    conftest = shop.evals.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + REFUSES)
+    record = shop.run(broken="").attempt("mug")
+    assert outcome(record) == ("failed", "undecided")
+    assert record.known_way == "the known way could not be tried: no cups today"
+
+
+@pytest.mark.slow
+def test_doctor_plays_each_solution_once(shop: Shop) -> None:
+    """Probes are off where the agents are `scripted` and `noop`."""
+    shop.write(order(), browser="playwright")
+    run = shop.evals.run_command("doctor", "shop.eval.yaml", "--validate")
+    assert run.ret == 0, (run.outlines, run.errlines)
+    assert shop.played == ["mug", "mug"]
+
+
 SITE = Path(__file__).with_name("basket.py")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from pytest_browsereval.agents.scripted import find_variable
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.redaction.marks import MARK
 from pytest_browsereval.redaction.text import map_texts
@@ -60,7 +61,10 @@ def read_steps(attempt: StoredAttempt) -> tuple[Steps, bool] | None:
     if (answer := attempt.metadata.final_answer) is not None:
         steps.append({"tool": "done", "answer": answer})
     is_hidden = MARK in json.dumps(steps, ensure_ascii=False)
-    return None if is_hidden or not steps else (tuple(steps), is_sure)
+    # The value of a variable is for the row's own pages.
+    leaves = any("://" in str(step.get("url", "")) for step in steps)
+    is_unsafe = leaves and any(find_variable(step) for step in steps)
+    return None if is_hidden or is_unsafe or not steps else (tuple(steps), is_sure)
 
 
 def name_elements(snapshot: str) -> Iterator[tuple[str, str]]:

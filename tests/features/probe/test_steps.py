@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.features.probe.passes import name_elements, read_steps
+from pytest_browsereval.features.probe.steps import name_elements, read_steps
 from pytest_browsereval.runs.run import StoredRun
 from tests.features.probe.small_shop import outcome
 from tests.hooks.small_evals import Evals
