@@ -21,7 +21,7 @@ from pluggy import PluginValidationError
 from pytest_browsereval.conftests import import_conftest, list_conftests
 from pytest_browsereval.errors import RegistryError, UsageError, describe_error, name_raised
 from pytest_browsereval.feature import PREFIX, Feature, list_features
-from pytest_browsereval.hook_checks import HOOKS, is_ours, list_refused_hooks, list_wrong_hooks
+from pytest_browsereval.hook_checks import HOOKS, is_ours, list_wrong_hooks
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.registry import OURS, Registry
@@ -469,7 +469,7 @@ def _register(manager: pytest.PytestPluginManager, module: Any, name: str) -> No
     try:
         manager.register(module, name)
     except PluginValidationError as error:
-        wrong = list(list_refused_hooks(module, manager))
+        wrong = list(list_wrong_hooks(module, manager))
         raise (RegistryError("\n".join(wrong)) if wrong else error) from None
 
 

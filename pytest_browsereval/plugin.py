@@ -139,9 +139,9 @@ def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
 
 def _usage_error(error: pluggy.PluginValidationError, config: pytest.Config) -> Exception:
     """Return what to raise for a plug-in that pytest refuses; the error itself if our hooks are right."""
-    from pytest_browsereval.hook_checks import list_refused_hooks
+    from pytest_browsereval.hook_checks import list_wrong_hooks
 
-    wrong = list(list_refused_hooks(error.plugin, config.pluginmanager))
+    wrong = list(list_wrong_hooks(error.plugin, config.pluginmanager))
     return pytest.UsageError("\n".join(wrong)) if wrong else error
 
 
