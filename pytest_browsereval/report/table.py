@@ -165,6 +165,8 @@ def totals(summary: RunSummary, selected: int | None, *, width: int = 80) -> Ite
         parts.append(f"${summary.cost_usd:.4f}")
     if shown_ends := intervals(summary.rate):
         parts.append(shown_ends)
+    if (claims := summary.false_claims).hits:
+        parts.append(f"false claims {claims.hits} of {claims.of}")
     line = parts[0]
     for part in parts[1:]:
         if len(line) + len(part) + 3 > width:

@@ -47,9 +47,12 @@ def test_many_trials_are_folded() -> None:
 
 
 def test_totals_name_the_denominator() -> None:
-    """The rate is told with what it is of; errors, rows not run and money beside it, if there are any."""
+    """The rate is told with what it is of; errors, rows not run, money, false claims, if there are any."""
     run = summary(attempt("a", cost_usd=0.5), attempt("b", FAILED), attempt("c", FAILED))
-    assert list(totals(run, 3)) == ["pass rate 33.3% (1 of 3 judged) · $0.5000 · 95 % interval 6.1 to 79.2%"]
+    assert list(totals(run, 3)) == [
+        "pass rate 33.3% (1 of 3 judged) · $0.5000 · 95 % interval 6.1 to 79.2%",
+        "false claims 2 of 3",
+    ]
     assert list(totals(summary(attempt("a", cost_usd=None)), 4)) == [
         "pass rate 100.0% (1 of 1 judged) · 3 not run · cost unknown",
         "95 % interval 20.7 to 100.0%",
@@ -71,6 +74,7 @@ def test_totals_tell_how_alike_trials_are() -> None:
     assert list(totals(run, 12)) == [
         "pass rate 50.0% (6 of 12 judged)",
         "95 % interval 25.4 to 74.6%, by 3 sites 3.6 to 96.4%, by 6 tasks 12.3 to 87.7%",
+        "false claims 6 of 12",
     ]
     same = summary(*(attempt(f"{n}", website=str(n % 2), trial=t) for n in range(4) for t in (1, 2)))
     assert list(totals(same, 8)) == ["pass rate 100.0% (8 of 8 judged) · 95 % interval 67.6 to 100.0%"]

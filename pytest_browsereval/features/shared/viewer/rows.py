@@ -173,7 +173,7 @@ class Table:
 
         As in all figures of a run, trials of derived rows are not among the trials.
         """
-        rate = summary.rate
+        rate, (known, unknown) = summary.rate, summary.known_cost
         return {
             **{str(verdict): summary.count(verdict) for verdict in Verdict},
             **{word: self._count_without(word) for word in (UNFINISHED, DAMAGED)},
@@ -183,6 +183,8 @@ class Table:
             "rate": rate.value,
             "interval": rate.interval and rate.interval.as_json(),
             "cost": _finite(summary.cost_usd, 12),
+            "known_cost": [_finite(known, 12), unknown],
+            "false_claims": summary.false_claims.hits,
         }
 
 

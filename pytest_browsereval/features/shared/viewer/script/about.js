@@ -46,7 +46,7 @@ function factsOf(row, details) {
     ["Ended by", ends],
     ["Duration", row.ms === null ? null : `${counted(Number(row.steps), "step")}, ${time(row.ms)}`],
     ["Agent’s time", typeof data.agent_duration_ms === "number" && data.agent_duration_ms ? time(data.agent_duration_ms) : null],
-    ["Cost", data.cost_usd ? money(data.cost_usd) : data.cost_usd === null ? "not known" : null],
+    ["Cost", data.cost_usd ? money(data.cost_usd) : data.cost_usd === null ? "unknown" : null],
     ["Tokens", tokens(data.usage)],
     ...Object.entries(data.usage_by_role || {}).map(([role, usage]) => /** @type {[string, Child]} */ ([`  of ${brief(role, 40)}`, tokens(usage)])),
     ["Start page", data.start_url ? webAddress(asText(data.start_url)) : null],

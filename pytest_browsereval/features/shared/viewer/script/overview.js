@@ -12,6 +12,11 @@ function drawChosen(rows) {
 
 const BRIEF = /^(Started|Agent|Variants|Trials|Cost|Duration|pass@.*)$/;
 
+/** @param {[number, number]} known what the cost is at least, and of how many attempts it is unknown @returns {string} */
+function knownCost([known, unknown]) {
+  return known ? `at least ${money(known)}; ${counted(unknown, "attempt")} unknown` : "unknown";
+}
+
 function drawSummary() {
   const { totals, run } = DATA;
   $("rate").textContent = percent(totals.rate);
@@ -27,6 +32,7 @@ function drawSummary() {
   $("bar").replaceChildren(...bar);
   const notes = [];
   if (totals.errored) notes.push(`${counted(totals.errored, "errored trial is", "errored trials are")} not in the rate.`);
+  if (totals.false_claims) notes.push(`${counted(totals.false_claims, "trial")} failed though the agent had ended with an answer.`);
   if (totals.damaged) notes.push(`${counted(totals.damaged, "attempt is", "attempts are")} damaged and counted nowhere.`);
   if (totals.unfinished && !run.goesOn) notes.push(`${counted(totals.unfinished, "attempt is", "attempts are")} not finished.`);
   if (run.selected !== null && run.selected > totals.trials + totals.derived && !run.goesOn) notes.push(`${counted(run.selected - totals.trials - totals.derived, "trial")} of ${run.selected.toLocaleString("en")} never finished.`);
@@ -37,7 +43,7 @@ function drawSummary() {
   const facts = Object.entries(run.facts).map(([name, value]) => [name, element("bdi", { textContent: factText(name, String(value)), title: String(value) })]);
   const of = run.goesOn && run.selected ? ` of ${run.selected.toLocaleString("en")}` : "";
   facts.push(["Trials", (totals.trials + totals.derived).toLocaleString("en") + of + (ROWS.length > LIST.length ? `, in ${counted(ROWS.length, "attempt")}` : "")]);
-  facts.push(["Cost", totals.cost === null ? "not known" : totals.cost ? money(totals.cost) : null]);
+  facts.push(["Cost", totals.cost === null ? knownCost(totals.known_cost) : totals.cost ? money(totals.cost) : null]);
   const ends = known.map((row) => Date.parse(row.started) + Number(row.ms));
   const [first, last] = [Math.min(...known.map((row) => Date.parse(row.started))), Math.max(...ends)];
   if (last > first && !run.resumes.length) facts.push(["Duration", time(last - first)]);
