@@ -192,7 +192,8 @@ def nearest(given: str, known: Iterable[str]) -> str:
     known = list(known)
     if (name := find_meant(given, known)) is not None:
         return f" Did you mean {name!r}?{describe_form(name)}"
-    matches = difflib.get_close_matches(given, known, n=1, cutoff=0.6)
+    others = [one for one in known if one != given]  # `latest`, where there is no run
+    matches = difflib.get_close_matches(given, others, n=1, cutoff=0.6)
     return f" Did you mean {matches[0]!r}?" if matches else ""
 
 

@@ -23,8 +23,9 @@ _MEANT = {
     "epochs n num_repetitions num_trials repeat repetitions runs": "trials",
     "concurrency jobs max_concurrency max_connections max_samples max_workers parallel workers": "lanes",
     "base_url host server target_url web_server webserver": "sites",
-    "max_turns step_limit time_limit": "limits",
-    "min_score pass_threshold success_threshold threshold thresholds": "gate",
+    "max_iterations max_turns step_limit": "max_steps limits",
+    "time_limit": "timeout_ms limits",
+    "fail_under min_score pass_threshold success_threshold threshold thresholds": "min_pass_rate gate",
     "experiment experiment_prefix project project_name": "name",
     "env environment secrets vars": "variables",
     "log_dir output output_path outputpath results": "output_dir",
@@ -42,6 +43,16 @@ _MEANT = {
     "selector locator css xpath element": "target",
     "timeout timeout_s timeout_ms": "timeout_s timeout_ms limits",
     "pass_rate score accuracy": "min_pass_rate",
+    "color_scheme device geolocation http_credentials locale storage_state user_agent viewport": "context",
+    # values
+    "contains icontains substring": "includes",
+    "equals equal is": "exact",
+    "chatgpt gpt open_ai": "openai",
+    "claude": "anthropic",
+    "gemini googleai": "google",
+    "azure-openai azure_openai": "azure",
+    "aws": "bedrock",
+    "litellm vllm": "openai-compatible",
 }
 """Names of other tools, and ours: the first of these that is known is meant."""
 
@@ -50,6 +61,7 @@ _FORMS = {
     "variants": "variants: {NAME: {type: single, provider: openai, model: gpt-4o, api_key: OPENAI_API_KEY, "
     'instructions: "..."}}',
     "browser": "browser: {headless: false}",
+    "context": "context: {viewport: {width: 1280, height: 720}}",
     "checks": 'checks: [{"text": "2 items in cart"}]',
     "dataset": "dataset: tasks.jsonl",
     "gate": "gate: {min_pass_rate: 0.8}",

@@ -134,6 +134,11 @@ def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
             for file in files
             if Path(file).suffix in CONFIG_SUFFIXES and f"not found: {base / file}" in refused
         ]
+        hints += [
+            f"Rows are run by a config that names them: write `dataset: {file}` in a file *.eval.yaml."
+            for file in files
+            if Path(file).suffix in (".jsonl", ".csv") and f"not found: {base / file}" in refused
+        ]
         raise pytest.UsageError(*error.args, *hints) from None
 
 

@@ -352,7 +352,9 @@ _REMEDIES = {
 
 def _type_of(draft: Draft, where: KeyPath, file: str) -> str | None:
     suffix = Path(file).suffix.lower()
-    if suffix not in TYPE_BY_SUFFIX and "${" not in file:  # an unset variable is reported already
+    if "://" in file:
+        draft.report(where, f"{file!r} is not on this machine. Download it first: `curl -O {file}`.")
+    elif suffix not in TYPE_BY_SUFFIX and "${" not in file:  # an unset variable is reported already
         draft.report(
             where,
             f"the suffix of {file!r} names no format. Known: {', '.join(TYPE_BY_SUFFIX)}. "

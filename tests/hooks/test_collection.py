@@ -50,6 +50,7 @@ def test_a_config_of_another_name_is_recognized(evals: Evals) -> None:
         run = evals.run(argument)
         assert run.ret == pytest.ExitCode.USAGE_ERROR
         assert hint not in run.stderr.str()
+    assert "write `dataset: rows.jsonl` in a file *.eval.yaml." in evals.run("rows.jsonl").stderr.str()
 
 
 def test_several_configs_run_together(evals: Evals) -> None:

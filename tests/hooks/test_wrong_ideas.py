@@ -90,6 +90,18 @@ CONFIGS: list[tuple[dict[str, Any], str]] = [
         {"agent": {"type": "single", "model": "anthropic/claude-sonnet-4-5"}},
         "the provider is a key of its own. Write `provider: anthropic, model: claude-sonnet-4-5`",
     ),
+    ({"browser": {"viewport": {"width": 800}}}, "Did you mean 'context'? Write `context: {viewport: "),
+    ({"limits": {"max_turns": 9}}, "Did you mean 'max_steps'?"),
+    ({"gate": {"fail_under": 80}}, "Did you mean 'min_pass_rate'?"),
+    (
+        {"graders": [{"type": "answer", "match": "contains"}]},
+        "'contains' is not allowed. Did you mean 'includes'?",
+    ),
+    (
+        {"dataset": "https://example.com/rows.jsonl"},
+        "Download it first: `curl -O https://example.com/rows.jsonl`.",
+    ),
+    ({"agent": {"type": "single", "provider": "claude", "model": "x"}}, "Did you mean 'anthropic'?"),
     ({"browser": "firefox"}, "evals run in Chromium only. Leave `browser` out."),
     ({"browser": {"type": "chrome"}}, "Leave `browser` out, or write `browser: {type: playwright}`."),
 ]

@@ -12,8 +12,8 @@ from pytest_browsereval.features.compare.lookup import find_baseline
 from pytest_browsereval.features.shared.reporting import add_reports, refuse_unwritable, write_reports
 
 _HOW = (
-    "pytest makes a run and prints its folder at the end: to compare two models, run each with "
-    "`--eval-set agent.model=NAME`."
+    "pytest makes a run and prints its folder at the end. To compare two models, run each with "
+    "`--eval-set agent.model=NAME`, then `browsereval compare FIRST SECOND` with the two folders."
 )
 
 

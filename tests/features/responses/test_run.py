@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -32,10 +33,12 @@ def read_attempt(evals: Evals) -> Any:
     return json.loads(metadata.read_text())
 
 
-def play(request: Body) -> Body:
-    """Think, look at the tabs, then answer; judge by the schema that is sent."""
+def play(request: Body, odd: Body | Answer | None = None) -> Body | Answer:
+    """Think, look at the tabs, then answer, or reply oddly; judge by the schema that is sent."""
     if "text" in request:
         return response(json.dumps({"reasoning": "It is.", "score": 0.9}))
+    if odd is not None:
+        return odd
     if any(item["type"] == "function_call_output" for item in request["input"]):
         return response(reasoning(2), "right")
     return response(reasoning(1, "Which tabs?"), function_call("list_tabs", "a"))
@@ -69,7 +72,7 @@ def test_an_agent_and_its_judge_are_recorded_and_replayed(
 
 
 CUT = {"incomplete_details": {"reason": "content_filter"}}
-ENDS = {
+ENDS: dict[str, Body | Answer] = {
     "filter": response("right", status="incomplete", **CUT),
     "failed": response(status="failed", error={"code": "server_error", "message": "Busy"}),
     "busy": Answer({"error": {"message": "Busy", "type": "server_error"}}, 503),
@@ -82,12 +85,7 @@ def test_a_reply_that_is_not_whole_is_never_graded(
     """Though its text would be right: the row is errored by the provider."""
     for name, odd in ENDS.items():
         for stream in (False, True):
-            with (
-                subtests.test(name, stream=stream),
-                ResponsesServer(
-                    lambda request, odd=odd: play(request) if "text" in request else odd
-                ) as server,  # type: ignore[misc]
-            ):
+            with subtests.test(name, stream=stream), ResponsesServer(partial(play, odd=odd)) as server:
                 monkeypatch.setenv("API_KEY", server.key)
                 write(evals, server, max_tries=1, stream=stream)
                 assert evals.run("shop.eval.yaml").ret != 0
