@@ -36,27 +36,13 @@ PICTURES = 3
 MOST_BYTES = 10_000_000
 # Long names break, so that they do not widen the page, and a log with pictures is not cut. CSS filters the
 # rows, as the script of pytest-html draws them again after each sort.
-STYLE = """<style>
-#results-table td {{ overflow-wrap: anywhere; }}
-#results-table td.browsereval {{ min-width: 4em; }}
-.logwrapper:has(.browsereval) {{ max-height: none; overflow: hidden; }}
-.logwrapper:has(.browsereval) .logexpander {{ visibility: hidden; }}
-.browsereval img {{ max-width: 320px; border: 1px solid #999; }}
-table.browsereval-gate {{ border-collapse: collapse; margin: 6px 0; }}
-table.browsereval-gate :is(th, td) {{ border: 1px solid #999; padding: 4px 8px; text-align: left; }}
-.browsereval-met {{ color: #1a6d1a; }}
-.browsereval-missed {{ color: #b00020; font-weight: bold; }}
-fieldset.browsereval {{ border: 0; margin: 6px 0; padding: 0; }}
-fieldset.browsereval legend {{ float: left; padding: 0 8px 0 0; }}
-fieldset.browsereval label {{ padding-right: 10px; white-space: nowrap; }}
-{}
-</style>""".format(
-    "\n".join(
-        f"body:has(#browsereval-{verdict}:checked) .results-table-row:not(:has(td.browsereval-is-{verdict}))"
-        " { display: none; }"
-        for verdict in Verdict
-    )
+_RULES = "\n".join(
+    f"body:has(#browsereval-{verdict}:checked) .results-table-row:not(:has(td.browsereval-is-{verdict}))"
+    " { display: none; }"
+    for verdict in Verdict
 )
+_CSS = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
+STYLE = f"<style>\n{_CSS}{_RULES}\n</style>"
 FILTER = (
     '<fieldset class="browsereval"><legend>Verdict:</legend>'
     '<label><input type="radio" name="browsereval" checked> any</label>'
