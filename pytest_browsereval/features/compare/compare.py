@@ -16,9 +16,9 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError, nearest
 from pytest_browsereval.features.shared.paired import MARGIN, Judgement, Method, Paired, Split, compare_pairs
 from pytest_browsereval.features.shared.permutation import Cell, compute_p_value
+from pytest_browsereval.features.shared.provenance import differences
 from pytest_browsereval.model.display import LONGEST, format_count
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.runs.passrate import PassRate, pass_rate
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.summary import list_judge_changes

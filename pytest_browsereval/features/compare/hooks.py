@@ -10,9 +10,9 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.compare.baseline import read_run
 from pytest_browsereval.features.compare.compare import RunComparison, compare
 from pytest_browsereval.features.compare.report import make_report
+from pytest_browsereval.features.shared.report_text import draw_report
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.terminal import stdout_encoding
-from pytest_browsereval.report.text import draw_report
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.runs.run import StoredRun
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.base import RowRef
+from pytest_browsereval.features.shared.markdown import join_sections, list_sections
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.model.trials import TrialKey
-from pytest_browsereval.report.markdown import join_sections, list_sections
 from pytest_browsereval.report.report import Report, Row, Table
 from pytest_browsereval.report.table import draw_repeats, name_trials, totals
 from pytest_browsereval.runs.attempt import StoredAttempt

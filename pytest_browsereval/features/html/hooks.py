@@ -41,7 +41,7 @@ _RULES = "\n".join(
     " { display: none; }"
     for verdict in Verdict
 )
-_CSS = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
+_CSS = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
 STYLE = f"<style>\n{_CSS}{_RULES}\n</style>"
 FILTER = (
     '<fieldset class="browsereval"><legend>Verdict:</legend>'

@@ -15,13 +15,13 @@ from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.merge.parts import count_trials, describe_shared_parts, join_parts
 from pytest_browsereval.features.shared.new_run import make_run
+from pytest_browsereval.features.shared.provenance import differences
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.budget import LEDGER
 from pytest_browsereval.run.locks import RunLocks
 from pytest_browsereval.run.manifest import MACHINE, RESUMES_FILE
-from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.run.selection import REGRADED_FILE, SELECTED_FILE, list_damaged, read_selected
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import RunStore, check_new

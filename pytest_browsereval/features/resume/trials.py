@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_browsereval.datasets.reader import index_rows
 from pytest_browsereval.errors import ConfigError, RunStopped, UsageError
+from pytest_browsereval.features.shared.provenance import differences
 from pytest_browsereval.model.display import format_count, join_first
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import now
@@ -16,7 +17,6 @@ from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.manifest import MACHINE, RESUMES_FILE
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.plan import Entry
-from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.run.relations import groups
 from pytest_browsereval.run.selection import read_selected
 from pytest_browsereval.run.session import Session, describe

@@ -89,8 +89,8 @@ def _describe_runs(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.runs.description import describe
     from pytest_browsereval.features.runs.flakes import find_flakes
     from pytest_browsereval.features.runs.report import describe_runs
+    from pytest_browsereval.features.shared.provenance import TIME, differences
     from pytest_browsereval.run.lookup import age
-    from pytest_browsereval.run.provenance import TIME, differences
     from pytest_browsereval.runs.run import StoredRun
     from pytest_browsereval.runs.summary import list_judge_changes
 

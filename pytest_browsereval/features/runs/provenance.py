@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 from pytest_browsereval.features.shared.manifest_lines import block_of
+from pytest_browsereval.features.shared.provenance import LEFT_OUT, differences
 from pytest_browsereval.run.manifest import MACHINE
-from pytest_browsereval.run.provenance import LEFT_OUT, differences
 
 BESIDES = frozenset(
     {

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.config_text import format_path
+from pytest_browsereval.features.shared.provenance import differences
 from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.manifest import MACHINE, RESUMES_FILE
-from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.run_files import parse_written, read_written
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pytest_browsereval.features.compare.compare import RunComparison, compare
 from pytest_browsereval.features.compare.report import make_report
-from pytest_browsereval.report import markdown
-from pytest_browsereval.report.text import draw_report
+from pytest_browsereval.features.shared import markdown
+from pytest_browsereval.features.shared.report_text import draw_report
 from pytest_browsereval.runs.run import StoredRun
 from tests.features.compare.test_compare import run, two
 from tests.recorded import ERRORED, FAILED, PASSED, attempt

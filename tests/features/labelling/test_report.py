@@ -7,9 +7,9 @@ from pathlib import Path
 from pytest_browsereval.features.labelling.calibration import Bar, Calibration, calibrate, hold
 from pytest_browsereval.features.labelling.labels import read_labels
 from pytest_browsereval.features.labelling.report import make_report
+from pytest_browsereval.features.shared.report_text import draw_report
 from pytest_browsereval.model.display import width_of
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.report.text import draw_report
 from pytest_browsereval.runs.run import StoredRun
 from tests.labelled import grade, graded, says, write_labels, write_run
 from tests.recorded import ERRORED, FAILED

@@ -11,9 +11,9 @@ import pytest
 from pytest_browsereval.features.runs.digest import RunDigest, RunFiles, State, digest_run
 from pytest_browsereval.features.runs.report import make_report
 from pytest_browsereval.features.shared.gates import GATE_FILE, write_gate
+from pytest_browsereval.features.shared.report_text import draw_report
 from pytest_browsereval.model.derived import Derived
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.report.text import draw_report
 from pytest_browsereval.run.manifest import RESUMES_FILE
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.run import StoredRun

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_browsereval.run.provenance import TIME, differences
+from pytest_browsereval.features.shared.provenance import TIME, differences
 
 A = {
     "started_at": "2026-01-01T00:00:00.000Z",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_browsereval.features.shared import markdown, report_text
 from pytest_browsereval.model.display import width_of
-from pytest_browsereval.report import markdown, text
 from pytest_browsereval.report.report import Report, Row, Table
 
 pytestmark = pytest.mark.quick
@@ -32,7 +32,7 @@ def make_report(word: str = HOSTILE, count: int = 25) -> Report:
 def test_a_terminal_is_not_steered() -> None:
     """Whatever rows and models wrote, lines are printable and as wide as the terminal at most."""
     for width in (80, 100, 200):
-        lines = list(text.draw_report(make_report(), width))
+        lines = list(report_text.draw_report(make_report(), width))
         assert all(line.isprintable() and width_of(line) <= width for line in lines)
         assert lines.count("and 5 more; --json FILE has them all") == 2
 
@@ -52,7 +52,7 @@ def test_markdown_holds_text_only() -> None:
 
 def test_what_stands_in_a_report() -> None:
     """A title, facts, tables with their details, and notes, in this order."""
-    assert list(text.draw_report(make_report("word", 2))) == [
+    assert list(report_text.draw_report(make_report("word", 2))) == [
         "title word",
         "one",
         "name  word",
