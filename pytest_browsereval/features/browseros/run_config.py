@@ -54,9 +54,6 @@ class Leftovers(Block):
 _JUDGE = {"grader_model": "model", "grader_api_key_env": "api_key", "grader_base_url": "base_url"}
 """Keys of BrowserOS's judge, and the keys of ours."""
 
-HEADERS = {"X-BrowserOS-Source": "sdk-internal"}
-"""The header that BrowserOS's own harness sends to the server with each call."""
-
 _ATTACHED = ("mcp", "cdp")
 """Types of browsers that run already."""
 
@@ -148,9 +145,7 @@ def _select_browser(draft: Draft) -> str:
     has_port = isinstance(port, int) and 0 < port <= 65_535  # otherwise validation reports it
     if isinstance(url, str):
         if not has_port or not any(map(acts_at_points, _agents(draft.tree))):
-            return _attach(
-                draft, "server_url", {"type": "mcp", "url": _endpoint(url), "headers": {**HEADERS}}
-            )
+            return _attach(draft, "server_url", {"type": "mcp", "url": _endpoint(url)})
         block.pop("server_url")
         draft.notes.append("browseros.server_url is not used: agents act at points, which its tools cannot.")
     if has_port:

@@ -71,7 +71,6 @@ def test_a_run_config_loads_unchanged(load: Load, tmp_path: Path) -> None:
     assert dump["variants"]["default"]["api_key"] == "OPENROUTER_API_KEY"
     assert (config.limits.timeout_ms, config.num_workers) == (900_000, 5)
     assert (dump["browser"]["type"], dump["browser"]["url"]) == ("mcp", "http://127.0.0.1:9110/mcp")
-    assert list(dump["browser"]["headers"]) == ["X-BrowserOS-Source"]
     assert config.output_dir.resolve() == tmp_path / "results"
 
 

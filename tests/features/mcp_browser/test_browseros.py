@@ -125,6 +125,27 @@ def test_a_model_is_told_its_page_and_what_is_wrong(evals: Evals, browseros: str
     assert "'1024x768' is not of type 'object'" in fourth.last_text
 
 
+def test_an_executor_is_told_its_page(evals: Evals, browseros: str, shop: str) -> None:
+    """The orchestrator is not: it calls no tools that want one."""
+
+    def lead(request: ModelRequest) -> Reply:
+        if request.body["model"] == "hand":
+            page = int(re.findall(r"Your page is (\d+)\.", request.text)[0])
+            return done("There.") if "Cart" in request.last_text else calls(call("snapshot", page=page))
+        assert "Your page" not in request.text
+        return (
+            done("right")
+            if "status: done" in request.last_text
+            else calls(call("delegate", instruction="Look."))
+        )
+
+    with ScriptedModel(lead) as model:
+        models = {each: {"model": each, "base_url": model.base_url} for each in ("lead", "hand")}
+        agent = {"type": "orchestrator-executor", "orchestrator": models["lead"], "executor": models["hand"]}
+        ran = play(evals, browseros, [row("told", start_url=shop)], agent=agent)
+    ran.assert_outcomes(passed=1)
+
+
 def test_a_program_is_told_its_page(evals: Evals, browseros: str, shop: str) -> None:
     """Where it has our tools, and in a prompt of its block's own."""
     (evals.path / "agent.py").write_text("import sys; print(sys.argv[1])")
