@@ -135,8 +135,7 @@ def examine(config: EvalConfig, registry: Registry, options: Options) -> Examina
             found.validated, runs = done, (*runs, *map(StoredRun, done.runs))
             loaded.findings += done.findings
         if options.learn_volatile:
-            place = Path(name) / "volatile"
-            loaded.findings += learn_volatile(config, loaded.rows, place, sets=options.sets)
+            loaded.findings += learn_volatile(config, loaded.rows, Path(name), sets=options.sets)
         found.findings = asyncio.run(
             lint(config, registry, today=options.today, runs=runs, online=options.online, loaded=loaded)
         )

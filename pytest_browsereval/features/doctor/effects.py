@@ -177,7 +177,7 @@ def _list_paths(differences: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterato
 def _compare_plays(
     first: Iterable[tuple[str, Mapping[str, Any]]], second: Iterable[tuple[str, Mapping[str, Any]]]
 ) -> Iterator[_Path]:
-    """Yield columns whose values differ, but for those that tell rows apart."""
+    """Yield columns whose values differ, but for those that tell rows apart; tables with other new rows."""
     known: dict[Any, list[Mapping[str, Any]]] = {}
     for site, one in second:
         known.setdefault((site, one["kind"], one["table"]), []).append(one)
@@ -189,9 +189,12 @@ def _compare_plays(
             continue
         other = (fitting or same)[0]
         same.remove(other)
-        for column in one["columns"] or one["after"]:
-            if column not in one["key"] and one["after"].get(column) != other["after"].get(column):
-                yield site, (one["table"], column)
+        others = [c for c in one["columns"] or one["after"] if c not in one["key"]]
+        differ = [column for column in others if one["after"].get(column) != other["after"].get(column)]
+        # Of an added row no column matters: that it is there at all is what no effect names.
+        yield from (
+            (site, (one["table"], c)) for c in (differ if one["columns"] else ["*"] if differ else [])
+        )
 
 
 def _names(task: Task, table: str, column: str) -> bool:

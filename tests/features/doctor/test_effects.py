@@ -17,7 +17,8 @@ seen = pathlib.Path(sys.argv[1]).with_name("seen")
 columns = '"sku", "left", "updated_at", "updated_at"'
 rows = sqlite3.connect(sys.argv[1]).execute(f"SELECT {columns} FROM stock").fetchall()
 stock = [dict(zip(("sku", "left", "updated_at", "stamp"), one)) for one in rows]
-print(json.dumps({"visits": int(seen.exists()), "stock": stock}))
+calls = [{"id": 1, "at": one["stamp"]} for one in stock if one["left"] == 3]
+print(json.dumps({"visits": int(seen.exists()), "stock": stock, "calls": calls}))
 seen.touch()
 """
 
@@ -56,7 +57,7 @@ def test_what_changes_by_itself_is_proposed(evals: Evals) -> None:
     assert said.ret == 0, said_by(said)
     (found,) = json.loads((evals.path / "doctor.json").read_text())["findings"]
     assert (found["rule"], found["level"]) == ("volatile", "note")
-    assert 'write `volatile: ["log.*", "visits", "stock.stamp"]`' in found["advice"]
+    assert 'write `volatile: ["log.*", "visits", "calls.*", "stock.stamp"]`' in found["advice"]
     write_shop(evals, *rows, state=None, volatile=[])
     refused = evals.run_command("doctor", "shop.eval.yaml", "--learn-volatile")
     assert "is about the state of sites, and no site has one" in said_by(refused)
