@@ -125,12 +125,14 @@ def _problem(
         path.append("type")
     is_secret = hide or is_secret_path(path)
     hint = "" if is_secret or not path else _hint_at_unit(str(path[-1]), details)
-    return Problem(tuple(path), _describe(details, allowed, hide=is_secret) + hint, details["type"])
+    is_list = details["type"] == "string_type" and isinstance(details["input"], list)
+    error = "list_for_text" if is_list else details["type"]
+    return Problem(tuple(path), _describe(details, allowed, hide=is_secret) + hint, error)
 
 
 def _show_form(path: Sequence[str | int], several: Sequence[Problem]) -> str:
     """Return how a key is written whose value is of another kind altogether, such as a text for a block."""
-    is_plain = [one.kind in ("model_type", "dict_type", "string_type") for one in several] == [True]
+    is_plain = [one.kind in ("model_type", "dict_type", "list_for_text") for one in several] == [True]
     return describe_form(str(path[-1])) if is_plain and path else ""
 
 
