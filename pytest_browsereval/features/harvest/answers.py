@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from pytest_browsereval.features.harvest.ways import Way
+from pytest_browsereval.features.shared.ways import Way
 from pytest_browsereval.model.tasks import Task
 
 LONGEST = 200

@@ -10,7 +10,6 @@ from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.datasets.reader import index_rows
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.features.harvest.answers import list_shown
-from pytest_browsereval.features.harvest.ways import WAITS, Call, Refused, Way, read_way
 from pytest_browsereval.features.shared.proof import (
     NO_OP,
     ORACLE,
@@ -21,6 +20,7 @@ from pytest_browsereval.features.shared.proof import (
     has_judged,
     has_solved,
 )
+from pytest_browsereval.features.shared.ways import WAITS, Call, Refused, Way, read_way
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.tasks import Task

@@ -17,7 +17,8 @@ from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.features.probe.checks import NotTriedError
 from pytest_browsereval.features.probe.journal import read_probes
-from pytest_browsereval.features.probe.steps import Steps, read_steps
+from pytest_browsereval.features.probe.steps import read_steps
+from pytest_browsereval.features.shared.ways import Call
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.nested import unfold
 from pytest_browsereval.model.grades import Verdict
@@ -43,7 +44,7 @@ class Way:
     """Steps that solve a row."""
 
     trial: Trial
-    steps: Steps
+    steps: tuple[Call, ...]
     """None of a row that has no known way."""
     is_proved: bool = False
     """Whether they have passed with the row as it is."""
@@ -120,7 +121,7 @@ def _find_way(trial: Trial, run: ActiveRun, runs: Sequence[StoredRun]) -> Way:
         return replace(own, is_proved=True)
     passed = (one for stored in runs for one in _list_passed(trial, stored))
     for attempt in () if trial.task.protected else islice(passed, MOST_PASSES):
-        if (found := read_steps(attempt)) is not None:
+        if (found := read_steps(attempt, run.config)) is not None:
             steps, is_sure = found
             way = Way(
                 trial, steps, is_sure or any(_has_probed(trial, hash_steps(steps), one) for one in runs)

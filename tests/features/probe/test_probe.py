@@ -68,7 +68,7 @@ CASES: dict[str, tuple[str, dict[str, str], Callable[[Shop], object] | None, str
         "is not clear: step 2 of it: nothing matches*; then passed",
     ),
     "elsewhere": ("Cup", {"Mug.once": ""}, None, "undecided", "step 1 of it: *; then step 2 of it: nothing"),
-    "the steps of a pass": ("Bowl", {}, break_solution, "works", "the known way works"),
+    "an edited solution": ("Bowl", {}, break_solution, "unproved", "not proved, and breaks as well; step 2"),
 }
 
 
