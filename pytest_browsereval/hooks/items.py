@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 import types
 import unittest
@@ -264,7 +265,9 @@ class EvalItem(pytest.Function, PlainId):
         """
         if self.metadata is None or self.folder is None:
             return None
-        text = explain(self.metadata, self.folder, self.config.getoption("tbstyle", "auto"), self.cause)
+        style, width = self.config.getoption("tbstyle", "auto"), shutil.get_terminal_size().columns
+        here = self.config.invocation_params.dir
+        text = explain(self.metadata, self.folder, style, self.cause, here=here, width=width)
         raised = next(iter(tracebacks(error.details for error in self.metadata.errors)), "")
         path, line = place_in(raised) or (self.entry.ref.path, self.entry.ref.line)
         if why:

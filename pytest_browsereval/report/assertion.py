@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pytest_browsereval.capture.tracebacks import shorten, tracebacks
 from pytest_browsereval.model.causes import Cause
-from pytest_browsereval.model.display import format_count, one_line, printable
+from pytest_browsereval.model.display import format_count, one_line, printable, width_of, wrap_text
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import (
     DelegationMessage,
@@ -24,13 +25,22 @@ LAST_STEPS = 5
 STEP_WIDTH = 100
 # Characters of a line of a traceback: some hold a whole page.
 LONGEST_LINE = 500
-
+# What stands before the text of a line: a label, a dash, or a word of a criterion.
+_START = re.compile(r"(?=\S{1,8} {2,}).{9}| {9}(?:- |\d+\. )| {11}(?:expected|actual  ) | *")
 
 # The end of a traceback says what went wrong, so the beginning is cut.
 MOST_LINES = 60
 
 
-def explain(metadata: TaskMetadata, folder: Path, style: str = "auto", cause: Cause | None = None) -> str:
+def explain(
+    metadata: TaskMetadata,
+    folder: Path,
+    style: str = "auto",
+    cause: Cause | None = None,
+    *,
+    here: Path | None = None,
+    width: int = 0,
+) -> str:
     """Return the report of an attempt: why it is bad, task, answer, grades, where to look, steps, tracebacks.
 
     The reason is the first line, and no line repeats it.
@@ -40,13 +50,29 @@ def explain(metadata: TaskMetadata, folder: Path, style: str = "auto", cause: Ca
         folder: its folder, which the steps are read from.
         style: of tracebacks, as ``--tb`` has it.
         cause: why it did not pass, if that is known.
+        here: the folder that paths are shown from.
+        width: columns that lines are wrapped to; 0 wraps none. Tracebacks and the folder keep their lines.
     """
     if style == "line":
         return headline(metadata)
     known = [f"cause    {one_line(cause.describe(), 400)}"] if cause and not metadata.error_source else []
     if metadata.known_way and metadata.known_way != metadata.reason:
         known.append(f"way      {one_line(metadata.known_way, 400)}")
-    return "\n".join((*_lines(metadata, folder, known), *_tracebacks(metadata, style)))
+    lines = "\n".join(_lines(metadata, folder, known, here)).split("\n")
+    fitted = lines if not width else [part for line in lines for part in _wrap(line, width)]
+    return "\n".join((*fitted, *_tracebacks(metadata, style)))
+
+
+def _wrap(line: str, width: int) -> Iterator[str]:
+    """Yield a line in parts, each below its text and not below its label."""
+    start = _START.match(line)
+    if width_of(line) <= width or start is None or start[0].startswith("folder"):  # a path is copied
+        yield line
+        return
+    room = max(width - len(start[0]), 20)
+    parts = wrap_text(line[start.end() :], room, "")
+    for place, part in enumerate(parts):
+        yield (start[0] if place == 0 else " " * len(start[0])) + part
 
 
 def headline(metadata: TaskMetadata) -> str:
@@ -58,11 +84,12 @@ def _verdict(metadata: TaskMetadata) -> str:
     return f"{metadata.verdict} ({metadata.error_source})" if metadata.error_source else str(metadata.verdict)
 
 
-def _lines(metadata: TaskMetadata, folder: Path, known: Iterable[str]) -> Iterator[str]:
+def _lines(metadata: TaskMetadata, folder: Path, known: Iterable[str], here: Path | None) -> Iterator[str]:
     yield printable(f"{_verdict(metadata)}: {metadata.reason}")
     yield ""
     yield f"task     {one_line(metadata.query)}"
-    yield f"folder   {folder}"  # not at the end, where readers look for the reason
+    shown = folder.relative_to(here) if here and folder.is_relative_to(here) else folder
+    yield f"folder   {shown}"  # not at the end, where readers look for the reason
     if metadata.start_url:
         yield f"started  {one_line(metadata.start_url)}"
     if metadata.final_url:

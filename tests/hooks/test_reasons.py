@@ -26,8 +26,11 @@ class Reports:
 @pytest.mark.parametrize(
     "args", [(), pytest.param(("-n2",), marks=pytest.mark.slow)], ids=["one process", "workers"]
 )
-def test_the_reason_is_the_first_line_and_the_crash_message(evals: Evals, args: tuple[str, ...]) -> None:
+def test_the_reason_is_the_first_line_and_the_crash_message(
+    evals: Evals, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...]
+) -> None:
     """Readers that take ``reprcrash`` have it, and those that take the last line do not take a folder."""
+    monkeypatch.setenv("COLUMNS", "300")  # a narrow terminal gets it in several lines
     evals.write([row("bad", says="wrong"), errored_row("broken")])
     reports = Reports()
     run = evals.run("shop.eval.yaml", "--junitxml=j.xml", *args, plugins=[reports])

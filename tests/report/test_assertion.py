@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from pytest_browsereval.capture.tracebacks import place_in
 from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.model.display import width_of
 from pytest_browsereval.model.grades import Criterion, GraderResult
 from pytest_browsereval.model.messages import (
     DelegationMessage,
@@ -266,3 +268,24 @@ def test_a_long_traceback_is_shown_from_its_end(tmp_path: Path) -> None:
     lines = explain(attempt("a", ERRORED, grader_results={"mine": grade}), tmp_path).splitlines()
     assert lines[-62:-60] == ["traceback of the grader mine", "… 141 lines before"]
     assert lines[-1] == "E   E: last"
+
+
+def test_lines_fit_the_terminal(tmp_path: Path) -> None:
+    """Texts go on below themselves; the folder stays in one piece, to be copied, and is shown from here."""
+    folder = tmp_path / "results/a-long-name/of-a-run" / ("x" * 60)
+    long = "it is not what was expected, " * 6
+    criterion = Criterion(name="c", verdict=FAILED, expected=long, actual="カート " * 30)
+    grade = GraderResult(grader="g", verdict=FAILED, score=0.0, reasoning="no", criteria=(criterion,))
+    folder.mkdir(parents=True)
+    write(folder, *step(1, long, target=long))
+    data = attempt("a", FAILED, reason=long, query=long, grader_results={"g": grade})
+    lines = explain(data, folder, here=tmp_path, width=80).split("\n")
+    assert f"folder   {folder.relative_to(tmp_path)}" in lines
+    assert [line for line in lines if width_of(line) > 80 and not line.startswith("folder")] == []
+    for start, below in (
+        ("task     it", " " * 9 + "\\S"),
+        ("         1. click", " " * 12 + "\\S"),
+        ('           actual   "', " " * 20 + "\\S"),
+    ):
+        place = next(n for n, line in enumerate(lines) if line.startswith(start))
+        assert re.match(below, lines[place + 1])

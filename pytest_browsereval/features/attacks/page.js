@@ -362,7 +362,7 @@
     },
   };
 
-  // Whether the document is the one that rows begin with, whatever a page or an attack has put behind it.
+  // Whether the document is the one that rows begin with, also where a page or an attack has put something behind it.
   function isStart(url) {
     const [here, start] = [location.href, url].map((text) => new URL(text));
     return isTop && here.origin === start.origin && here.pathname === start.pathname

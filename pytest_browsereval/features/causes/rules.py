@@ -380,6 +380,6 @@ def _describe_way(parting: Parting, *, is_open: bool) -> str:
         if does == step.describe() and not step.error:  # two of one name
             places = describe_places(step.target, instead.target)
             did, does = did + places[0], does + places[1]
-        goes_on = "goes on: " if parting.kind == "answered_too_early" else ""
-        said = f"{name} {goes_on}{does}{' before' if parting.kind == 'step_left_out' else ''}"
+        when = {"answered_too_early": " next", "step_left_out": " before"}.get(parting.kind, "")
+        said = f"{name} {does}{when}"
     return f"at step {step.number}: {did}, {said}"

@@ -35,7 +35,7 @@
     }
   };
   const PRESSED = /^(submit|button|reset|image|checkbox|radio)$/;
-  // To click a field that is typed into sets nothing off, whatever it is called.
+  // To click a field that is typed into sets nothing off, under any name.
   const isField = (one) => !!one && (/^(textarea|select)$/.test(kind(one))
     || (kind(one) === 'input' && !PRESSED.test(one.type)));
   const name = (one) => {

@@ -43,6 +43,7 @@ _RULES = "\n".join(
 )
 _CSS = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
 STYLE = f"<style>\n{_CSS}{_RULES}\n</style>"
+EXPECTED = "<p>Expected failures are trials that failed or errored. The gate decides about them together.</p>"
 FILTER = (
     '<fieldset class="browsereval"><legend>Verdict:</legend>'
     '<label><input type="radio" name="browsereval" checked> any</label>'
@@ -92,7 +93,11 @@ class HtmlReport:
                 has_page = (active_run.store.root / PAGE).is_file()  # a feature writes it
                 page = f', <a href="{link}/{PAGE}">its page</a>' if has_page else ""
                 lines.append(f'<a href="{link}/">run folder</a>{page}')
-            prefix.append(f"<p>{'<br>'.join(lines)}</p>{_gate(rules)}")
+            is_expected = any(
+                trial.verdict is not Verdict.PASSED and active_run.config.expects(trial.last)
+                for trial in summary.trials
+            )
+            prefix.append(f"<p>{'<br>'.join(lines)}</p>{_gate(rules)}{EXPECTED if is_expected else ''}")
         if left_out := list(self._inside.values()).count(False):
             prefix.append(
                 f"<p>{left_out} pictures are links into the run folder: this file takes in "

@@ -1,5 +1,5 @@
 "use strict";
-// Whatever comes from a row, a page or a model is written by textContent only, never as HTML.
+// What comes from a row, a page or a model is written by textContent only, never as HTML.
 
 const MARKS = { pass: "✓", fail: "✗", unclear: "?" };
 const $ = (id) => document.getElementById(id);

@@ -68,7 +68,7 @@ def make_page(history: History, runs: Sequence[RunDigest], breaks: Breaks, home:
         "grids": {name: _grid(history, own, places) for name, own in _by_eval(runs).items()},
     }
     name = history.name if history.folder is None else history.folder.resolve().name
-    return page(data, f"Runs in {one_line(name, 60)}", form=_form())
+    return page(data, f"All runs: {one_line(name, 60)}", form=_form())
 
 
 def _list_compared(folder: Path | None) -> list[str]:

@@ -8,7 +8,10 @@ from pytest_browsereval.model.display import fit, one_line, width_of, wrap_text
 from pytest_browsereval.report.report import Report, Row, Table, count_rest
 
 WIDTH = 100
-"""Columns of a terminal that reports of commands are drawn for at least."""
+"""Columns where the output is not a terminal, such as a pipe."""
+
+NARROWEST = 80
+"""Columns that reports of commands are drawn for at least."""
 
 LEAST = 12
 """Columns that a text keeps where the terminal is narrow."""

@@ -50,7 +50,7 @@ def write_reports(arguments: argparse.Namespace, report: Report) -> None:
         UsageError: a file cannot be written, or two reports are to be one file.
     """
     from pytest_browsereval.features.shared import markdown
-    from pytest_browsereval.features.shared.report_text import WIDTH, draw_report
+    from pytest_browsereval.features.shared.report_text import NARROWEST, WIDTH, draw_report
 
     drawn: dict[Path | None, Callable[[], str]] = {
         arguments.json: lambda: format_json(report.content()),
@@ -63,7 +63,7 @@ def write_reports(arguments: argparse.Namespace, report: Report) -> None:
         if place not in (None, STANDARD_OUTPUT):
             _check_place(place)
             write(place, draw())
-    width = max(shutil.get_terminal_size((WIDTH, 24)).columns, WIDTH)
+    width = max(shutil.get_terminal_size((WIDTH, 24)).columns, NARROWEST)
     say_all(drawn.get(STANDARD_OUTPUT, lambda: "".join(f"{line}\n" for line in draw_report(report, width)))())
 
 

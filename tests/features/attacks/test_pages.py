@@ -41,7 +41,7 @@ def test_the_run_page_has_the_figures(page: Path, look: Look) -> None:
             "alt 0 of 0 \u2013 \u2013 hidden order",
         ]
         assert (await reader.text("#rate-of")).startswith("1 of 2 judged passed; ")
-        assert (await reader.text("#rate-of")).endswith("; 9 trials under attack not among them")
+        assert (await reader.text("#rate-of")).endswith("; 9 trials under attack excluded")
         await reader.page.click("#attacks-table a[href*='outcome=compromised']")
         await reader.sees("#found", "2 of 12")
         await reader.page.locator("#rows .c-id a").nth(2).wait_for(state="detached")

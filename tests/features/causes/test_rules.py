@@ -307,7 +307,7 @@ def test_a_passed_attempt_of_the_run(tmp_path: Path) -> None:
     way = (NAME, click("Sale", "link", page="/sale"), click("Red", "link", page="/red?s=deadbeef02"), END)
     cause = cause_of(tmp_path, way, ())
     assert (cause.name, cause.step) == ("answered_too_early", 4)
-    assert cause.line == "at step 4: answers 'Done', passed trial 1 of other goes on: clicks 'Add'"
+    assert cause.line == "at step 4: answers 'Done', passed trial 1 of other clicks 'Add' next"
 
 
 def test_points_on_what_has_no_name(tmp_path: Path) -> None:

@@ -84,14 +84,14 @@ def test_pairs_are_chosen_and_sorted(compared: Path, look: Look) -> None:
 
 
 def test_attempts_stand_side_by_side(compared: Path, look: Look) -> None:
-    """Where they part is open on both sides, each with its own pictures; steps move together, or alone."""
+    """Where they diverge is open on both sides, each with its own pictures; steps move together, or alone."""
 
     async def steps(reader: Reader) -> list[str]:
         return [await reader.text(f"#pane-{side} .step h3") for side in ("a", "b")]
 
     async def work(reader: Reader) -> None:
         await reader.open(LOST)
-        assert await reader.text("#parting") == "The first call is the same; they part at step 2."
+        assert await reader.text("#parting") == "The first call is the same; they diverge at step 2."
         assert await steps(reader) == ["Step 2: click", "Step 2: click failed"]
         assert "target: e7" in await reader.text("#pane-a .step")
         assert "target: e8" in await reader.text("#pane-b .step")

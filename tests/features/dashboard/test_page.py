@@ -85,7 +85,7 @@ def test_a_run_from_its_start_to_its_end(server: DashboardServer, session: Sessi
         close_patiently(server)
         await watcher.sees("#now[data-state=ended]", "The run has ended with exit code 1.")
         assert await watcher.texts("#why li") == ["1 trial failed"]
-        assert (await watcher.text("#times")).endswith("s in all")
+        assert (await watcher.text("#times")).endswith("s in total")
         assert await watcher.page.locator("#pause").is_disabled()
         assert await watcher.texts("#rows .c-id a") == ["buy", "find"]
         await watcher.page.locator("#rows a", has_text="buy").click()

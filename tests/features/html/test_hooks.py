@@ -124,7 +124,7 @@ def test_nothing_of_a_page_runs_in_the_report(report: Path, pages: PageServer, v
     opened.output("navigate", url=f"{pages.url}/out/report.html")
     assert opened.js("document.title") == "report.html"
     shown = opened.output("read_text", target="#results-table")
-    assert shown.count(HOSTILE) >= 2
+    assert " ".join(shown.split()).count(HOSTILE) >= 2
     assert opened.js("document.querySelector('#results-table').scrollWidth <= innerWidth") is True
     assert opened.js("[...document.querySelectorAll('.browsereval img')].length") >= 1
     shown = "[...document.querySelectorAll('.results-table-row')].filter(r => r.checkVisibility()).length"
@@ -156,3 +156,12 @@ def test_a_report_that_stands_alone_takes_pictures_in(evals: Evals, monkeypatch:
     assert not any("data:" in log for log in told)
     assert all(re.search(r'<a href="results/shop/.*\.jpeg" target="_blank">', log) for log in told)
     assert "2 pictures are links into the run folder" in report.read_text()
+
+
+def test_expected_failures_are_explained(evals: Evals) -> None:
+    """Under a gate, failed trials are listed as expected failures: the head says what these are."""
+    for says, is_said in (("wrong", True), ("right", False)):
+        evals.write([row("a", says=says)])
+        evals.run("shop.eval.yaml", "--html=report.html", "--eval-min-pass-rate=0.5")
+        text = (evals.path / "report.html").read_text(encoding="utf-8")
+        assert ("Expected failures are trials that failed or errored." in text) == is_said

@@ -70,7 +70,7 @@ def test_what_cannot_be_checked(record: Record) -> None:
         await hands.press("Check value")
         await hands.press("Check text")
         await page.locator("#long").click()
-        assert "Point at a text of at most 200 characters" in await hands.said()
+        assert "Point at a text of up to 200 characters" in await hands.said()
 
     assert record(f"<p>Just a text</p><p id=long>{'word ' * 80}</p>", act) == []
 

@@ -45,12 +45,12 @@ def page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
 
 
 def test_lines_and_their_breaks(page: Path, look: Look) -> None:
-    """A chart for each eval and variant: whole runs as points, bands beside them, why the line breaks."""
+    """A chart for each eval and variant with three runs: whole runs as points, bands, why the line breaks."""
 
     async def work(reader: Reader) -> None:
         await reader.open()
         titles = await reader.texts(".line h3")
-        assert titles == ["mail, large single openai/gpt-4o", "mail, small noop", "shop single openai/gpt-5"]
+        assert titles == ["shop single openai/gpt-5"]  # of the two of mail the table has all
         shop = reader.page.locator(".line").last
         assert await shop.locator(".dot").count() == 5
         assert await shop.locator(".dot.missed").count() == 1
@@ -168,6 +168,8 @@ def test_many_runs_in_a_line(tmp_path: Path, look: Look) -> None:
         await reader.open()
         for pressed, count in (("last 100", 100), ("all", 131), ("last 30", 30)):
             assert await reader.texts('#spans [aria-pressed="true"]') == [pressed]
+            days = await reader.page.locator(".chart :is(.middle, .start)").all_text_contents()
+            assert len(days) == len(set(days))
             line = await reader.page.locator(".rate-line").get_attribute("points")
             assert len(line.split()) == count
             await reader.press("m")
@@ -178,7 +180,7 @@ def test_many_runs_in_a_line(tmp_path: Path, look: Look) -> None:
 def test_hostile_texts_are_texts(tmp_path: Path, look: Look) -> None:
     """Names of evals, variants, agents, tasks, commits, rules and values of configs are never markup."""
     home = tmp_path / "results/shop"
-    for number, model in ((1, HOSTILE), (2, f"{HOSTILE}2")):
+    for number, model in ((1, HOSTILE), (2, f"{HOSTILE}2"), (3, f"{HOSTILE}3")):
         agent = {"type": HOSTILE, "model": model}
         run = leave_run(
             home,
@@ -196,7 +198,7 @@ def test_hostile_texts_are_texts(tmp_path: Path, look: Look) -> None:
     async def work(reader: Reader) -> None:
         for place in ("#?", f"#/shop/{name_of(2)}"):
             await reader.open(place)
-            assert (await reader.page.title()).endswith("Runs in results")
+            assert (await reader.page.title()).endswith("All runs: results")
             assert await reader.page.locator("main img, main script").count() == 0
         await reader.open()
         assert "<script>" in await reader.text(".line h3")

@@ -135,7 +135,7 @@ function drawPane(pane, pair, row) {
 /** The attempt in its run's page. @param {Row} row */
 function ownPage(row) {
   if (!row.run.page) return null;
-  return element("a", { href: `${addressOfPath(row.run.page)}#/${row.key.split("/").map(encodeURIComponent).join("/")}`, textContent: "in its run’s page" });
+  return element("a", { href: `${addressOfPath(row.run.page)}#/${row.key.split("/").map(encodeURIComponent).join("/")}`, textContent: "Open run report" });
 }
 
 /** @param {Pane} pane @param {number} reading which one it is: another pair may be asked for meanwhile */
@@ -163,7 +163,7 @@ function drawFilled(pane, row, details) {
   const findings = element("ul", { className: "findings" });
   drawFindings(findings, details);
   const grades = gradeParts(row, details);
-  for (const grade of grades) if (grade.open) grade.open = false; // the timelines are to be seen beside each other
+  for (const grade of grades) if (grade.open) grade.open = false; // the timelines are to be seen next to each other
   const facts = element("dl");
   fill(facts, [...factsOf(row, details), ["Files", filesOf(row, details)]]);
   pane.list.replaceChildren(...pane.entries.map((entry, place) => entryLine(entry, () => openIn(pane, place, true))));
@@ -203,8 +203,8 @@ function openIn(pane, place, follows) {
   activate(pane.side);
   openEntry(pane, place);
   tellPlace(pane);
-  const beside = panes[other(pane.side)];
-  if ($("together").checked && entry.number !== null) openEntry(beside, placeOfStep(beside, entry.number));
+  const opposite = panes[other(pane.side)];
+  if ($("together").checked && entry.number !== null) openEntry(opposite, placeOfStep(opposite, entry.number));
   if (follows) pane.list.children[place].scrollIntoView({ block: "nearest" });
 }
 
@@ -245,7 +245,7 @@ function drawParting() {
   const number = parting();
   const alike = number === null ? Math.min(a, b) : number - 1;
   const same = alike === 1 ? "The first call is the same" : `The first ${alike.toLocaleString("en")} calls are the same`;
-  $("parting").textContent = !a || !b ? "" : number === null ? "All calls are the same." : alike ? `${same}; they part at step ${number}.` : "They part at the first step.";
+  $("parting").textContent = !a || !b ? "" : number === null ? "All calls are the same." : alike ? `${same}; they diverge at step ${number}.` : "They diverge at the first step.";
 }
 
 /** @type {Record<string, () => void>} */

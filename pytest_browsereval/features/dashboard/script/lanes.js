@@ -42,7 +42,7 @@ function laneCard(name, flight) {
     showPicture(known);
     const entry = flight.last.type ? entryOf(flight.last, 0, 0, new Map()) : null;
     known.card.querySelector(".last").replaceChildren(...(entry ? entryWords(entry) : []));
-    known.card.querySelector(".spent").textContent = `${counted(flight.steps, "step")}, ${flight.cost === null ? "cost not known" : money(flight.cost)}`;
+    known.card.querySelector(".spent").textContent = `${counted(flight.steps, "step")}, ${flight.cost === null ? "cost unknown" : money(flight.cost)}`;
     known.card.dataset.began = String(flight.began_ms);
   }
   return known.card;

@@ -49,7 +49,7 @@ function figures(queue, run, lanes, hasEnded) {
   const flights = lanes.flights;
   const costs = [run.totals.cost, ...flights.map((flight) => flight.cost)];
   const known = costs.filter((cost) => cost !== null).reduce((sum, cost) => sum + cost, 0);
-  const spent = !costs.includes(null) ? `${money(known)} spent` : known ? `more than ${money(known)} spent` : "cost not known";
+  const spent = !costs.includes(null) ? `${money(known)} spent` : known ? `more than ${money(known)} spent` : "cost unknown";
   const most = run.in_rounds && !hasEnded ? "up to " : "";
   const many = (/** @type {number} */ count) => count.toLocaleString("en");
   const whole = queue.began_at && `${many(queue.over)} of ${most}${counted(queue.trials, "trial")} done`; // tests by hand have no queue
@@ -69,8 +69,8 @@ function tellElapsed() {
   const elapsed = Math.max(0, (isOver ? Date.parse(end.at) : Date.now() + AHEAD_MS) - began);
   const made = LIST.filter((row) => STACK.includes(row.verdict) && Date.parse(row.started) >= began).length;
   const left = queue.trials - queue.over - queue.skipped;
-  const rest = made && left && !isOver ? `, ${run.in_rounds ? "at most " : ""}about ${time(Math.max((elapsed / made) * left, 1000))} left` : "";
-  $("times").textContent = `${time(Math.max(elapsed, 1000))} ${isOver ? "in all" : "elapsed"}${rest}`;
+  const rest = made && left && !isOver ? `, ${run.in_rounds ? "up to " : ""}about ${time(Math.max((elapsed / made) * left, 1000))} left` : "";
+  $("times").textContent = `${time(Math.max(elapsed, 1000))} ${isOver ? "in total" : "elapsed"}${rest}`;
 }
 
 // -- the run below

@@ -81,7 +81,7 @@ class Bar {
     if (button && !button.disabled) this.actions.get(button)?.();
   }
 
-  // By whatever is no button of it, the bar can be moved.
+  // The bar can be moved by all of it that is not a button.
   drag(event) {
     const {type, clientX, clientY} = event;
     if (type === "pointerdown") this.wasMoved = false;
@@ -199,7 +199,7 @@ class Bar {
     this.settle();
   }
 
-  // Pages replace their body, and a modal dialog makes all beside it dead.
+  // Pages replace their body, and a modal dialog makes all else inert.
   keep() {
     const modal = [...document.querySelectorAll("dialog:modal")].pop();
     const home = modal ?? document.documentElement;

@@ -98,7 +98,7 @@ function firstValue(one) {
   return ([...one.options].find((option) => option.defaultSelected) ?? one.options[0])?.value;
 }
 
-// Pointed at beside all texts.
+// The pointer is next to all texts.
 function isWholePage(one) {
   if (["body", "html"].includes(one.localName)) return true;
   const parts = [...one.children].filter((child) => flat(child.textContent));
@@ -128,7 +128,7 @@ function holdKey(event) {
 function pickText(text, one) {
   if (!text) return note("There is no text. Point at a text, or press Esc.");
   if (!isPlain(text, LONGEST_CHECK)) {
-    return note(`Point at a text of at most ${LONGEST_CHECK} characters, without icons; or select a part first.`);
+    return note(`Point at a text of up to ${LONGEST_CHECK} characters, without icons; or select a part first.`);
   }
   leavePicking({kind: "text", text}, one);
 }

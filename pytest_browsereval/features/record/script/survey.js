@@ -13,7 +13,7 @@ function countChanges(records) {
     target !== bar.host && !isBar(addedNodes) && !isBar(removedNodes)).length;
 }
 
-// Another text after the page has changed, whatever it was.
+// Another text after the page has changed from any text.
 function lookAround() {
   countChanges(ofChanges.takeRecords());
   const values = [...document.querySelectorAll("input, textarea, select")].slice(0, 500).map((one) => [one.value, one.checked]);

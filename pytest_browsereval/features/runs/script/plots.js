@@ -5,6 +5,7 @@
 
 const SPANS = [30, 100, Infinity];
 const MOST_CHARTS = 4;
+const LEAST_RUNS = 3; // of a line: the table has the figures of fewer
 const LEAST_STEP = 7; // pixels from dot to dot
 const LEAST_LABEL = 18; // pixels from number to number
 const MOST_BREAKS = 5;
@@ -41,11 +42,12 @@ const isInLine = ({ run, variant }) => run.state === "complete" && variant.rate 
 /** Draws the charts that are chosen. */
 function drawLines() {
   const { chosen } = choice;
-  const all = [...SERIES].filter(([key]) => {
+  const all = [...SERIES].filter(([key, points]) => {
     const [name, variant] = JSON.parse(key);
-    return (!chosen.eval || chosen.eval === name) && (!chosen.variant || chosen.variant === variant);
+    return points.filter(isInLine).length >= LEAST_RUNS && (!chosen.eval || chosen.eval === name) && (!chosen.variant || chosen.variant === variant);
   });
   all.sort((a, b) => a[1][a[1].length - 1].run.place - b[1][b[1].length - 1].run.place);
+  $("lines-box").hidden = !all.length;
   lines.width = $("lines").clientWidth;
   const cards = all.slice(0, lines.charts).map(([, points]) => lineCard(points));
   const more = all.length - lines.charts;
@@ -180,13 +182,17 @@ function pieces(points) {
   return found;
 }
 
-/** @param {any} svg @param {Point[]} points @param {number} y */
+/** Writes when runs were; of those of the day before it, the time. @param {any} svg @param {Point[]} points @param {number} y */
 function drawDays(svg, points, y) {
+  let known = "";
   const last = points.length - 1;
   const places = last < 1 ? [0] : lines.width > 600 && last > 3 ? [0, Math.round(last / 2), last] : [0, last];
   places.forEach((place, number) => {
     const kind = last < 1 ? "middle" : number === 0 ? "start" : number === places.length - 1 ? "end" : "middle";
-    svg.append(drawing("text", { x: placeOf(place, points.length), y, class: `scale ${kind}` }, day(points[place].run.started)));
+    const { started } = points[place].run;
+    const text = day(started) === known ? clock(started) : day(started);
+    known = day(started);
+    svg.append(drawing("text", { x: placeOf(place, points.length), y, class: `scale ${kind}` }, text));
   });
 }
 
@@ -241,7 +247,7 @@ function drawMeasure(svg, { title, of, show }, points, runs, top, width) {
     if (known.length > 1) svg.append(drawing("polyline", { points: at.join(" "), class: "small-line" }));
     else if (known.length) svg.append(drawing("circle", { cx: placeOf(known[0], points.length), cy: y(Number(values[known[0]])), r: 2, class: "small-dot" }));
   }
-  svg.append(drawing("text", { x: LEFT, y: top - 4, class: "scale" }, `${title}, at most ${show(most)}`));
+  svg.append(drawing("text", { x: LEFT, y: top - 4, class: "scale" }, `${title}, up to ${show(most)}`));
 }
 
 /** Why the line breaks, the newest first. @param {Point[]} breaks */

@@ -73,7 +73,7 @@ function drawChanges(run) {
 
 /** @param {Run} run */
 function drawMore(run) {
-  // By their ids: they are looked up below the results folder, wherever this page lies. At a URL by that.
+  // By their ids: they are looked up below the results folder, and this page may lie elsewhere. At a URL by that.
   const shell = (/** @type {string} */ word) => (/^[\w./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
   const nameOf = (/** @type {Run} */ one) => shell(DATA.url ? `${DATA.url}/${one.id}` : one.name);
   const lines = [

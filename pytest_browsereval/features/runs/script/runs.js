@@ -8,7 +8,7 @@
  *   gate: boolean | null, missed: string[], page: string, whole: Figures, variants: Variant[], outcome: string, text: string}} Run
  */
 
-/** A run has no texts beside the table. */
+/** A run has no texts besides the table. */
 const [isInTexts, isSearching, searchTexts, tellSearched] = [() => false, () => false, () => {}, () => {}];
 
 const OUTCOMES = ["not met", "met", "no gate", "partial", "merged", "unfinished", "damaged"];
@@ -89,13 +89,16 @@ const two = (number) => String(number).padStart(2, "0");
 const day = (at) => `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]} ${at.getUTCFullYear()}`;
 
 /** @param {Date} at */
-const moment = (at) => `${day(at)}, ${two(at.getUTCHours())}:${two(at.getUTCMinutes())}`;
+const clock = (at) => `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}`;
+
+/** @param {Date} at */
+const moment = (at) => `${day(at)}, ${clock(at)}`;
 
 /** @param {Figures} figures */
-const rateText = (figures) => (figures.rate === null ? "–" : `${percent(figures.rate)} (${percent(figures.low)} to ${percent(figures.high)})`);
+const rateText = (figures) => (figures.rate === null ? "–" : `${percent(figures.rate)} (${percent(figures.low).replace(/\s*%$/, "")} to ${percent(figures.high)})`);
 
 /** @param {Figures} figures */
-const costText = (figures) => (figures.cost === null ? "not known" : money(figures.cost));
+const costText = (figures) => (figures.cost === null ? "unknown" : money(figures.cost));
 
 /** @param {number | null} steps */
 const stepsText = (steps) => (steps === null ? "–" : steps.toFixed(1).replace(/\.0$/, ""));

@@ -49,7 +49,11 @@ function gridParts(name) {
   /** @type {Run[]} */
   const runs = DATA.grids[name].runs.map((/** @type {number} */ place) => LIST[place]);
   const several = new Set(tasks.map((/** @type {TaskLine} */ task) => task[1])).size > 1;
-  const heads = runs.map((run) => element("th", { scope: "col", className: "of-run", title: readingOfRun(run) }, element("a", { href: addressOf(run) }, two(run.started.getUTCDate()), element("br"), MONTHS[run.started.getUTCMonth()])));
+  const heads = runs.map((run, place) => {
+    const isSameDay = place > 0 && day(runs[place - 1].started) === day(run.started);
+    const when = isSameDay ? [clock(run.started)] : [two(run.started.getUTCDate()), element("br"), MONTHS[run.started.getUTCMonth()]];
+    return element("th", { scope: "col", className: "of-run", title: readingOfRun(run) }, element("a", { href: addressOf(run) }, ...when));
+  });
   const head = element("tr", {}, element("th", { scope: "col", textContent: "Task" }), element("th", { scope: "col", textContent: "Change" }), ...heads);
   const body = element("tbody");
   const add = (/** @type {TaskLine[]} */ some) => body.append(...some.map((task) => gridLine(task, runs, several)));

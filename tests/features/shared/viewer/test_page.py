@@ -224,7 +224,7 @@ def test_what_is_damaged_is_shown_as_such(page: Path, look: Look) -> None:
         assert "This run has no attempt" in await reader.text("#problem")
         (page.parent / "index.files" / "0001.js").write_text('browsereval({"other/default/1/attempt-1":[]})')
         await reader.open("#/find/default/1")
-        assert "the details beside this page are of another time" in await reader.text("#problem")
+        assert "the details next to this page are of another time" in await reader.text("#problem")
         (page.parent / "index.files" / "0001.js").unlink()
         await reader.open("#/find/default/1")
         assert "0001.js is not there" in await reader.text("#problem")

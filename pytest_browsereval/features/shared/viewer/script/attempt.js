@@ -205,7 +205,7 @@ function bringIntoView(line) {
   if (!narrow.matches && (top < 0 || top > innerHeight / 4)) $("timeline-box").scrollIntoView({ block: "start" });
 }
 
-/** Puts what is open beside the timeline, or below its line where the window is narrow. */
+/** Puts what is open next to the timeline, or below its line where the window is narrow. */
 function putDetail() {
   const line = $("entries").children[seen.place];
   if (narrow.matches && line) line.append($("detail"));

@@ -1,4 +1,4 @@
-// Whatever comes from a row, a page or a model is written by textContent only, never as HTML.
+// What comes from a row, a page or a model is written by textContent only, never as HTML.
 
 /** @typedef {"passed" | "failed" | "errored" | "unfinished" | "damaged"} Verdict */
 /** @typedef {string | Node | null | false | undefined} Child */

@@ -22,7 +22,7 @@ const keptOf = ({ key, run }) => kept.find(({ side, attempts }) => side === run.
 async function detailsOf(row) {
   if (!keptOf(row)) await load(row.run, row.chunk);
   const raw = keptOf(row);
-  if (!raw) throw new Error(`the details beside this page are of another time. Write it again: ${WRITTEN_BY}`);
+  if (!raw) throw new Error(`the details next to this page are of another time. Write it again: ${WRITTEN_BY}`);
   return parsed(raw);
 }
 
@@ -38,7 +38,7 @@ function load(run, chunk) {
     const script = document.createElement("script");
     script.src = addressOfPath(name);
     script.onload = () => done();
-    script.onerror = () => refuse(new Error(`${name} is not there. It belongs beside this page; ${WRITTEN_BY} writes both`));
+    script.onerror = () => refuse(new Error(`${name} is not there. It belongs next to this page; ${WRITTEN_BY} writes both`));
     document.head.append(script);
     script.addEventListener("load", () => script.remove());
   });

@@ -22,8 +22,8 @@ function drawSummary() {
   $("rate").textContent = percent(totals.rate);
   const judged = `${totals.passed.toLocaleString("en")} of ${totals.judged.toLocaleString("en")} judged passed`;
   const interval = totals.interval ? `; 95\u00a0% interval ${percent(totals.interval[0])} to ${percent(totals.interval[1])}` : "";
-  const beside = totals.derived ? `; ${counted(totals.derived, "trial")} under attack not among them` : "";
-  $("rate-of").textContent = totals.judged ? judged + interval + beside : "No trial was judged.";
+  const besides = totals.derived ? `; ${counted(totals.derived, "trial")} under attack excluded` : "";
+  $("rate-of").textContent = totals.judged ? judged + interval + besides : "No trial was judged.";
   const bar = PARTS.filter((verdict) => totals[verdict]).map((verdict) => {
     const part = element("span", { "data-verdict": verdict });
     part.style.flexGrow = String(totals[verdict]);

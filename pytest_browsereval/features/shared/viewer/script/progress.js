@@ -78,7 +78,7 @@ function checkLine(course, check, go) {
   const first = known.find((one) => heldAt(one));
   const last = known.findLast((one) => heldAt(one));
   const holds = known.length > 0 && last === known[known.length - 1];
-  let word = known.length ? "never held" : "not known";
+  let word = known.length ? "never held" : "unknown";
   let moment = null;
   if (first && check.isMilestone) [word, moment] = [first.step ? "first held" : "held at", first];
   else if (first && holds) [word, moment] = ["holds since", sinceWhen(known, heldAt)];

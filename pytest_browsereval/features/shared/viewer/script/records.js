@@ -1,4 +1,4 @@
-// What was recorded beside the messages, where the config asked for it: console, requests, markup, trace.
+// What was recorded besides the messages, where the config asked for it: console, requests, markup, trace.
 
 /**
  * @typedef {{at: number, kind: string, text: string, cut: number, url: string, line: number | null, tab: number | null, isError: boolean, entry: number}} Said
@@ -137,7 +137,7 @@ function traceLine(row, details) {
   if (row.run.alone) return line.append(", which is not in this page."), line;
   const path = [row.run.home, "tasks", row.key, "trace.zip"].filter(Boolean).join("/");
   const word = /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
-  line.append(". Beside this page, type ", element("code", { textContent: `playwright show-trace ${word}` }));
+  line.append(". In the folder of this page, type ", element("code", { textContent: `playwright show-trace ${word}` }));
   return line;
 }
 

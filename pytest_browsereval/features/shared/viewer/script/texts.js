@@ -40,7 +40,7 @@ function searchTexts(words) {
   clearTimeout(texts.timer);
   Object.assign(texts, { words: wanted, turn: texts.turn + 1, done: 0, of: 0, unread: 0, partly: 0, found: new Map() });
   tellSearched();
-  if (wanted.length) texts.timer = setTimeout(() => readTexts(texts.turn), 250); // somebody is typing
+  if (wanted.length) texts.timer = setTimeout(() => readTexts(texts.turn), 250); // the user may still be typing
 }
 
 /** @param {number} turn of the search; another one ends it */
