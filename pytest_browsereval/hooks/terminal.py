@@ -50,14 +50,12 @@ class Terminal:
         earlier = active_run.trials.describe(_short(active_run.store.root, config))
         if not active_run.trials.makes_attempts:
             return [f"eval {loaded.name}: {earlier}"]
-        is_single = list(loaded.variants) == ["default"]
-        labels = [f"{name}: {agent.label()}" for name, agent in loaded.variants.items()]
-        if is_single:
-            labels = [loaded.variants["default"].label()]
+        labels = {name: agent.label() for name, agent in loaded.variants.items()}
+        is_single = list(labels) == ["default"]
         processes, budget = config.getoption("numprocesses", None), _budget(loaded.budget)
         most = loaded.most_trials
         parts = [
-            f"agent {', '.join(labels)}",
+            f"agent {labels['default']}" if is_single else format_count(len(labels), "variant"),
             format_count(count_lanes(loaded, processes or 1), "lane"),
             f"in each of {processes} processes" if processes else "",
             f"{'up to ' if most != loaded.least_trials else ''}{most} trials" if most > 1 else "",
@@ -67,7 +65,8 @@ class Terminal:
             earlier,
         ]
         said = ", ".join(filter(None, parts))
-        return [f"eval {loaded.name}: {said}", *(f"  note: {note}" for note in loaded.notes)]
+        variants = () if is_single else (f"  {name}: {label}" for name, label in labels.items())
+        return [f"eval {loaded.name}: {said}", *variants, *(f"  note: {note}" for note in loaded.notes)]
 
     def pytest_report_collectionfinish(self, config: pytest.Config, items: list[pytest.Item]) -> list[str]:
         """Tell how many trials of each eval there are; with xdist the workers collect them."""

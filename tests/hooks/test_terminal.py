@@ -171,7 +171,11 @@ def test_variants_stand_next_to_each_other(evals: Evals, monkeypatch: pytest.Mon
     variants = {"plays": "scripted", "idle": "noop"}
     evals.write([row("solved"), errored_row("broken")], variants=variants, trials=2)
     for args in ((), ("-n2",)):
-        lines = sections(evals.run("shop.eval.yaml", *args).outlines)
+        outlines = evals.run("--eval-config=shop.eval.yaml", *args).outlines
+        head = outlines.index("  plays: scripted")
+        assert outlines[head - 1].startswith("eval shop: 2 variants, ")
+        assert outlines[head + 1] == "  idle: noop"
+        lines = sections(outlines)
         assert [line.split() for line in lines[1:5]] == [
             ["task", "plays", "idle"],
             ["!", "broken", "2", "errored", "2", "errored"],

@@ -115,7 +115,7 @@ function drawAttempt() {
   given($("answer"), shown.answer, "It gave no answer.");
   const facts = { "Start page": shown.start_url, "Ended at": shown.final_url };
   const time = shown.duration_s === null ? "" : `${shown.duration_s} s, `;
-  facts.Course = `${shown.steps.length} steps, ${time}${shown.termination.replace("_", " ")}`;
+  facts.Steps = `${shown.steps.length}, ${time}${shown.termination.replace("_", " ")}`;
   $("facts").replaceChildren();
   for (const [name, value] of Object.entries(facts))
     if (value) $("facts").append(element("dt", { textContent: name }), element("dd", { textContent: value }));
