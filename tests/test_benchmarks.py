@@ -25,6 +25,7 @@ TINY = {
     "latency": "--rounds 1 --only 'ours 8' --tasks-per-lane 1",
     "long_run": "--rounds 1 --tasks 8 --first 4 --kinds scripted",
     "mixed_rows": "--rounds 1",
+    "page_text": "--rounds 1",
     "parts": "--rounds 1 --copies 1",
     "per_task": "--rounds 1",
     "progress": "--rounds 1",
