@@ -78,7 +78,7 @@ def test_commands_run_in_process(driver: EvalDriver) -> None:
     assert driver.run_command("runs", "nothing-here").ret == 4
     wrong = driver.run_command("no-such-command")
     assert wrong.ret == 2
-    wrong.stderr.fnmatch_lines(["*invalid choice: 'no-such-command'*"])
+    wrong.stderr.fnmatch_lines(["*there is no subcommand 'no-such-command'. Subcommands: *"])
 
 
 CONFTEST = "import driven_helper, os, sys\nsys.path.append('/added')\nos.environ['DRIVEN'] = 'yes'\n"
