@@ -117,9 +117,12 @@ def make_registry(page: str) -> Registry:
         if prefix in text:
             import_module(module).pytest_browsereval_register(registry := Registry(module))
             found.adopt(registry)
-    for example in find_examples(page, "python"):
-        if registers_members(example.text) and "from acme_plugin" not in example.text:
-            found.adopt(run_plugin(example.text, page))
+    included = re.findall(r"\{literalinclude\} (\.\./examples/\S+/conftest\.py)", text)
+    files = [(ROOT / page).parent / name for name in included]
+    own = [example.text for example in find_examples(page, "python")]
+    for code in (*own, *(file.read_text(encoding="utf-8") for file in files)):
+        if registers_members(code) and "from acme_plugin" not in code:
+            found.adopt(run_plugin(code, page))
     return found
 
 

@@ -166,8 +166,8 @@ def test_a_browser_that_promises_a_page_has_to_keep_it(plain: Evals) -> None:
 
 def test_the_documented_browser_works(evals: Evals) -> None:
     """The example of the documentation reads a page by its own tool; without its start page a row errs."""
-    text = (Path(__file__).parents[2] / "docs/how-to/write-a-browser.md").read_text(encoding="utf-8")
-    evals.pytester.makeconftest(text.partition("```python\n")[2].partition("```")[0])
+    example = Path(__file__).parents[2] / "docs/examples/text_browser/conftest.py"
+    evals.pytester.makeconftest(example.read_text(encoding="utf-8"))
     with closing(PageServer()) as server:
         page = server.page("/mug", "<p>A mug for 12 euros")
         reads = [{"tool": "get", "url": page}, {"tool": "done", "answer": "right"}]
