@@ -134,7 +134,8 @@ class WatchfulTools:
             return await self._tools.call(name, arguments)
         await self._clear_page()
         result = await self._tools.call(name, arguments)
-        if not result.ok and self._reader.has_dialog:  # it opened just before, so that nothing was done
+        # What came just before the call was in its way, so that nothing was done.
+        if not result.ok and (self._reader.has_dialog or await self._reader.find_button()):
             await self._clear_page()
             result = await self._tools.call(name, arguments)
         return result
