@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_browsereval.agents.scripted import ScriptedConfig, check_steps
 from pytest_browsereval.config.model import BudgetConfig
-from pytest_browsereval.errors import ErrorSource, TerminationReason
+from pytest_browsereval.errors import ErrorSource, Fault, TerminationReason
 from pytest_browsereval.features.probe.checks import NotTriedError
 from pytest_browsereval.features.probe.ways import Way
 from pytest_browsereval.graders.base import GraderConfig
@@ -123,16 +123,18 @@ class Player:
         A site that a restart brings back is started for them, and keeps what they leave behind.
         """
         sites, last = self._session.run.config.sites, ways[-1].trial
-        used = {
-            name for way in ways for name in list_own_sites(way.trial.task, sites)
-        } - last.site_urls.keys()
-        restarted = {name for name in used if sites[name].reset == RESTART}
+        used = {name for way in ways for name in list_own_sites(way.trial.task, sites)}
+        restarted = {name for name in used - last.site_urls.keys() if sites[name].reset == RESTART}
         played = Played(has_passed=True)
-        async with self._session.sites.lease(restarted) as urls:
-            for way in ways:
-                played = await self._play_one(way, {**last.site_urls, **urls})
-                if not played.has_passed:
-                    break
+        try:
+            async with self._session.sites.lease(restarted) as urls:
+                for way in ways:
+                    played = await self._play_one(way, {**last.site_urls, **urls})
+                    if not played.has_passed:
+                        break
+        except Fault as fault:  # it does not start, or has ended
+            text, is_unclear = _shorten(str(fault)), fault.source not in OF_SITE
+            return Played(last.key.query_id, 0, text, is_unclear=is_unclear)
         return played
 
     async def _play_one(self, way: Way, urls: dict[str, str]) -> Played:
@@ -178,12 +180,11 @@ def name_target(way: Way, step: int) -> str:
     if not 0 < step <= len(way.steps):
         return ""
     given = way.steps[step - 1]
-    texts = [str(given[key]) for key in ("target", "source", "url") if given.get(key)]
-    target = next(
-        iter(texts), next((one for key, one in given.items() if isinstance(one, str) and key != "tool"), "")
-    )
+    others = (one for key, one in given.items() if key != "tool")
+    texts = [one for one in (*map(given.get, ("target", "source", "url")), *others) if isinstance(one, str)]
+    target = texts[0] if texts else str(given.get("tool"))
     found = [one for match in _NAME.findall(target) for one in match if one]
-    return one_line(found[-1].strip() if found else target or str(given.get("tool")), 60)
+    return one_line(found[-1].strip() if found else target, 60)
 
 
 def _shorten(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 
 def main(port: int) -> None:
@@ -35,4 +36,9 @@ def main(port: int) -> None:
 
 
 if __name__ == "__main__":
+    listed, started = Path("broken.txt"), Path("started.txt")
+    if listed.exists() and "dead" in listed.read_text():
+        if started.exists():
+            sys.exit("it starts only once")
+        started.touch()
     main(int(sys.argv[1]))

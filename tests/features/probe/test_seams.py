@@ -9,6 +9,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from pytest_browsereval.runs.run import StoredRun
+from tests.features.effects.plays import ORDER, write_shop
+from tests.features.effects.plays import row as effects_row
 from tests.features.probe.small_shop import Shop, order, outcome
 from tests.hooks.small_evals import Evals
 
@@ -194,9 +196,42 @@ def test_rows_that_a_row_depends_on_are_played_first(shop: Shop, subtests: pytes
         "": ("failed", "the known way works"),
         "Bag": ("errored", "the known way no longer works; step 2 of it"),
         "Mug": ("errored", "the known way no longer works; of 'put', which the row depends on, step 1 of it"),
+        "dead": ("errored", "the known way no longer works; its start page: "),
     }
     for text, (verdict, said) in cases.items():
         with subtests.test(text or "works"):
             record = shop.run(broken=text).attempt("take")
             assert str(record.verdict) == verdict
             assert str(record.known_way).startswith(said), record.known_way
+
+
+BY_HAND = """
+import pytest
+
+pytestmark = pytest.mark.browsereval(config="shop.eval.yaml")
+
+def test_row(eval_task, run_eval):
+    run_eval(eval_task).assert_passed()
+"""
+
+
+def test_tests_by_hand_are_probed_as_well(broken: Shop) -> None:
+    """In their own runs, where earlier attempts of the agent `scripted` prove the way."""
+    broken.write(order(), order("cup", ["Cup"]))
+    (broken.evals.path / "test_hand.py").write_text(BY_HAND)
+    broken.evals.run("test_hand.py").assert_outcomes(failed=2)
+    folders = [one.parent for one in (broken.evals.path / "results").glob("*/*/probes.jsonl")]
+    found = [outcome(one.metadata) for folder in folders for one in StoredRun(folder).attempts]
+    assert found == [("failed", "unproved")] * 2
+
+
+@pytest.mark.slow
+def test_effects_are_judged_on_a_site_that_a_restart_resets(evals: Evals) -> None:
+    """The way has a copy of the data of its own, whose state is compared as that of any attempt."""
+    (evals.path / "idle.py").write_text("def solve(context): return 'Done.'")
+    agent = {"type": "function", "function": "idle:solve"}
+    row = effects_row("order", "Order", effects=ORDER)
+    write_shop(evals, row, agent=agent, reset="restart")
+    config = evals.path / "shop.eval.yaml"
+    config.write_text(f"{config.read_text()}\nprobe: failed\n")
+    assert outcome(evals.run("shop.eval.yaml").attempt("order")) == ("failed", "works")
