@@ -152,7 +152,7 @@ class Source:
         return parse_state(_check_size(ran.output, state.max_bytes))
 
     async def _read_storage(self, key: str, *, keeps_dialog: bool) -> str | None:
-        """Return a value of the site's own local storage, wherever the window's page is now."""
+        """Return a value of the site's own local storage, whichever page the window shows."""
         window, home = self.window, origin_of(self.urls[self.name])
         assert isinstance(window, PlaywrightWindow)  # noqa: S101 others were refused
         if window.dialog is None or not keeps_dialog:

@@ -56,7 +56,7 @@ def test_what_a_row_asks_for_and_nothing_else(evals: Evals) -> None:
 
 
 def test_state_in_the_storage_of_a_page(evals: Evals) -> None:
-    """It is read in each window, wherever its page is, and while it shows a dialog; no reset is needed."""
+    """It is read in each window, from any page, and while that shows a dialog; no reset is needed."""
     site = evals.path / "site"
     site.mkdir()
     first = {"cart": [{"sku": "pen", "quantity": 1}], "coupon": None, "address": {"city": "Rome"}}
