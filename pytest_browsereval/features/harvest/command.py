@@ -1,4 +1,4 @@
-"""``browsereval harvest``: passed attempts of a run as proved solutions, or as tests without an agent."""
+"""``browsereval harvest``: passed attempts of a run as solutions of its rows, or as tests."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ if TYPE_CHECKING:
     from pytest_browsereval.runs.run import StoredRun
 
 
+NAMES = {"rows": "*.jsonl", "pytest": "test_*.py"}
+"""What can be written, and how such files are named."""
+
+
 def run_harvest(arguments: argparse.Namespace) -> int:
     """Write what was harvested; 1 if a row of the run was not, or records were edited later."""
     import tempfile
 
     from pytest_browsereval.config import load_config
-    from pytest_browsereval.features.harvest.row_file import make_rows
     from pytest_browsereval.features.harvest.search import harvest
     from pytest_browsereval.features.shared.proof import ORACLE, Stage
 
-    if arguments.out.exists():
-        raise UsageError(f"{arguments.out} is there already, and is left alone. Name a new file.")
+    _check_file(arguments.out, arguments.to)
     run = read_run(arguments.door, arguments.run_name, arguments.config)
     path = arguments.config or _find_config(run)
     arguments.door.load_conftests(path)
@@ -36,11 +38,29 @@ def run_harvest(arguments: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="browsereval-harvest-") as folder:
         stage = Stage(config, Path(folder), tuple(arguments.eval_set))
         found = harvest(run, config, registry, stage)
-    text = make_rows(found, config.base_dir, arguments.out)
+    if arguments.to == "pytest":
+        from pytest_browsereval.features.harvest.writer import make_tests as make
+    else:
+        from pytest_browsereval.features.harvest.row_file import make_rows as make
+    text = make(found, config, arguments.out)
     if found.rows:
         write(arguments.out, text)
     write_reports(arguments, _make_report(found, arguments.out))
     return int(note_edited([run]) or bool(found.refused) or not found.rows)
+
+
+def _check_file(path: Path, to: str) -> None:
+    """Refuse a file that cannot be written, or that nobody would read, before anything is played.
+
+    Raises:
+        UsageError: with what to name.
+    """
+    if path.exists():
+        raise UsageError(f"{path} is there already, and is left alone. Name a new file.")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"{path}: there is no folder {path.parent}. Create it, or name another file.")
+    if not path.match(NAMES[to]):
+        raise UsageError(f"{path}: --to {to} writes a file that is named like {NAMES[to]}.")
 
 
 def _find_config(run: StoredRun) -> Path:
@@ -96,7 +116,12 @@ def _make_report(found: Harvest, output: Path) -> Report:
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=HELP)
-    parser.add_argument("--to", required=True, choices=["rows"], help="what to write: rows with a `solution`")
+    parser.add_argument(
+        "--to",
+        required=True,
+        choices=[*NAMES],
+        help="what to write: rows with a `solution`, or tests of pytest-playwright",
+    )
     parser.add_argument(
         "--out", metavar="FILE", required=True, type=Path, help="the file to write, which is a new one"
     )
@@ -113,7 +138,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 COMMANDS = (
     Command(
         "harvest",
-        "write the passed attempts of a run as solutions of its rows, each played again to prove it",
+        "write the passed attempts of a run as solutions of its rows, or as tests; each is proved",
         run_harvest,
         _arguments,
         group="data",

@@ -7,22 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pytest_browsereval.config import EvalConfig
     from pytest_browsereval.features.harvest.search import Harvest
 
 
-def make_rows(found: Harvest, base_dir: Path, output: Path) -> str:
+def make_rows(found: Harvest, config: EvalConfig, output: Path) -> str:
     """Return the lines of a file of rows, with their solutions.
 
     Rows whose files would be somewhere else from there are refused.
 
     Args:
         found: the rows.
-        base_dir: the folder of the config.
+        config: theirs.
         output: the file.
     """
     lines = []
     for row in list(found.rows):
-        home = row.dataset.file(base_dir).parent
+        home = row.dataset.file(config.base_dir).parent
         if row.task.files and home.resolve() != output.absolute().parent.resolve():
             found.rows.remove(row)
             found.refused[row.task.query_id] = f"its files are relative to {home}. Write the rows there"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.datasets.reader import index_rows
-from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.errors import ConfigError, DatasetError
 from pytest_browsereval.features.harvest.answers import list_shown
 from pytest_browsereval.features.shared.proof import (
     NO_OP,
@@ -161,7 +161,7 @@ def _read_rows(run: StoredRun, config: EvalConfig, registry: Registry, result: H
             for way in row.ways:
                 solved = replace(row.trial, task=row.make_task(way.solve()))
                 plan.check_agent(solved, row.entry, active.toolsets)
-        except (Refused, DatasetError) as error:
+        except (Refused, ConfigError, DatasetError) as error:
             result.refused[name] = one_line(str(error), 300)
         else:
             yield row
@@ -272,18 +272,19 @@ def _search(row: Row, *, is_free: bool) -> Search:
     if why and is_free:
         others = [row.ways[0], *(one.clean for one in row.ways[1:])]
         whys = yield [Try(row, one) for one in others]
-        held = [one for one, bad in zip(others, whys, strict=True) if not bad]
-        why, way, blind = ("", held[0], []) if held else (why, way, [])
+        good = [one for one, bad in zip(others, whys, strict=True) if not bad]
+        why, way, blind = ("", good[0], []) if good else (why, way, [])
     if why:
         return f"its way does not pass again: {why}"
     row.way = way
     if is_free and blind == [""]:
         yield from _cut(row, _drop_detours, *([_drop_parts] * MOST_ROUNDS))
-    elif is_free and (texts := list_shown(row.trial.task, way)):
+    elif is_free and (parts := list_shown(row.trial.task, way)):
         # Nobody can tell what the agent had to see on its way, only that the page has to show the answer.
-        whys = yield [Try(row, way, texts=(text,)) for text in texts]
-        row.shown = tuple(text for text, bad in zip(texts, whys, strict=True) if not bad)
-        if len(row.shown) == len(texts):
+        told = iter((yield [Try(row, way, texts=(text,)) for texts in parts for text in texts]))
+        held = [[text for text in texts if not next(told)] for texts in parts]
+        row.shown = tuple(dict.fromkeys(texts[0] for texts in held)) if all(held) else ()
+        if row.shown:
             yield from _cut(row, _drop_detours)
     return ""
 

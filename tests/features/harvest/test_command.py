@@ -145,6 +145,12 @@ def test_what_is_typed_is_checked_first(evals: Evals) -> None:
     new = ("--to=rows", "--out=new.jsonl")
     for args, said in (
         ((str(run), "--to=rows", "--out=rows.jsonl"), "rows.jsonl is there already, and is left alone"),
+        ((str(run), "--to=rows", "--out=no/new.jsonl"), "there is no folder no. Create it"),
+        ((str(run), "--to=rows", "--out=new.csv"), "--to rows writes a file that is named like *.jsonl"),
+        (
+            (str(run), "--to=pytest", "--out=shop.py"),
+            "--to pytest writes a file that is named like test_*.py",
+        ),
         (("no-such-run", *new), "no-such-run"),
         ((str(run), "--to=row", "--out=new.jsonl"), "invalid choice: 'row'"),
         ((str(run), *new, "--config=other.yaml"), "other.yaml"),

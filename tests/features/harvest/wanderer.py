@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -11,8 +13,11 @@ from pytest_browsereval import AgentConfig, AgentContext, AgentEvaluator, AgentR
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.datasets.jsonl import JsonLinesConfig
 from pytest_browsereval.datasets.reader import index_rows, read_row
+from pytest_browsereval.testing.evals import EvalRun
 from pytest_browsereval.tools.targets import resolve
+from tests.hooks.small_evals import Evals
 
+QUICKSTART = Path(__file__).parents[3] / "examples" / "quickstart"
 CONFTEST = """
 from tests.features.harvest.wanderer import WandererConfig
 
@@ -69,7 +74,9 @@ class _Wanderer(AgentEvaluator):
         shown = await self._call("snapshot")
         if window.dialog is not None:
             return str(target)
-        part = await resolve(window, target).first.aria_snapshot(mode="ai", timeout=5_000)
+        found = resolve(window, target).first
+        await found.wait_for(state="attached", timeout=5_000)
+        part = await found.aria_snapshot(mode="ai", timeout=5_000)
         refs = re.findall(r"\[ref=(\w+)\]", part.splitlines()[0] if part else "")
         await window.page.aria_snapshot(mode="ai", timeout=5_000)
         return str(refs[0]) if refs and f"[ref={refs[0]}]" in shown else str(target)
@@ -78,3 +85,16 @@ class _Wanderer(AgentEvaluator):
 def strip_solution(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row as it was before anybody had solved it."""
     return {key: value for key, value in row.items() if key != "solution"}
+
+
+def wander_quickstart(evals: Evals) -> EvalRun:
+    """Have the agent take its ways through a copy of the quickstart, whose rows have no solution there."""
+    shutil.copytree(QUICKSTART, evals.path, dirs_exist_ok=True)
+    ways = (evals.path / "tasks.jsonl").rename(evals.path / "ways.jsonl")
+    rows = map(json.loads, ways.read_text().splitlines())
+    evals.write_rows(*map(strip_solution, rows), name="tasks.jsonl")
+    (evals.path / "conftest.py").write_text(CONFTEST)
+    agent = json.dumps({"type": "wanderer", "ways": str(ways)})
+    run = evals.run("--eval-config=eval.yaml", f"--eval-set=agent={agent}", "--eval-set=limits.max_steps=80")
+    run.assert_outcomes(passed=50)
+    return run

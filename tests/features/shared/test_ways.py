@@ -58,14 +58,18 @@ def test_elements_are_named_by_role_and_name(subtests: pytest.Subtests) -> None:
     assert part == {"e1": '#cart >> role=button[name="Add"]'}
 
 
-SHOWN: tuple[tuple[Any, str, list[str]], ...] = (
-    (64, "Price: $64.00, was $80", ["$64.00"]),
-    (1349, "Extension 1,349", ["1,349"]),
+SHOWN: tuple[tuple[Any, str, list[list[str]]], ...] = (
+    (64, "Price: $64.00, was $80", [["$64.00"]]),
+    (1349, 'cell "1349"', [["1349"]]),
+    (1349, "Extension 1,349", [["1,349"]]),
+    (5, "1 of 5 people, 25 in all, 5", [["5 people"]]),
     (50, "450 g and 400 g", []),
-    ("Piotr", "by PIOTR, 2 stars", ["Piotr"]),
-    (["A pen", "A mug"], "a mug\na pen", ["A pen", "A mug"]),
+    ("Piotr", "by PIOTR, 2 stars", [["Piotr"]]),
+    (["A pen", "A mug"], "a mug\na pen", [["A pen"], ["A mug"]]),
     (["A pen", "A mug"], "a mug", []),
-    (None, "It is red", ["red"]),
+    ("2026-02-28", "It expired on 28 February 2026.", [["28 February 2026"]]),
+    ("2026-02-28", "It expired on 27 February 2026.", []),
+    (None, "It is red", [["red"]]),
     (True, "true", []),
     ({"a": 1}, "1", []),
     (1, "..,,1.2.3", []),
