@@ -24,6 +24,6 @@ def test_each_row_gets_a_solution(evals: Evals) -> None:
     rows = [json.loads(line) for line in (evals.path / "new.jsonl").read_text().splitlines()]
     given = map(json.loads, (QUICKSTART / "tasks.jsonl").read_text().splitlines())
     assert [strip_solution(row) for row in rows] == [strip_solution(row) for row in given]
-    assert "again=1" not in json.dumps([row["solution"] for row in rows if "checks" in row])
+    assert "again=1" not in json.dumps([row["solution"] for row in rows if "answer" not in row])
     scripted = evals.run("--eval-config=eval.yaml", "--eval-agent=scripted", "--eval-set=dataset=new.jsonl")
     scripted.assert_outcomes(passed=50)

@@ -13,11 +13,14 @@ from pytest_browsereval import AgentConfig, AgentContext, AgentEvaluator, AgentR
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.datasets.jsonl import JsonLinesConfig
 from pytest_browsereval.datasets.reader import index_rows, read_row
+from pytest_browsereval.sites import fill
 from pytest_browsereval.testing.evals import EvalRun
 from pytest_browsereval.tools.targets import resolve
 from tests.hooks.small_evals import Evals
 
 QUICKSTART = Path(__file__).parents[3] / "examples" / "quickstart"
+SITES = ("shop", "targets", "office")
+"""Of the quickstart: each way is of one."""
 CONFTEST = """
 from tests.features.harvest.wanderer import WandererConfig
 
@@ -41,7 +44,9 @@ class _Wanderer(AgentEvaluator):
         self._context = context
         dataset = JsonLinesConfig(path=ways)
         [ref] = (one for one in index_rows(dataset, Path()) if one.query_id == context.task.query_id)
-        self._way = read_row(dataset, ref).solution
+        row = read_row(dataset, ref)
+        start, path = str(context.task.start_url), str(row.start_url).partition("}")[2]
+        self._way = fill(row.solution, dict.fromkeys(SITES, start.removesuffix(path)))
 
     async def _call(self, name: str, **arguments: Any) -> str:
         return (await self._context.tools.call(name, arguments)).output
