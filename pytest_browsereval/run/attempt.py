@@ -61,7 +61,6 @@ from pytest_browsereval.sites import fill, names_in
 from pytest_browsereval.tools.base import DONE, ToolContext
 
 LIMITS = (TerminationReason.MAX_STEPS, TerminationReason.TIMEOUT, TerminationReason.BUDGET)
-
 OBSERVE_TIMEOUT_S = 30.0
 """A grader that has not read what it needs of the live page by then is errored."""
 
@@ -219,9 +218,8 @@ async def _run_agent(course: Course, capture: CaptureContext) -> None:
         await window.look()  # nothing is judged in a browser that has died unnoticed
         if window.dead:
             raise Fault(ErrorSource.BROWSER, window.dead)
-        broken = (
-            one.fault for one in (guard, course.listener, capture.follower) if one
-        )  # an agent may catch it
+        # An agent may catch it.
+        broken = (one.fault for one in (guard, course.listener, capture.follower) if one)
         if fault := course.traffic.fault() or next(filter(None, broken), None):
             raise fault
     if result.termination_reason is TerminationReason.COMPLETED:
@@ -231,11 +229,11 @@ async def _run_agent(course: Course, capture: CaptureContext) -> None:
 @asynccontextmanager
 async def _watching(course: Course, window: Window) -> AsyncIterator[None]:
     """Have features watch what the agent does."""
-    run, folder = course.run, course.folder.path
+    run = course.run
     async with AsyncExitStack() as stack:
         if watch := run.behaviour.watch_agent:
             about = window, course.task, course.graders, run.config, course.urls, course.site_data
-            for each in watch(*about, folder, run.redact):
+            for each in watch(*about, course.folder.path, run.redact):
                 await stack.enter_async_context(each)
         yield
 
@@ -306,8 +304,7 @@ async def _review(course: Course, session: Session) -> None:
     began = time.perf_counter()
     if (asked := review(course.trial, session, course.store, course.folder.path, course.node_id)) is not None:
         course.probe = await asked
-        took = time.perf_counter() - began
-        course.folder = replace(course.folder, clock=course.folder.clock + took)
+        course.folder = replace(course.folder, clock=course.folder.clock + time.perf_counter() - began)
 
 
 class Course:

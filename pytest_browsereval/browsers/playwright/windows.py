@@ -62,7 +62,8 @@ class PlaywrightWindow(Window):
         """What pages have downloaded."""
         self.watchers: list[Callable[[Page], object]] = []
         """Told of each page of the window as it opens."""
-        self._endings: list[Callable[[], Awaitable[object]]] = []
+        self.endings: list[Callable[[], Awaitable[object]]] = []
+        """Done before the pages close; each sees to its own time and never raises."""
         self.hit: Hit | None = None
         """The element that the call under way acts on; None while that is not known."""
         self._dead: str | None = None
@@ -468,19 +469,14 @@ class PlaywrightWindow(Window):
             await notice(session, lambda: self._follow(page))
         return session
 
-    def at_close(self, work: Callable[[], Awaitable[object]]) -> None:
-        """Have something done before the pages close; it sees to its own time and never raises."""
-        self._endings.append(work)
-
     async def close(self) -> None:
         """Close every page of it; never raises, and closing twice is harmless."""
         if self._is_closed:
             return
-        self._is_closed = True
-        is_in_time = True
+        self._is_closed = is_in_time = True
         try:
             # Before the pages go: a trace is read from them.
-            for work in self._endings:
+            for work in self.endings:
                 await work()
             await asyncio.wait_for(self._leave(), self.rules.close_s)
         except TimeoutError:

@@ -43,7 +43,7 @@ class Recording:
             self.warnings.append(f"a {type(window).__name__} has no trace and no console to be recorded")
             return
         # A trace can be fetched only while its context is open.
-        window.at_close(self.end)
+        window.endings.append(self.end)
         if self._console is not None:
             self._console.begin(window)
         if self._trace is not None:
