@@ -48,7 +48,7 @@ QUESTIONS = {
     "requests": "how-to/check-network-requests.html",
     "dropdown": "reference/tools.html",
     "prompt": "how-to/grade-a-row.html",
-    "flaky": "explanation/trust-in-numbers.html",
+    "flaky": "how-to/flaky-rows.html",
     "judge prompt": "how-to/judges-and-calibration.html",
     "compare two prompts": "how-to/compare-two-models.html",
 }
