@@ -72,14 +72,21 @@ class Difference:
 
     def redact(self, hide: Sequence[str], redact: Callable[[str], str]) -> Difference:
         """Return it without secrets and what is hidden; that a column was changed stays."""
+        # Of an object whose own name says that its values are secrets: `password: {ada: ...}`.
+        is_secret = is_secret_name(self.table.rpartition(".")[2], "field")
+        is_object = not self.key and self.kind == "changed"
 
-        def clean(row: Row) -> Row:
-            return {
-                column: MARK if is_hidden(hide, self.table, column) else redact_json(value, redact)
-                for column, value in row.items()
-            }
+        def clean(column: str, value: JsonValue) -> JsonValue:
+            if (is_secret and (is_object or column == VALUE)) or is_hidden(hide, self.table, column):
+                return MARK
+            if isinstance(value, dict):
+                return {name: clean(f"{column}.{name}", one) for name, one in value.items()}
+            return [clean(column, one) for one in value] if isinstance(value, list) else value
 
-        return replace(self, before=clean(self.before), after=clean(self.after))
+        def clean_row(row: Row) -> Row:
+            return {c: redact_json(clean(c, value), redact) for c, value in row.items()}
+
+        return replace(self, before=clean_row(self.before), after=clean_row(self.after))
 
     def to_json(self) -> dict[str, JsonValue]:
         """Return it as it is stored."""
@@ -99,7 +106,7 @@ def matches(patterns: Iterable[str], table: str, column: str = "") -> bool:
 
 def is_hidden(hide: Iterable[str], table: str, column: str) -> bool:
     """Return whether the values of a column are never written."""
-    return matches(hide, table, column) or is_secret_name(column.rpartition(".")[2], "field")
+    return matches(hide, table, column) or any(is_secret_name(one, "field") for one in column.split("."))
 
 
 # -- states
@@ -112,7 +119,11 @@ def list_tables(value: JsonValue, key: str | Mapping[str, str] = "id") -> State:
         value: the state. Null, and what is empty, counts as not there.
         key: the column that tells rows of a list apart, for all lists or by the name of the list.
     """
-    return dict(_walk("" if isinstance(value, dict) else "state", value, key))
+    tables: dict[str, Table] = {}
+    for name, one in _walk("" if isinstance(value, dict) else "state", value, key):
+        other = tables.get(name)  # `{"a.b": ...}` next to `{"a": {"b": ...}}`
+        tables[name] = Table([*other.rows, *one.rows]) if other else one
+    return tables
 
 
 def _walk(name: str, value: JsonValue, key: str | Mapping[str, str]) -> Iterator[tuple[str, Table]]:
@@ -134,10 +145,11 @@ def flatten(row: Mapping[str, JsonValue], above: str = "") -> Row:
     """Return a row whose inner objects are columns: ``address.city``."""
     flat: Row = {}
     for name, value in row.items():
-        if isinstance(value, dict) and value:
-            flat |= flatten(value, f"{above}{name}.")
-        else:
-            flat[above + name] = value
+        inner = (
+            flatten(value, f"{above}{name}.") if isinstance(value, dict) and value else {above + name: value}
+        )
+        for column, one in inner.items():  # two of one name, as above, are kept as a list
+            flat[column] = sorted([flat[column], one], key=_spell) if column in flat else one
     return flat
 
 
@@ -152,7 +164,8 @@ def compare_states(before: State, after: State, volatile: Sequence[str] = ()) ->
     found: list[Difference] = []
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name, _NO_TABLE), after.get(name, _NO_TABLE)
-        if old != new and not matches(volatile, name):
+        # Equal tables may have true for 1, which their texts tell apart.
+        if repr(old) != repr(new) and not matches(volatile, name):
             found += _compare_tables(name, old, new, volatile)
     return found
 
@@ -160,10 +173,10 @@ def compare_states(before: State, after: State, volatile: Sequence[str] = ()) ->
 def _compare_tables(name: str, old: Table, new: Table, volatile: Sequence[str]) -> Iterator[Difference]:
     rows = old.list_rows(name, volatile), new.list_rows(name, volatile)
     key = old.key or new.key
-    if old.is_single or new.is_single:
+    if all(one.is_single or not one.rows for one in (old, new)):
         indexes: list[dict[Any, Row]] = [{(): next(iter(each), {})} for each in rows]
     else:
-        if any(c not in row for c in key for each in rows for row in each):
+        if old.is_single or new.is_single or any(c not in row for c in key for each in rows for row in each):
             key = ()
         indexes = [_index(each, key) for each in rows]
         if key and any(len(index) < len(each) for index, each in zip(indexes, rows, strict=True)):
@@ -185,18 +198,32 @@ def _compare_tables(name: str, old: Table, new: Table, volatile: Sequence[str]) 
 def _index(rows: Iterable[Row], key: tuple[str, ...]) -> dict[Any, Row]:
     """Return rows by their keys; without a key by all that they are, and by how many alike come before."""
     if key:
-        return {json.dumps([row[c] for c in key]): row for row in rows}
+        return {_spell([row[c] for c in key]): row for row in rows}
     index, seen = {}, Counter[str]()
     for row in rows:
-        text = json.dumps(row, sort_keys=True)
+        text = _spell(row)
         index[text, seen[text]] = row
         seen[text] += 1
     return index
 
 
 def is_other(old: JsonValue, new: JsonValue) -> bool:
-    """Return whether two values differ; true is not 1."""
-    return old != new or isinstance(old, bool) is not isinstance(new, bool)
+    """Return whether two values differ; true is not 1, and 1.0 is."""
+    may_be = type(old) is not type(new) or isinstance(old, dict | list)
+    return old != new or (may_be and _spell(old) != _spell(new))
+
+
+def _spell(value: JsonValue) -> str:
+    """Return a text that equal values share."""
+    return json.dumps(_settle(value), sort_keys=True)
+
+
+def _settle(value: JsonValue) -> JsonValue:
+    if isinstance(value, dict):
+        return {name: _settle(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_settle(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 # -- words
@@ -214,7 +241,7 @@ def describe_difference(difference: Difference, *, with_values: bool = True) -> 
     others = [c for c in row if c not in (*one.key, *one.columns) and isinstance(row[c], str | int | float)]
     listed = ", ".join(f"{c} {_show(row[c])}" for c in others[: MOST_COLUMNS if one.kind != "changed" else 2])
     if one.kind != "changed":
-        name = name if one.key else f"a row of {one.table}"
+        name = name if one.key else f"a row of {one.table}" if one.table else "a row"
         return f"{name} was {one.kind}" + (f": {listed}" if listed and with_values else "")
     shown = [f"{c} was changed" for c in one.columns]
     if with_values:

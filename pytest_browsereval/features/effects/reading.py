@@ -39,6 +39,8 @@ SETTLE_S, PAUSE_S = 5.0, 0.1
 COMMAND_S = 30.0
 FILE = "file"
 """The column of a folder that has the names of its files."""
+OWN_FILE = "file.file"
+"""What the column ``file`` of a file itself is called."""
 
 
 class Unreadable(Exception):
@@ -222,13 +224,20 @@ def copy_database(
             return copy.serialize()
 
 
+_INDEX_PARTS = (
+    *("config", "content", "data", "docsize", "idx", "segdir", "segments", "stat"),  # fts3 to fts5
+    *("node", "parent", "rowid"),  # rtree
+)
+"""What follows the name of an index in those of its own tables."""
+
+
 def _list_tables(database: sqlite3.Connection, schema: str = "main") -> dict[str, str]:
     """Return the tables of a database with the statements that make them; indexes of a search are none."""
     where = "type = 'table' AND substr(name, 1, 7) != 'sqlite_'"
     found = database.execute(f"SELECT name, sql FROM {schema}.sqlite_master WHERE {where}").fetchall()  # noqa: S608
     virtual = [name for name, sql in found if str(sql).upper().startswith("CREATE VIRTUAL")]
-    inner = tuple(f"{name}_" for name in virtual)
-    return {n: sql for n, sql in found if n not in virtual and not (inner and n.startswith(inner))}
+    inner = {f"{name}_{part}" for name in virtual for part in _INDEX_PARTS}
+    return {n: sql for n, sql in found if n not in virtual and n not in inner}
 
 
 def read_changed(before: bytes, after: bytes) -> tuple[State, State]:
@@ -283,7 +292,7 @@ def _read_table(database: sqlite3.Connection, schema: str, name: str, other: str
     try:
         rows = database.execute(query).fetchall()
     except sqlite3.OperationalError:  # a text that is not UTF-8; to decode each here is slow
-        database.text_factory = lambda raw: raw.decode(errors="replace")
+        database.text_factory = lambda raw: raw.decode(errors="backslashreplace")
         rows = database.execute(query).fetchall()
     return Table([tuple(map(_make_plain, row)) for row in rows], key, columns)
 
@@ -338,9 +347,11 @@ def read_files(pattern: Path, max_bytes: int) -> JsonValue:
             value = _describe_bytes(content)
         folder = place.parent.as_posix()
         if isinstance(value, list):
-            state[place.with_suffix("").as_posix()] = value
+            state.setdefault(place.with_suffix("").as_posix(), []).extend(value)
         else:
             row = value if isinstance(value, dict) else {"value": value}
-            table: Any = state.setdefault("files" if folder == "." else folder, [])
-            table.append({**row, FILE: place.name})
+            own = {OWN_FILE: row[FILE]} if FILE in row else {}
+            state.setdefault("files" if folder == "." else folder, []).append(
+                {**row, **own, FILE: place.name}
+            )
     return state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -186,6 +187,8 @@ def _find_misuse(block: Mapping[str, Any], kind: str, column: str, *, is_selecte
         "`by` is the number by which a column was changed": (
             "by" in block and not (kind == "changed" and is_number)
         ),
+        "`by` is 0, and that is no change; leave the effect out": is_number and by == 0,
+        f"`*` names no column; {block[kind]!r} without it means any change of the row": column == "*",
         "`by` belongs to one column, without `equals`": (
             "by" in block and ("equals" in block or (is_selected and not column))
         ),
@@ -348,7 +351,7 @@ def judge_others(
 
 def _known(one: Difference, column: str, *, is_after: bool = False) -> JsonValue:
     value = (one.after if is_after else one.row).get(column)
-    if isinstance(value, str) and MARK in value:
+    if value is not None and MARK in json.dumps(value, ensure_ascii=False):
         raise _report_unwritten(one.table, column)
     return value
 

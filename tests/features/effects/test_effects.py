@@ -121,6 +121,33 @@ def test_secrets_and_hidden_columns_are_not_written(evals: Evals) -> None:
         assert f"an effect compares users.{column}" in said_by(refused)
 
 
+def test_secrets_inside_of_columns_and_names_that_meet(evals: Evals) -> None:
+    """A password in a list of a row is not written; of two tables of one name each counts."""
+    (evals.path / "dump.py").write_text(
+        "import json, sqlite3, sys\n"
+        "[(email, password)] = sqlite3.connect(sys.argv[1]).execute('SELECT email, password FROM users')\n"
+        "logins = [{'password': password}, {'old': {'password': [password]}, 'site': 'shop'}]\n"
+        "users = [{'id': 1, 'logins': logins}]\n"
+        "mails = {'mail.to': [{'id': 1, 'name': email}], 'mail': {'to': [{'id': 1, 'name': 'x'}]}}\n"
+        "print(json.dumps({'users': users, 'password': {'ada': password}, **mails}))\n"
+    )
+    state = {"command": ["{python}", "dump.py", "{data}/shop.db"]}
+    effects = [{"changed": "users[id=1].logins", "equals": []}]
+    rows = row("move", "Move", effects="nothing"), row("compares", "Move", effects=effects)
+    run = play(evals, *rows, state=state)
+    assert list_side_effects(run, "move") == [
+        "a row of mail.to was removed",
+        "a row of mail.to was added",
+        "password: ada was changed",
+        "users 1: logins was changed",
+    ]
+    assert run.attempt("compares").error_source == "grader"
+    for file in run.folder.rglob("*"):
+        if file.is_file() and file.parent.name != "screenshots":
+            content = file.read_bytes()
+            assert {b"lovelace1815" in content, b"hunter2hunter2" in content} == {False}, file
+
+
 def test_a_state_that_does_not_rest_is_the_fault_of_the_site(
     evals: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +205,8 @@ def test_what_is_refused_before_anything_is_spent(evals: Evals, subtests: pytest
         ("cannot be read", row("a", effects=[{"changed": "stock[mug].left"}]), {}),
         ("`by` is the number", row("a", effects=[{"added": "orders", "by": 1}]), {}),
         ("`count` is 0", row("a", effects=[{"added": "orders", "count": 0}]), {}),
+        ("`by` is 0", row("a", effects=[{"changed": "stock[sku=mug].left", "by": 0}]), {}),
+        ("`*` names no column", row("a", effects=[{"changed": "stock[sku=mug].*"}]), {}),
     ]
     for said, task, more in cases:
         with subtests.test(said):

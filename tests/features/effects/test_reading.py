@@ -6,11 +6,12 @@ import contextlib
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_browsereval.features.effects.diff import State, compare_states, describe_difference, list_tables
-from pytest_browsereval.features.effects.reading import copy_database, read_changed
+from pytest_browsereval.features.effects.reading import copy_database, read_changed, read_files
 
 
 def read_all(file: Path, *, is_at_rest: bool = False) -> State:
@@ -23,11 +24,12 @@ def test_odd_values_of_databases(tmp_path: Path) -> None:
     file = tmp_path / "odd.db"
     with sqlite3.connect(file) as database:
         database.execute("CREATE VIRTUAL TABLE notes USING fts5(text)")
+        database.execute("CREATE TABLE notes_history (text)")
         database.execute("CREATE TABLE odd (a, b, c)")
         database.execute("INSERT INTO odd VALUES (x'00ff', CAST(x'ff41' AS TEXT), 9e999)")
     tables = read_all(file)
-    assert [*tables] == ["odd"]
-    assert "\ufffdA" in json.dumps(tables["odd"].rows, ensure_ascii=False, allow_nan=False)
+    assert [*tables] == ["notes_history", "odd"]
+    assert r"\\xffA" in json.dumps(tables["odd"].rows, ensure_ascii=False, allow_nan=False)
 
 
 TABLES = {
@@ -78,6 +80,56 @@ def test_rows_without_a_key_are_counted() -> None:
     found = compare_states(before, after)
     words = [describe_difference(one) for one in found]
     assert words == ["cart: pen was changed from null to 2", 'a row of log was removed: value "a"']
+
+
+def test_a_text_that_is_not_utf8_is_not_another_one(tmp_path: Path) -> None:
+    """Also where both bytes are none."""
+    file = tmp_path / "t.db"
+    copies = []
+    for byte in ("ff", "fe"):
+        with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as database:
+            database.execute("CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, b)")
+            database.execute(f"REPLACE INTO t VALUES (1, CAST(x'{byte}41' AS TEXT))")  # noqa: S608 our own
+        copies.append(copy_database(file))
+    [one] = compare_states(*read_changed(*copies))
+    assert (one.before["b"], one.after["b"]) == (r"\xffA", r"\xfeA")
+
+
+def test_no_change_is_lost_by_names_and_kinds(subtests: pytest.Subtests) -> None:
+    """Of tables and columns of one name each counts; true is not 1, 1.0 is; a list may become an object."""
+    item, other = {"id": 1, "v": 1}, {"id": 2, "v": 1}
+    cases: list[tuple[str, Any, Any, int]] = [
+        ("tables", {"a.b": [item], "a": {"b": [item]}}, {"a.b": [{**item, "v": 2}], "a": {"b": [item]}}, 2),
+        ("objects", {"a.b": {"x": 1}, "a": {"b": {"x": 1}}}, {"a.b": {"x": 2}, "a": {"b": {"x": 1}}}, 2),
+        ("no name", {"x": 1, "": {"y": 1}}, {"x": 2, "": {"y": 1}}, 2),
+        ("columns", [{**item, "a.b": 1, "a": {"b": 5}}], [{**item, "a.b": 2, "a": {"b": 5}}], 1),
+        ("their order", [{**item, "a.b": 1, "a": {"b": 5}}], [{**item, "a": {"b": 5}, "a.b": 1}], 0),
+        ("true", {"x": True}, {"x": 1}, 1),
+        ("true in a list", [{**item, "x": [True]}], [{**item, "x": [1]}], 1),
+        ("true without a key", [True, 2], [1, 2], 2),
+        ("1.0", {"x": 1, "y": [1], "z": [item]}, {"x": 1.0, "y": [1.0], "z": [{"id": 1.0, "v": 1.0}]}, 0),
+        ("1.0 and more", [1, 2], [1.0, 3], 2),
+        ("a list becomes an object", {"a": [item, other]}, {"a": item}, 1),
+        ("an object becomes a list", {"a": item}, {"a": [item, other]}, 1),
+        ("an empty list", {"a": []}, {"a": {"x": 1}}, 1),
+    ]
+    for title, before, after, count in cases:
+        with subtests.test(title):
+            assert len(compare_states(list_tables(before), list_tables(after))) == count
+
+
+def test_no_file_hides_another(tmp_path: Path) -> None:
+    """A list in a file and a folder may have one name, and a file may have a column `file`."""
+    (tmp_path / "orders").mkdir()
+    files = [tmp_path / "orders" / "1.json", tmp_path / "orders.json", tmp_path / "2.json"]
+    contents = ({"s": 1}, [{"id": 1}], {"file": "a.pdf"})
+    for number, changed in enumerate(({"s": 2}, [{"id": 2}], {"file": "b.pdf"})):
+        for file, content in zip(files, contents, strict=True):
+            file.write_text(json.dumps(content))
+        before = list_tables(read_files(tmp_path / "**" / "*.json", 1000))
+        files[number].write_text(json.dumps(changed))
+        found = compare_states(before, list_tables(read_files(tmp_path / "**" / "*.json", 1000)))
+        assert {one.kind for one in found} == {"added", "removed"}, files[number]
 
 
 def test_nothing_is_written_next_to_a_database_at_rest(tmp_path: Path) -> None:
