@@ -24,7 +24,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any
 
-from pytest_browsereval.foreign_names import describe_form, find_meant
+from pytest_browsereval.foreign_names import find_meant
 
 HOW_TO_SKIP = "Skip a row before its attempt: in a fixture or in pytest_runtest_setup"
 
@@ -187,11 +187,11 @@ class LimitReached(BrowserEvalError):
 def nearest(given: str, known: Iterable[str]) -> str:
     """Return ``" Did you mean 'x'?"`` for the known name nearest to the given one, or ``""``.
 
-    A name of another tool leads to ours, with an example of what to write.
+    A name of another tool leads to ours.
     """
     known = list(known)
     if (name := find_meant(given, known)) is not None:
-        return f" Did you mean {name!r}?{describe_form(name)}"
+        return f" Did you mean {name!r}?"
     others = [one for one in known if one != given]  # `latest`, where there is no run
     matches = difflib.get_close_matches(given, others, n=1, cutoff=0.6)
     return f" Did you mean {matches[0]!r}?" if matches else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -14,8 +14,8 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
 from pytest_browsereval.errors import RegistryError, nearest
-from pytest_browsereval.foreign_names import describe_form
-from pytest_browsereval.redaction.config import hide_secrets, is_secret_path
+from pytest_browsereval.foreign_names import describe_form, find_meant
+from pytest_browsereval.redaction.config import hide_logins, hide_secrets, is_secret_path
 from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.registry import MemberOf, Registry
 
@@ -29,6 +29,10 @@ class Problem:
     message: str
     kind: str = ""
     """The type of the error, by pydantic's names or ours."""
+    means: str = ""
+    """For an unknown key: which key is meant."""
+    form: str = ""
+    """How a key is written whose value is of another kind altogether, such as a text for a block."""
 
     @property
     def where(self) -> str:
@@ -78,6 +82,7 @@ def list_problems(
     registry: Registry | None = None,
     *,
     hide: bool = False,
+    notation: str = ".yaml",
 ) -> list[Problem]:
     """Return the problems of a value, one for each path.
 
@@ -87,22 +92,39 @@ def list_problems(
         raw: the value that was validated.
         registry: the registry for blocks of plug-in members.
         hide: True leaves values out of the messages.
+        notation: the suffix of the file, for what to write.
     """
     # A union gives one error for each of its branches, which are one problem for the user.
     found: dict[tuple[str | int, ...], list[Problem]] = {}
     for details in error.errors(include_url=False):
-        problem = _problem(details, model, raw, registry, hide=hide)
+        problem = _problem(details, model, raw, registry, hide=hide, notation=notation)
         same = found.setdefault(problem.path, [])
         if problem.message not in [other.message for other in same]:
             same.append(problem)
-    return [
-        Problem(path, " Or: ".join(p.message for p in several) + _show_form(path, several), several[0].kind)
-        for path, several in found.items()
-    ]
+    # What is there under another tool's name is not missing as well.
+    meant = {(*path[:-1], several[0].means) for path, several in found.items() if several[0].means}
+    listed: set[str] = set()
+    problems = []
+    for path, several in found.items():
+        told = " Or: ".join(p.message for p in several) + (several[0].form if len(several) == 1 else "")
+        message, mark, allowed = told.partition(" Allowed: ")
+        # All keys of a block are listed once.
+        if several[0].kind != "extra_forbidden" or allowed not in listed:
+            message += mark + allowed
+        listed.add(allowed)
+        if several[0].kind != "missing" or path not in meant:
+            problems.append(replace(several[0], message=message))
+    return problems
 
 
 def _problem(
-    details: ErrorDetails, model: type[BaseModel], raw: object, registry: Registry | None, *, hide: bool
+    details: ErrorDetails,
+    model: type[BaseModel],
+    raw: object,
+    registry: Registry | None,
+    *,
+    hide: bool,
+    notation: str,
 ) -> Problem:
     is_absent = details["type"] in ("missing", "extra_forbidden")
     loc = details["loc"]
@@ -124,16 +146,20 @@ def _problem(
     if details["type"] == "plugged_unknown" and isinstance(value, Mapping):
         path.append("type")
     is_secret = hide or is_secret_path(path)
-    hint = "" if is_secret or not path else _hint_at_unit(str(path[-1]), details)
-    is_list = details["type"] == "string_type" and isinstance(details["input"], list)
-    error = "list_for_text" if is_list else details["type"]
-    return Problem(tuple(path), _describe(details, allowed, hide=is_secret) + hint, error)
-
-
-def _show_form(path: Sequence[str | int], several: Sequence[Problem]) -> str:
-    """Return how a key is written whose value is of another kind altogether, such as a text for a block."""
-    is_plain = [one.kind in ("model_type", "dict_type", "list_for_text") for one in several] == [True]
-    return describe_form(str(path[-1])) if is_plain and path else ""
+    last, shown = str(path[-1]) if path else "", None if is_secret else hide_secrets(details["input"])
+    if details["type"] == "extra_forbidden":
+        key, others = snake(last), value if isinstance(value, Mapping) else {}
+        if means := find_meant(key, allowed) or "":
+            hint = hide_logins(describe_form(means, key, shown, notation, others))
+        else:
+            hint = nearest(key, allowed) or f" Allowed: {', '.join(allowed)}."
+        return Problem(tuple(path), f"unknown key.{hint}", details["type"], means)
+    error = details["type"]
+    hint = "" if is_secret or not path else _hint_at_unit(last, details)
+    is_list = error == "string_type" and isinstance(details["input"], list)
+    is_other = path and (is_list or error in ("model_type", "dict_type"))
+    form = hide_logins(describe_form(last, "", shown, notation)) if is_other else ""
+    return Problem(tuple(path), _describe(details, hide=is_secret) + hint, error, form=form)
 
 
 def walk(
@@ -281,19 +307,15 @@ _BOUNDS = {
 }
 
 
-def _describe(details: ErrorDetails, allowed: Sequence[str] = (), *, hide: bool = False) -> str:
+def _describe(details: ErrorDetails, *, hide: bool = False) -> str:
     """Return what is wrong, what is allowed and what to type.
 
     Args:
         details: one of pydantic's errors.
-        allowed: the keys of the block.
         hide: True leaves the value out, for secrets.
     """
     kind, context = details["type"], details.get("ctx", {})
     given = repr(HIDDEN) if hide else shorten(details["input"])
-    if kind == "extra_forbidden":
-        key = str(details["loc"][-1])
-        return f"unknown key.{nearest(snake(key), allowed)} Allowed: {', '.join(allowed)}."
     if kind == "missing":
         return "missing; it has to be given."
     if kind in ("literal_error", "enum"):

@@ -97,7 +97,7 @@ def test_unknown_command(capsys: pytest.CaptureFixture[str]) -> None:
     """An unknown command is wrong usage, and the choices are told; names of other tools lead to ours."""
     meant = {
         "doktor": "Did you mean 'doctor'? Subcommands: attacks, ",
-        "run": "Did you mean 'pytest'? Write `pytest`; evals are run by pytest itself",
+        "run": "Did you mean 'pytest'? Write `pytest`; it runs evals itself",
         "show": "Did you mean 'view'?",
         "diff": "Did you mean 'compare'?",
     }

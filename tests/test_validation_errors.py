@@ -56,16 +56,13 @@ def told(raw: dict[str, Any], registry: Registry) -> dict[str, str]:
     return {p.where: p.message for p in list_problems(caught.value, Outer, raw, registry)}
 
 
-INNER = "Allowed: api_key, max_steps, mode."
-
-
 def test_each_problem_has_a_path_and_a_sentence(registry: Registry, subtests: pytest.Subtests) -> None:
     """The path is as the user wrote it; the sentence has the value and what is allowed."""
     cases: list[tuple[dict[str, Any], str, str | None]] = [
-        ({"inner": {"max_stepz": 1}}, "inner.max_stepz", f"unknown key. Did you mean 'max_steps'? {INNER}"),
-        ({"inner": {"maxStepz": 1}}, "inner.maxStepz", f"unknown key. Did you mean 'max_steps'? {INNER}"),
-        ({"many": [{}, {"x": 1}]}, "many.1.x", f"unknown key. {INNER}"),
-        ({"by_name": {"a": {"mod": 1}}}, "by_name.a.mod", f"unknown key. Did you mean 'mode'? {INNER}"),
+        ({"inner": {"max_stepz": 1}}, "inner.max_stepz", "unknown key. Did you mean 'max_steps'?"),
+        ({"inner": {"maxStepz": 1}}, "inner.maxStepz", "unknown key. Did you mean 'max_steps'?"),
+        ({"many": [{}, {"x": 1}]}, "many.1.x", "unknown key. Allowed: api_key, max_steps, mode."),
+        ({"by_name": {"a": {"mod": 1}}}, "by_name.a.mod", "unknown key. Did you mean 'mode'?"),
         ({"inner": {"maxSteps": 0}}, "inner.maxSteps", "must be at least 1; it is 0."),
         ({"inner": {"max_steps": 10**7}}, "inner.max_steps", "must be at most 1_000_000; it is 10000000."),
         ({"inner": {"max_steps": "x"}}, "inner.max_steps", "expected a whole number, not 'x'."),
@@ -89,7 +86,7 @@ def test_each_problem_has_a_path_and_a_sentence(registry: Registry, subtests: py
         (
             {"agents": {"a": {"type": "pair", "executor": {"type": "pair", "executor": "pair", "turn": 1}}}},
             "agents.a.executor.turn",
-            "unknown key. Did you mean 'turns'? Allowed: executor, tools, turns, type.",
+            "unknown key. Did you mean 'turns'?",
         ),
         ({"agents": {"a": {"type": "pair"}}}, "agents.a.executor", "missing; it has to be given."),
     ]

@@ -19,6 +19,7 @@ from pytest_browsereval.config.model import LISTS, MAX_NAME, EvalConfig
 from pytest_browsereval.config_text import Document, DocumentError, KeyPath, format_path, parse, read_text
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
 from pytest_browsereval.errors import ConfigError, RegistryError, nearest
+from pytest_browsereval.foreign_names import find_meant
 from pytest_browsereval.redaction.known import know_secrets
 from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.registry import ConfigReader, MemberOf, Registry
@@ -200,7 +201,7 @@ def _gate(draft: Draft, registry: Callable[[], Registry], overrides: Sequence[st
     try:
         gate = GateConfig.model_validate(raw, context={"registry": members})
     except ValidationError as error:
-        found = list_problems(error, GateConfig, raw, members)
+        found = list_problems(error, GateConfig, raw, members, notation=Path(draft.file).suffix)
         draft.problems += [Problem(("gate", *p.path), p.message, p.kind) for p in found]
     if draft.problems:
         raise ConfigError("\n".join(draft.list_messages()))
@@ -317,7 +318,7 @@ def _complete_agents(draft: Draft) -> None:
     elif "agent" in tree:
         tree["variants"] = {"default": tree.pop("agent")}
         draft.note_move(("agent",), ("variants", "default"))
-    elif "variants" not in tree:
+    elif "variants" not in tree and not any(find_meant(str(key), ("agent",)) for key in tree):
         draft.report((), "agent: missing. Write `agent: {type: NAME}` or `variants: {NAME: {type: ...}}`.")
         tree["variants"] = None
 
@@ -373,7 +374,9 @@ def _validate(draft: Draft, registry: Registry) -> EvalConfig | None:
         return EvalConfig.model_validate(draft.tree, context={"registry": registry})
     except ValidationError as error:
         known = {problem.path for problem in draft.problems}
-        found = list_problems(error, ConfigFile, draft.tree, registry)
+        found = list_problems(error, ConfigFile, draft.tree, registry, notation=Path(draft.file).suffix)
+        if any(one.means == "agent" for one in found):
+            found = [one for one in found if one.where != "variants"]
         for problem in found:
             # Validation sees the same fault once more, `${NAME}` in the place of a URL for example.
             covered = problem.kind != "extra_forbidden" and any(

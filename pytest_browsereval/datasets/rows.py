@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError, field_validator
 from pytest_browsereval.config_text import DocumentError, format_path, unreadable
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.errors import DatasetError, nearest
+from pytest_browsereval.foreign_names import JSON
 from pytest_browsereval.model.tasks import RowMetadata, Task
 from pytest_browsereval.session_caches import cache_for_session
 from pytest_browsereval.validation_errors import list_problems, shorten
@@ -124,7 +125,7 @@ def to_task(row: Mapping[str, Any], where: str) -> Task:
     try:
         return Task.model_validate(row)
     except ValidationError as error:
-        problems = list_problems(error, Task, row, hide=bool(row.get("protected")))
+        problems = list_problems(error, Task, row, hide=bool(row.get("protected")), notation=JSON)
         raise DatasetError("\n".join(f"{where}: {p.where}: {p.message}" for p in problems)) from None
 
 

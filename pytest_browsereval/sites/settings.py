@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.feature import list_features
+from pytest_browsereval.foreign_names import describe_running
 from pytest_browsereval.model.tasks import Ready
 from pytest_browsereval.redaction.names import secret_values
 from pytest_browsereval.sites.state import StateConfig
@@ -89,8 +90,8 @@ class SiteConfig(BaseModel):
         address = value.get("url") if isinstance(value, dict) else value
         if isinstance(address, str) and "://" in address:
             raise ValueError(
-                f"a site is what the run starts, and {address!r} is an address. An app that runs already "
-                f"needs no site: write `start_url: {address}` in the rows."
+                f"a site is what the run starts, and {address!r} is an address."
+                + describe_running(address, "the site's name in braces")
             )
         return value
 

@@ -152,21 +152,16 @@ nmae: x
     agents, graders = registry.list_names("agent"), registry.list_names("grader")
     assert agents.startswith("scripted, noop, ")
     assert graders.startswith("answer, page_state, ")
-    keys = (
-        "agent, attacks, browser, budget, capture, cassettes, clock, dataset, export, gate, graders, "
-        "guards, judge, lanes, limits, name, num_workers, output_dir, pass_when, probe, retries, sites, "
-        "toolkits, tools, trials, variables, variants, walls"
-    )
     told = (
         f"3: agent.type: unknown agent 'singel'. Did you mean 'single'? Known: {agents}.",
         "6: limits.max_steps: must be at least 1; it is 0.",
-        f"7: limits.max_stepz: unknown key. Did you mean 'max_steps'? Allowed: {LIMITS}.",
+        "7: limits.max_stepz: unknown key. Did you mean 'max_steps'?",
         "8: trials: expected a whole number, not 'many'. Or: expected a block of keys, not 'many'.",
         f"9: capture.screenshots: 'afterr' is not allowed. Did you mean 'after'? Allowed: {MODES}.",
         f"10: graders.1: unknown grader 'anser'. Did you mean 'answer'? Known: {graders}.",
         f"11: pass_when: 'al' is not a rule. Did you mean 'all'? Allowed: {RULES}.",
         f"12: sites.my-shop: names are made of {LETTERS}; it is 'my-shop'.",
-        f"13: nmae: unknown key. Did you mean 'name'? Allowed: {keys}.",
+        "13: nmae: unknown key. Did you mean 'name'?",
     )
     assert refused(text) == [f"evals/shop.yaml:{line}" for line in told]
 

@@ -198,11 +198,9 @@ def test_all_problems_of_a_row_are_reported(jsonl: Make, tmp_path: Path) -> None
     dataset = jsonl(row("ok"), row("a", qurey=1, tags="x", start_url=3, metadata={"webste": "x"}))
     with pytest.raises(DatasetError) as caught:
         dataset.read(dataset.index(tmp_path)[1])
-    allowed = ", ".join(sorted(Task.model_fields))
-    inner = "additional, category, original_task_id, source, website"
     assert sorted(str(caught.value).splitlines()) == [
-        f"rows.jsonl:2: metadata.webste: unknown key. Did you mean 'website'? Allowed: {inner}.",
-        f"rows.jsonl:2: qurey: unknown key. Did you mean 'query'? Allowed: {allowed}.",
+        "rows.jsonl:2: metadata.webste: unknown key. Did you mean 'website'?",
+        "rows.jsonl:2: qurey: unknown key. Did you mean 'query'?",
         "rows.jsonl:2: start_url: expected a text, not 3.",
         "rows.jsonl:2: tags: expected a list, not 'x'.",
     ]

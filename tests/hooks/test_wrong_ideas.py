@@ -32,13 +32,30 @@ ROWS: list[tuple[dict[str, Any], str]] = [
     ({"expected": "a mug"}, "rows.jsonl:1: expected: unknown key. Did you mean 'answer'?"),
     ({"url": "http://shop.test"}, "rows.jsonl:1: url: unknown key. Did you mean 'start_url'?"),
     ({"assertions": []}, "rows.jsonl:1: assertions: unknown key. Did you mean 'checks'?"),
-    ({"scorers": ["match"]}, "scorers: unknown key. Did you mean 'graders'? Write `graders: [\"answer\"]`."),
-    ({"query": ["Buy a mug.", "Pay."]}, "a row is one task: write all of it into one text."),
+    (
+        {"scorers": ["match"]},
+        "scorers: unknown key. Did you mean 'graders'? It is there already: leave 'scorers' out.\n",
+    ),
+    (
+        {"query": ["Buy a mug.", "Pay."]},
+        'Write `"query": "Buy a mug. Pay."`; a row is one task: write all of it into one text.',
+    ),
+    (
+        {"url": "http://u:rosebud@shop.test"},
+        """Did you mean 'start_url'? Write `"start_url": "http://***@shop""",
+    ),
+    (
+        {"expected": "pear", "protected": True},
+        "Did you mean 'answer'? It is there already: leave 'expected' out.\n",
+    ),
     (
         {"graders": ["my_grader:grade"]},
-        'a grader of your own is a program, `{type: command, command: ["{python}"',
+        "and let my_grader.py end with `attempt = json.load(open(sys.argv[1])); print(json.dumps({'pass': ",
     ),
-    ({"graders": ["checks/paid.py"]}, "a grader of your own is a program"),
+    (
+        {"graders": ["checks/paid.py"]},
+        '"command": ["{python}", "checks/paid.py"]}`, and let checks/paid.py end',
+    ),
     ({"graders": [{"type": "llm-rubric", "value": "x"}]}, "Write `{type: llm, prompt: "),
     ({"graders": [{"type": "icontains", "value": "x"}]}, "Write `{type: answer, match: includes}`"),
 ]
@@ -46,9 +63,12 @@ ROWS: list[tuple[dict[str, Any], str]] = [
 CONFIGS: list[tuple[dict[str, Any], str]] = [
     (
         {"sites": {"shop": "http://localhost:3000"}},
-        "already needs no site: write `start_url: http://localhost:3000`",
+        """write the whole address in the rows: `"start_url": "http://localhost:3000/"` """,
     ),
-    ({"sites": {"shop": {"url": "http://localhost:3000"}}}, "already needs no site: write `start_url: "),
+    (
+        {"sites": {"shop": {"url": "http://localhost:3000"}}},
+        "already needs no site. Leave this out, and write",
+    ),
     ({"sites": {"shop": {"command": "npm start"}}}, 'no shell reads it. Write the list `["npm", "start"]`.'),
     ({"workers": 4}, "workers: unknown key. Did you mean 'lanes'?"),
     (
@@ -56,20 +76,43 @@ CONFIGS: list[tuple[dict[str, Any], str]] = [
         "agent.credentials: unknown key. Did you mean 'api_key'?",
     ),
     ({"graders": ["llm"]}, "the grader llm has no prompt. Write one, such as `{type: llm, prompt: "),
-    ({"judge": "gpt-4o"}, "judge: expected a block of keys, not 'gpt-4o'. Write `judge: {provider: "),
+    (
+        {"judge": "gpt-4o"},
+        "judge: expected a block of keys, not 'gpt-4o'. Write `judge: {provider: openai, model: gpt-4o, api_",
+    ),
+    (
+        {"judge": "claude-x"},
+        "Write `judge: {provider: anthropic, model: claude-x, api_key: ANTHROPIC_API_KEY}`.",
+    ),
     ({"gate": 0.8}, "gate: expected a block of keys, not 0.8. Write `gate: {min_pass_rate: 0.8}`."),
     ({"gate": {"min_pass_rate": 80}}, "it is 80. It is a share: write 0.8 for 80 %."),
     ({"gate": {"max_error_rate": 2.5}}, "It is a share: write 0.025 for 2.5 %."),
     ({"limits": {"timeout_ms": 60}}, "It is in milliseconds: write 60000 for 60 s."),
-    ({"epochs": 3}, "epochs: unknown key. Did you mean 'trials'? Write `trials: 3`."),
-    ({"tests": []}, "tests: unknown key. Did you mean 'dataset'? Write `dataset: tasks.jsonl`."),
+    ({"epochs": 7}, "epochs: unknown key. Did you mean 'trials'? Write `trials: 7`."),
+    (
+        {"lanes": 2, "max_concurrency": 7},
+        "Did you mean 'lanes'? It is there already: change it to `lanes: 7`.\n",
+    ),
+    ({"fail_under": 80}, "Did you mean 'gate'? Write `gate: {min_pass_rate: 0.8}`."),
+    (
+        {"vars": {"SHOP_KEY": "rosebud"}},
+        "Did you mean 'variables'? Write `variables: [SHOP_KEY]`; their values are",
+    ),
+    (
+        {"data": "mugs.csv"},
+        "data: unknown key. Did you mean 'dataset'? It is there already: change it to `dataset: m",
+    ),
+    (
+        {"tests": []},
+        "Did you mean 'dataset'? Write `dataset: shop.jsonl`, and each of them as a line of that file",
+    ),
     (
         {"providers": ["openai:gpt-4o"]},
-        "Did you mean 'agent'? Write `agent: {type: single, provider: openai, ",
+        "Did you mean 'agent'? It is there already: change it to `agent: {type: single, provider: openai, ",
     ),
     (
         {"base_url": "http://localhost:3000"},
-        "Did you mean 'sites'? Write `sites: {shop: {command: [npm, start]}}`",
+        """`"start_url": "http://localhost:3000/"` in the place of paths such as "/".""",
     ),
     (
         {"agent": "gpt-4o"},
@@ -141,6 +184,57 @@ def test_a_wrong_idea_of_a_config_is_answered(evals: Evals, subtests: pytest.Sub
     evals.write_rows(row("a"))
     run = evals.run("shop.eval.yaml", "--eval-regrade=lastest")
     assert "there is no run 'lastest'. Did you mean 'latest'?" in run.stderr.str()
+
+
+PROMPTFOO = """prompts: ["{{query}}"]
+providers: ["openai:gpt-4o"]
+tests:
+  - vars: {password: rosebud, query: What does it cost?}
+    assert: [{type: contains, value: "12.50"}]
+"""
+
+
+def test_a_config_of_promptfoo_becomes_one_of_ours(evals: Evals) -> None:
+    """From the user's own values, each part with its line; what is there under their names is not missing."""
+    (evals.path / "shop.eval.yaml").write_text(PROMPTFOO)
+    told = evals.run("shop.eval.yaml").stderr.str().strip().splitlines()
+    assert [line.removeprefix("ERROR: ")[:34] for line in told if line] == [
+        "shop.eval.yaml:1: prompts: unknown",
+        "shop.eval.yaml:2: providers: unkno",
+        "shop.eval.yaml:3: tests: unknown k",
+    ]
+    assert "This is the form of promptfoo" in told[0]
+    assert (
+        "Write `agent: {type: single, provider: openai, model: gpt-4o, api_key: OPENAI_API_KEY}`." in told[1]
+    )
+    first = '"query": "What does it cost?", "start_url": "https://...", "graders": [{"type": "answer"'
+    assert "Write `dataset: shop.jsonl`, and each" in told[2]
+    assert first in told[2]
+    assert "rosebud" not in "".join(told)
+
+
+def test_what_to_write_is_in_the_notation_of_the_file(evals: Evals, subtests: pytest.Subtests) -> None:
+    """A config may be JSON or TOML as well; all keys of a block are listed once."""
+    texts = {
+        "a.eval.json": (
+            '{"agent": "noop", "dataset": "x.jsonl", "judge": "gpt-4o"}',
+            '"judge": {"provider": "openai',
+        ),
+        "a.eval.toml": (
+            'agent = "noop"\ndataset = "x.jsonl"\njudge = "gpt-4o"\n',
+            'judge = {provider = "openai"',
+        ),
+        "a.eval.yaml": (
+            "agent: noop\ndataset: x.jsonl\nzzzz: 1\nyyyy: 1\n",
+            "zzzz: unknown key. Allowed: agent,",
+        ),
+    }
+    for name, (text, message) in texts.items():
+        with subtests.test(name):
+            (evals.path / name).write_text(text)
+            told = evals.run(name).stderr.str()
+            assert message in told
+            assert told.count("Allowed: ") <= 1
 
 
 def test_a_wrong_idea_of_an_option_is_answered(evals: Evals, subtests: pytest.Subtests) -> None:

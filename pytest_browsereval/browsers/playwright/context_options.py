@@ -26,7 +26,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, cor
 from pytest_browsereval.browsers.playwright.origins import OriginPattern, origin_of
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.redaction.names import SHORTEST_SECRET, is_secret_name
-from pytest_browsereval.validation_errors import list_problems, snake
+from pytest_browsereval.validation_errors import list_problems
 
 ROW_KEYS = ("device", "locale", "timezone_id", "color_scheme", "viewport", "geolocation")
 """What a row may choose: the work of others, so nothing that grants, sends or hides anything."""
@@ -158,8 +158,8 @@ def _describe_unknown(name: str, model: type[BaseModel]) -> str:
     if why := _why_held(name):
         return f"cannot be set: {why}."
     known = sorted(model.model_fields)
-    hint = nearest(snake(name), known)
-    return f"is not an option of Playwright's `new_context`.{hint} Allowed: {', '.join(known)}."
+    hint = nearest(name, known) or f" Allowed: {', '.join(known)}."
+    return f"is not an option of Playwright's `new_context`.{hint}"
 
 
 def _list_misfits(given: Mapping[str, Any]) -> Iterator[Places]:

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 
+from pytest_browsereval.foreign_names import find_maker
 from pytest_browsereval.graders.page_checks import list_page_checks
 from pytest_browsereval.providers import PROVIDERS
 
 _FUNCTION = re.compile(r"([\w./]+?)(?:\.py)?:{1,2}(\w+)")
 """``my_agent:solve``, and as pytest names a test: ``my_agent.py::solve``."""
-
-_MAKERS = {
-    "gpt": "openai",
-    "o1": "openai",
-    "o3": "openai",
-    "o4": "openai",
-    "claude": "anthropic",
-    "gemini": "google",
-}
-"""How names of models begin, and their providers."""
 
 _GRADERS = {
     "contains icontains includes": '{type: answer, match: includes}` and `"answer": "..."` in the row',
@@ -61,7 +53,7 @@ def split_provider(name: str) -> tuple[str | None, str]:
     first, mark, rest = re.match(r"([\w-]*)([/:]?)(.*)", name, re.DOTALL).groups()  # type: ignore[union-attr]
     if mark and first in PROVIDERS:
         return first, rest
-    return next((maker for begin, maker in _MAKERS.items() if name.startswith(begin)), None), name
+    return find_maker(name), name
 
 
 def _dotted(path: str) -> str:
@@ -71,10 +63,17 @@ def _dotted(path: str) -> str:
 def _explain_grader(name: str) -> str:
     if form := list_page_checks().get(name):
         return f'it is a check. Write `graders: ["page_state"]` and `checks: {form.example}`.'
-    if name == "python" or name.endswith(".py") or _FUNCTION.fullmatch(name):
+    function = _FUNCTION.fullmatch(name)
+    if name == "python" or name.endswith(".py") or function:
+        named = "grader" if name == "python" else name.removesuffix(".py")
+        file = (function[1] if function else named).replace(".", "/") + ".py"
+        block = json.dumps({"type": "command", "command": ["{python}", file]})
+        called = f"{function[2] if function else 'grade'}(attempt['task'], attempt['final_answer'])"
         return (
-            'a grader of your own is a program, `{type: command, command: ["{python}", grader.py]}`, or a '
-            "class that a conftest registers in pytest_browsereval_register."
+            f"a grader of your own is a program. Write `{block}`, and let {file} end with `attempt = "
+            f"json.load(open(sys.argv[1])); print(json.dumps({{'pass': {called}}}))`. Rows may name it if "
+            "their dataset has `trusted: true`. Or it is a class that a conftest registers in "
+            "pytest_browsereval_register."
         )
     ours = next((one for others, one in _GRADERS.items() if name in others.split()), None)
     return "" if ours is None else f"here it is another one. Write `{ours}."
