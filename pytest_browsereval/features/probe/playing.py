@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import inspect
 import re
@@ -80,20 +81,21 @@ class Player:
         run.budget = Budget(BudgetConfig(), run.store, run.began)
         run.outages = Outages(run.store, run.began, run.redact, keeps_going=True)
         run.model_calls = CassetteSource()
-        self._refusal = ""
+        self._refusal, self._pause_s = "", 0.0
         ask = run.behaviour.tool_call
         run.behaviour = replace(
             run.behaviour,
             **dict.fromkeys(("message", "create_agent", "record_window", "follow", "review")),
-            tool_call=ask and partial(self._note_refusal, ask),
+            tool_call=partial(self._note_refusal, ask),
         )
         run.toolsets = run.make_toolsets(run.survey)
         self._session = copy.copy(session)
         self._session.run, self._session.cassettes = run, Cassettes(run.config)
 
-    async def _note_refusal(self, ask: ToolCallHook, *call: Any) -> object:
-        """Ask plug-ins and guards before a call: what they refuse is not the site's fault."""
-        reason = ask(*call)
+    async def _note_refusal(self, ask: ToolCallHook | None, *call: Any) -> object:
+        """Pause, and ask plug-ins and guards before a call: what they refuse is not the site's fault."""
+        await asyncio.sleep(self._pause_s)
+        reason = ask(*call) if ask else None
         reason = await reason if inspect.isawaitable(reason) else reason
         self._refusal = str(reason or self._refusal)
         return reason
@@ -117,10 +119,14 @@ class Player:
         except FileExistsError:  # a program of the agent has made it
             raise NotTriedError(f"the attempt's folder has a {FOLDER}/ already") from None
 
-    async def play(self, ways: Sequence[Way]) -> Played:
+    async def play(self, ways: Sequence[Way], *, is_slow: bool = False) -> Played:
         """Play ways from the first start page to the last grades.
 
         A site that a restart brings back is started for them, and keeps what they leave behind.
+
+        Args:
+            ways: what is played, in its order.
+            is_slow: pause before each step as the agent did that found it, for half of its time at most.
         """
         sites, last = self._session.run.config.sites, ways[-1].trial
         used = {name for way in ways for name in list_own_sites(way.trial.task, sites)}
@@ -129,6 +135,8 @@ class Player:
         try:
             async with self._session.sites.lease(restarted) as urls:
                 for way in ways:
+                    longest = self._session.run.config.limits.timeout_ms / 2000 / len(way.steps)
+                    self._pause_s = min(way.pause_s, longest) if is_slow else 0.0
                     played = await self._play_one(way, {**last.site_urls, **urls})
                     if not played.has_passed:
                         break

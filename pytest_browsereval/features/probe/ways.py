@@ -48,6 +48,8 @@ class Way:
     """None of a row that has no known way."""
     is_proved: bool = False
     """Whether they have passed with the row as it is."""
+    pause_s: float = 0.0
+    """The longest pause between two actions of the agent that passed with them."""
 
     @cached_property
     def hash(self) -> str:
@@ -121,11 +123,9 @@ def _find_way(trial: Trial, run: ActiveRun, runs: Sequence[StoredRun]) -> Way:
         return replace(own, is_proved=True)
     passed = (one for stored in runs for one in _list_passed(trial, stored))
     for attempt in () if trial.task.protected else islice(passed, MOST_PASSES):
-        if (found := read_steps(attempt, run.config)) is not None:
-            steps, is_sure = found
-            way = Way(
-                trial, steps, is_sure or any(_has_probed(trial, hash_steps(steps), one) for one in runs)
-            )
+        if (found := read_steps(attempt, run.config, trial.task.query)) is not None:
+            is_proved = found.is_sure or any(_has_probed(trial, hash_steps(found.calls), one) for one in runs)
+            way = Way(trial, found.calls, is_proved, found.pause_s)
             if way.is_proved or not own.steps:
                 return way
     return own

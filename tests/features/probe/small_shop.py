@@ -51,7 +51,11 @@ def pytest_browsereval_register(registry):
 
 def pytest_browsereval_grade(grader, recorded):
     from pytest_browsereval import GraderResult
-    if "grades" in lines(recorded.base_dir, "broken.txt"):
+    once = recorded.base_dir / "grades.once"
+    is_once = recorded.final_answer == "right" and once.exists()
+    if is_once:
+        once.unlink()
+    if is_once or "grades" in lines(recorded.base_dir, "broken.txt"):
         return GraderResult(grader=grader.label, verdict="failed", score=0, reasoning="there is no order")
 """
 AGENT = """

@@ -73,3 +73,55 @@ def test_the_steps_of_a_pass_are_the_way_of_a_row_without_a_solution(evals: Eval
     record = evals.run("shop.eval.yaml").attempt("order")
     assert outcome(record) == ("errored", "broken")
     assert record.reason.endswith('step 3 of it: nothing matches role=button[name="Add to cart"]')
+
+
+PAGE = """<title>Desk</title><p>Code <b id=code></b></p><h1></h1>
+<label>Code <input oninput="show(this.value === code.textContent)"></label>
+<button onclick="setTimeout(show, 1500, true)">Start</button>
+<script>
+const show = (isDone) => { document.querySelector('h1').textContent = isDone ? 'Finished' : ''; };
+code.textContent = crypto.randomUUID().replace(/[0-9-]/g, '') + 'x';
+show(location.hash === '#' + performance.timeOrigin);
+window.name ||= performance.timeOrigin;
+addEventListener('hashchange', () => show(location.hash === '#' + window.name));
+</script>"""
+HANDS = """
+import asyncio
+
+async def solve(context):
+    call, how = context.tools.call, context.task.query_id
+    if (context.base_dir / "is_lazy.txt").exists():
+        return "Done."
+    if how == "code":
+        shown = (await call("read_text", {"target": "#code"})).output.strip()
+        await call("fill", {"target": "label=Code", "text": shown})
+    elif how == "number":
+        known = await context.window.page.evaluate("window.name")
+        await call("navigate", {"url": f"{context.task.start_url}#{known}"})
+    else:
+        await call("click", {"target": "role=button[name='Start']"})
+        await asyncio.sleep(2)  # as a model that thinks
+        await call("read_text", {})
+    return "Done."
+"""
+
+
+def test_what_a_pass_has_from_its_own_page_is_no_proof(evals: Evals, subtests: pytest.Subtests) -> None:
+    """What it typed and opened was of that day, and the page had the time of its pauses: nothing broke."""
+    (evals.path / "hands.py").write_text(HANDS)
+    (evals.path / "site").mkdir()
+    (evals.path / "site" / "index.html").write_text(PAGE)
+    about = {"query": "Finish it.", "start_url": "{desk}/", "checks": [{"text": "Finished"}]}
+    evals.write(
+        [{"query_id": name, "graders": ["page_state"], **about} for name in ("code", "number", "pause")],
+        agent={"type": "function", "function": "hands:solve"},
+        sites={"desk": {"static": "site"}},
+        browser="playwright",
+        probe="failed",
+    )
+    assert evals.run("shop.eval.yaml").ret == 0
+    (evals.path / "is_lazy.txt").touch()
+    run = evals.run("shop.eval.yaml")
+    for name, found in (("code", "unproved"), ("number", "unproved"), ("pause", "undecided")):
+        with subtests.test(name):
+            assert outcome(run.attempt(name)) == ("failed", found)
