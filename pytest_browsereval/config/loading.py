@@ -172,13 +172,18 @@ def _choose_agent(draft: Draft, name: str, registry: Registry) -> None:
     if isinstance(given, dict) and name in given:
         draft.tree["variants"] = {name: given[name]}
         return
+    own_agent = draft.get(AGENTS[0])
     draft.set(AGENTS[0], {"type": name}, f"--eval-agent={name}")
     known = ", ".join(variants)
     try:
         member = registry.get("agent", name)
         member.model_validate({"type": member.type_name()}, context={"registry": registry})
     except RegistryError as error:
-        draft.report(AGENTS[0], f"{error} Variants: {known}.{nearest(name, variants)}")
+        known = f" Variants: {known}.{nearest(name, variants)}" if isinstance(given, dict) else ""
+        if isinstance(own_agent, dict) and name in own_agent.values():
+            draft.report(AGENTS[0], "the config has this agent already. Leave the option out.")
+        else:
+            draft.report(AGENTS[0], f"{error}{known}")
     except ValidationError as error:
         lacking = ", ".join(str(problem["loc"][0]) for problem in error.errors() if problem["loc"])
         draft.report(

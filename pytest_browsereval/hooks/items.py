@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from pytest_browsereval.capture.tracebacks import place_in, tracebacks
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import BrowserEvalError, Fault, advise, name_raised
 from pytest_browsereval.hooks.hook_calls import describe_outcome
 from pytest_browsereval.hooks.marks import take_mark
@@ -267,12 +268,13 @@ class EvalItem(pytest.Function, PlainId):
             return None
         style, width = self.config.getoption("tbstyle", "auto"), shutil.get_terminal_size().columns
         here = self.config.invocation_params.dir
-        text = explain(self.metadata, self.folder, style, self.cause, here=here, width=width)
+        row = f"{format_path(self.entry.ref.path)}:{self.entry.ref.line}"
+        text = explain(self.metadata, self.folder, style, self.cause, row=row, here=here, width=width)
         raised = next(iter(tracebacks(error.details for error in self.metadata.errors)), "")
         path, line = place_in(raised) or (self.entry.ref.path, self.entry.ref.line)
         if why:
             return represent(f"{why}\n\n{text}", why.partition("\n")[0], path, line)
-        return represent(text, headline(self.metadata), path, line)
+        return represent(text, headline(self.metadata, self.folder), path, line)
 
 
 def _sum_tokens(name: str, usages: Iterable[Usage]) -> int | None:

@@ -38,6 +38,7 @@ def explain(
     style: str = "auto",
     cause: Cause | None = None,
     *,
+    row: str = "",
     here: Path | None = None,
     width: int = 0,
 ) -> str:
@@ -50,15 +51,16 @@ def explain(
         folder: its folder, which the steps are read from.
         style: of tracebacks, as ``--tb`` has it.
         cause: why it did not pass, if that is known.
+        row: file and line of the row.
         here: the folder that paths are shown from.
         width: columns that lines are wrapped to; 0 wraps none. Tracebacks and the folder keep their lines.
     """
     if style == "line":
-        return headline(metadata)
+        return headline(metadata, folder)
     known = [f"cause    {one_line(cause.describe(), 400)}"] if cause and not metadata.error_source else []
     if metadata.known_way and metadata.known_way != metadata.reason:
         known.append(f"way      {one_line(metadata.known_way, 400)}")
-    lines = "\n".join(_lines(metadata, folder, known, here)).split("\n")
+    lines = "\n".join(_lines(metadata, folder, known, row, here)).split("\n")
     fitted = lines if not width else [part for line in lines for part in _wrap(line, width)]
     return "\n".join((*fitted, *_tracebacks(metadata, style)))
 
@@ -75,19 +77,28 @@ def _wrap(line: str, width: int) -> Iterator[str]:
         yield (start[0] if place == 0 else " " * len(start[0])) + part
 
 
-def headline(metadata: TaskMetadata) -> str:
+def headline(metadata: TaskMetadata, folder: Path) -> str:
     """Return in a line what an attempt has come to, and why."""
-    return printable(f"{_verdict(metadata)}: {metadata.reason}").partition("\n")[0]
+    return _describe_end_of(metadata, folder).partition("\n")[0]
+
+
+def _describe_end_of(metadata: TaskMetadata, folder: Path) -> str:
+    idle = _find_nothing_hit(folder) if metadata.verdict is Verdict.FAILED else ""
+    return printable(f"{_verdict(metadata)}: {idle}{metadata.reason}")
 
 
 def _verdict(metadata: TaskMetadata) -> str:
     return f"{metadata.verdict} ({metadata.error_source})" if metadata.error_source else str(metadata.verdict)
 
 
-def _lines(metadata: TaskMetadata, folder: Path, known: Iterable[str], here: Path | None) -> Iterator[str]:
-    yield printable(f"{_verdict(metadata)}: {metadata.reason}")
+def _lines(
+    metadata: TaskMetadata, folder: Path, known: Iterable[str], row: str, here: Path | None
+) -> Iterator[str]:
+    yield _describe_end_of(metadata, folder)
     yield ""
     yield f"task     {one_line(metadata.query)}"
+    if row:
+        yield f"row      {row}"
     shown = folder.relative_to(here) if here and folder.is_relative_to(here) else folder
     yield f"folder   {shown}"  # not at the end, where readers look for the reason
     if metadata.start_url:
@@ -180,6 +191,17 @@ def _steps(folder: Path) -> Iterator[str]:
         arguments = ", ".join(f"{name}={_value(value)}" for name, value in call.params.items())
         line = f"         {number}. {call.tool}({one_line(arguments, 80)}) → {_outcome(result)}"
         yield one_line(line, STEP_WIDTH)
+
+
+def _find_nothing_hit(folder: Path) -> str:
+    """Return what the first call said, if none of those with a target has found it; else ``""``."""
+    messages = list(read_messages(folder))
+    aimed = [m.tool_call_id for m in messages if isinstance(m, ToolCallMessage) and m.params.get("target")]
+    ends = {m.tool_call_id: _outcome(m) for m in messages if isinstance(m, ToolResultMessage)}
+    said = [ends.get(one, "") for one in aimed]
+    if not said or not all("Nothing matches" in one for one in said):
+        return ""
+    return f"the agent found none of its {format_count(len(said), 'target')}. {said[0][len('error: ') :]} "
 
 
 def _describe_end(goal: DelegationMessage, end: DelegationResultMessage | None) -> str:

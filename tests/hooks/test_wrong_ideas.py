@@ -150,7 +150,10 @@ CONFIGS: list[tuple[dict[str, Any], str]] = [
 ]
 
 OPTIONS: list[tuple[tuple[str, ...], str]] = [
-    (("--eval-agent=my_agent:solve",), "`--eval-set 'agent={type: function, function: \"my_agent:solve\"}'`"),
+    (
+        ("--eval-agent=my_agent:solve",),
+        "`--eval-set 'agent={type: function, function: \"my_agent:solve\"}'`.",
+    ),
     (
         ("--eval-shard=0/4",),
         "numbered from 1 on. Write `--eval-shard=1/4` for the first, `--eval-shard=4/4` for",
@@ -267,16 +270,19 @@ AGENTS = {
     "context.tools.call('list_tabs')": NEVER,
     "await context.tools.call('list_tabs'); context.tools.call('list_tabs')": NEVER,
     "context.tools.call('list_tabs').output": "A call gives its result once it is awaited.",
-    "await context.tools.click('#a')": "Write `await context.tools.call('click', {...})`.",
+    "await context.tools.click('#a')": "There is no tool 'click'.",
     "context.page": "has no attribute 'page', at my_agent.py:9. Write `context.window.page`.",
     "context.task.querry": "Did you mean 'query'?",
     "(await context.tools.call('list_tabs')).outptu": "Did you mean 'output'?",
     "assert 'paid' in ''": "raised AssertionError, at my_agent.py:9. What an agent raises makes the",
     "return True": "returned True; allowed are a string, None and an AgentResult. Return what the agent answ",
+    "return bool('paid')": "my_agent:solve (my_agent.py:9) returned True",
+    "await context.tools.list_tabs()": 'Write `await context.tools.call("list_tabs")`.',
+    "if await context.tools.list_tabs(): pass": 'Write `await context.tools.call("list_tabs")`.',
 }
 SYNC_AGENTS = {
     "context.window.page.click('#a')": "Only an async function has it. Write `async def`",
-    "context.tools.goto('/')": "Write `context.tools.call('goto', {...})`.",
+    "context.tools.goto('/')": "There is no tool 'goto'.",
     "context.query": "Write `context.task.query`.",
 }
 
@@ -296,6 +302,35 @@ def test_wrong_code_of_an_agent_is_its_fault(evals: Evals, subtests: pytest.Subt
     later = "call = context.tools.call('list_tabs')\n    await call\n    return 'right'"
     write_agent(evals, f"async def solve(context):\n    {later}\n")
     assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.OK
+
+
+def test_arguments_of_fixtures_are_named_in_the_context(evals: Evals) -> None:
+    """With the line of the function, whose `async` is kept."""
+    evals.write([row("a")], agent=FUNCTION)
+    write_agent(evals, "async def solve(page, task):\n    return 'right'\n")
+    told = evals.run("shop.eval.yaml").stderr.str()
+    assert "(my_agent.py:8), which cannot be called with one argument" in told
+    assert (
+        "Write `async def solve(context):`; `page` is `context.window.page`, `task` is `context.task`."
+        in told
+    )
+
+
+def test_an_agent_that_found_no_target_at_all_says_so_first(evals: Evals, subtests: pytest.Subtests) -> None:
+    """In the block of the row and in the summary; not if one was found, and not of a row that passed."""
+    evals.write([row("a")], agent=FUNCTION, browser={"type": "playwright", "action_timeout_ms": 300})
+    first = "the agent found none of its"
+    click = "    await context.tools.call('click', {'target': '%s'})\n"
+    cases = (("wrong", "Add to cart", "Pay now", True), ("wrong", "Add to cart", "html", False))
+    for answer, *targets, is_said in (*cases, ("right", "Add to cart", "Pay now", False)):
+        with subtests.test(answer=answer, targets=targets):
+            code = "".join(click % one for one in targets)
+            write_agent(evals, f"async def solve(context):\n{code}    return '{answer}'\n")
+            told = evals.run("shop.eval.yaml").stdout.str()
+            line = " ".join(told.split())
+            assert told.count(f"failed: {first}") == 2 * is_said
+            assert (f"{first} 2 targets. Nothing matches Add to cart. For words" in line) == is_said
+            assert ("row      rows.jsonl:1" in told) == (answer == "wrong")
 
 
 def test_an_app_that_is_not_running_is_named(evals: Evals) -> None:

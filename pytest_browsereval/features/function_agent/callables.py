@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from pytest_browsereval.errors import ConfigError, nearest
+from pytest_browsereval.features.function_agent.hints import describe_form, place_of_function
 from pytest_browsereval.session_caches import forget_at_session_end
 
 _lock = threading.Lock()
@@ -187,9 +188,8 @@ def _check(found: Any, reference: str) -> None:
         inspect.signature(found).bind(object())
     except TypeError as error:
         raise ConfigError(
-            f"function is {reference!r}, which cannot be called with one argument, the agent's context: "
-            f"{error}. Write `def {reference.rpartition(':')[2]}(context): ...`; `context.task` is the row, "
-            "and `context.window.page` of an async function is Playwright's page."
+            f"function is {reference!r}{place_of_function(found)}, which cannot be called with one argument, "
+            f"the agent's context: {error}. {describe_form(found, is_async=is_async(found))}"
         ) from None
     except ValueError:
         return  # some built-in callables tell no signature

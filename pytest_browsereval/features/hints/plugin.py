@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ _READ = (
 
 _OPTIONS = {
     "headed": "--eval-headed",
-    "slowmo": "the page of the run, which shows each step",
+    "slowmo": "`browsereval view`, which opens the page of the run with a picture of each step",
     "browser": "no option: evals run in Chromium only",
     "browser_channel": "--eval-set browser.binary=FILE",
     "device": "--eval-set browser.context.device=NAME",
@@ -37,6 +38,7 @@ _OPTIONS = {
 """Options of pytest-playwright and pytest-base-url, and what does the same for rows."""
 
 
+_PLAIN = ("0", "1", "false", "no", "true", "yes")
 _KEYS = {"headless": "browser.headless", "model": "agent.model", "provider": "agent.provider"}
 """Keys of blocks, where someone would write them alone."""
 
@@ -69,7 +71,14 @@ class _Notes:
                 continue
             option = f"eval_{name.lower()}"
             key = _KEYS.get(name.lower(), name.lower())
-            hint = f"keys are set by `--eval-set {key}=VALUE`, or in the config"
-            if hasattr(self._config.option, option):
-                hint = f"write `--{option.replace('_', '-')}`"
+            value = os.environ[variable].lower()  # it may be a secret
+            is_off = value in ("0", "false", "no")
+            shown = ("false" if is_off else "true") if value in _PLAIN else "VALUE"
+            hint = f"keys are set by `--eval-set {key}={shown}`, or in the config"
+            if key == "browser.headless" and is_off:
+                hint = "write `--eval-headed`"
+            elif hasattr(self._config.option, option):
+                is_switch = isinstance(getattr(self._config.option, option), bool)
+                value = f"={value}" if re.fullmatch(r"\d{1,3}", value) else "=VALUE"
+                hint = f"write `pytest --{option.replace('_', '-')}{'' if is_switch else value}`"
             yield f"the variable {variable} is not read; {hint}"

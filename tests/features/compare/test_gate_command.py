@@ -236,7 +236,7 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     Path("gate.yaml").write_text("gate:\n  min_pass_rat: 0.9\n  tags: {x: 2}\n")
     cases = {
         f"compare {A} nowhere": "there is no run 'nowhere'. Runs in",
-        "compare gpt-4o o3": "To compare two models, run each with `--eval-set agent.model=NAME`, then",
+        "compare gpt-4o o3": "run `pytest --eval-set 'agent={type: single, provider: openai, model: gpt-4o, ",
         f"compare {A} results": "results is not a run folder: it has no `tasks/`.",
         f"compare {A} gate.yaml": "gate.yaml is not a baseline, or is damaged",
         f"compare {A} else": "have no task in common: one has '0', the other 'other'",

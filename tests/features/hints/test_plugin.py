@@ -20,8 +20,8 @@ def test_variables_that_nothing_reads_are_named(evals: Evals, monkeypatch: pytes
     key = "keys are set by `--eval-set browser.headless=VALUE`, or in the config"
     assert notes == [
         f"the variable BROWSEREVAL_HEADLESS is not read; {key}",
-        "the variable BROWSEREVAL_LANES is not read; write `--eval-lanes`",
-        "the variable BROWSEREVAL_LIMIT is not read; write `--eval-limit`",
+        "the variable BROWSEREVAL_LANES is not read; write `pytest --eval-lanes=VALUE`",
+        "the variable BROWSEREVAL_LIMIT is not read; write `pytest --eval-limit=VALUE`",
     ]
 
 
