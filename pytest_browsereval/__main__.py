@@ -7,11 +7,14 @@ import gc
 import inspect
 import os
 import shutil
+import signal
 import sys
 import textwrap
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 from pytest_browsereval.commands.base import GROUPS, Command, list_own_commands, open_door, version_of
 from pytest_browsereval.door import Door
@@ -46,10 +49,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _parse_and_run(arguments)
         # Of a run's attempts nothing is garbage, and to look costs a fifth of the time: now and at the end.
         gc.set_threshold(1_000_000)
+        _take_signals()
         try:
             return _parse_and_run(sys.argv[1:])
         finally:
             gc.freeze()
+
+
+def _take_signals() -> None:
+    """Have CI systems and a closed terminal end a command as Ctrl-C does: it may have temporary folders."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    del frame
+    signal.signal(number, signal.SIG_DFL)  # the second one ends us at once
+    raise KeyboardInterrupt(signal.Signals(number).name)
 
 
 def _parse_and_run(given: Sequence[str]) -> int:

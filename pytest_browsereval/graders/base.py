@@ -54,8 +54,14 @@ def find_requests(evidence: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     Args:
         evidence: by the grader's name.
     """
-    groups = (one.get("request") for one in evidence.values() if isinstance(one, dict))
-    return next((one["entries"] for one in groups if isinstance(one, dict) and "entries" in one), None)
+    for one in (one for one in evidence.values() if isinstance(one, dict)):
+        found = one.get("request")
+        if isinstance(found, dict) and "entries" in found:
+            return list(found["entries"])
+        parts = one.get("seen")  # those of a grader that is made of others
+        if isinstance(parts, dict) and (of_part := find_requests(parts)) is not None:
+            return of_part
+    return None
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,8 @@ class Recorded:
     """The attempt's folder: ``messages.jsonl``, ``screenshots/``."""
     evidence: Mapping[str, JsonValue] = field(default_factory=dict)
     """What ``observe`` returned, by the grader's name."""
+    whole: Mapping[str, JsonValue] | None = None
+    """The evidence of all graders, where this one is a part of another one."""
     site_urls: Mapping[str, str] = field(default_factory=dict)
     """Base URLs of the sites that were up, by name."""
     sites: Mapping[str, SiteConfig] = field(default_factory=dict)
@@ -99,7 +107,7 @@ class Recorded:
         Each has ``method``, ``url``, ``step``, ``at`` (seconds since 1970), ``status`` once it was answered,
         and ``kind`` and ``body`` of what was sent; ``cut`` if the body is not whole.
         """
-        return find_requests(self.evidence)
+        return find_requests(self.evidence if self.whole is None else self.whole)
 
     @property
     def messages(self) -> tuple[Message, ...]:

@@ -162,7 +162,8 @@ class CombinedGrader(GraderConfig):
         seen = evidence.get("seen", {})
         own = {part.label: seen[part.label]} if part.label in seen else {}
         why = evidence.get("unobserved", {}).get(part.label, "")
-        return await grade_one(part, replace(recorded, evidence=own), unobserved=why)
+        whole = recorded.evidence if recorded.whole is None else recorded.whole
+        return await grade_one(part, replace(recorded, evidence=own, whole=whole), unobserved=why)
 
     def _decide(self, grades: Mapping[str, GraderResult]) -> tuple[Verdict, str]:
         if self.rule != "weighted":

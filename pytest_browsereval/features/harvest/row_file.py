@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_browsereval.features.shared.proof import close_rows
+
 if TYPE_CHECKING:
     from pytest_browsereval.config import EvalConfig
     from pytest_browsereval.features.harvest.search import Harvest
@@ -21,7 +23,7 @@ def make_rows(found: Harvest, config: EvalConfig, output: Path) -> str:
         config: theirs.
         output: the file.
     """
-    lines = []
+    lines = dict[str, str]()
     for row in list(found.rows):
         home = row.dataset.file(config.base_dir).parent
         if row.task.files and home.resolve() != output.absolute().parent.resolve():
@@ -31,5 +33,9 @@ def make_rows(found: Harvest, config: EvalConfig, output: Path) -> str:
         given = row.task.model_dump(mode="json", exclude_defaults=True)
         if row.task.files:
             given["files"] = [one.path for one in row.task.files]
-        lines.append(json.dumps(given, ensure_ascii=False))
-    return "".join(f"{line}\n" for line in lines)
+        lines[row.task.query_id] = json.dumps(given, ensure_ascii=False)
+    kept = close_rows(found.rows)
+    for row in (row for row in found.rows if row not in kept):
+        found.refused[row.task.query_id] = "it depends on a row that was not harvested"
+    found.rows = kept
+    return "".join(f"{lines[row.task.query_id]}\n" for row in kept)

@@ -47,7 +47,7 @@ STEPS: Mapping[str, tuple[str, str]] = {
     "check": ("target", "{target}.check()"),
     "uncheck": ("target", "{target}.uncheck()"),
     "drag": ("source target", "{source}.drag_to({target})"),
-    "upload_file": ("target files", "{target}.set_input_files({files})"),
+    "upload_file": ("target files", "upload(page, {target}, {files})"),
     "click_at": ("x y button click_count", "page.mouse.click({x}, {y}, {more})"),
     "hover_at": ("x y", "page.mouse.move({x}, {y})"),
     "type_at": ("x y text clear", "type_at(page, {x}, {y}, {text}, {clear})"),
@@ -146,12 +146,18 @@ class _Writer:
         yield from [f"page.goto({self._fill(task.start_url)})"] if task.start_url else []
         yield from [f"page.evaluate({self._fill(task.setup_script)})"] if task.setup_script else []
         *calls, _ = task.solution
-        for call, following in zip(calls, [*calls[1:], {}], strict=False):
+        opens = [*(self._row.way.opens if self._row.way else ()), *[False] * len(calls)]
+        for call, following, is_opening in zip(calls, [*calls[1:], {}], opens, strict=False):
             if following.get("tool") == "handle_dialog":
                 text = "" if following.get("text") is None else repr(following["text"])
                 answer = f"accept({text})" if following["accept"] else "dismiss()"
                 yield f'page.once("dialog", lambda dialog: dialog.{answer})'
-            yield from filter(None, [self._write_call(call)])
+            line = self._write_call(call)
+            if is_opening:
+                yield from ("with page.context.expect_page() as opened:", f"    {line or 'pass'}")
+                yield "page = opened.value"
+            elif line:
+                yield line
         for grader in self._row.trial.graders:
             if isinstance(grader, PageStateGrader | StateDiffGrader) and getattr(grader, "pass_at", 1) == 1:
                 own = (one for one in task.checks if grader.reads.include(one))
@@ -195,10 +201,19 @@ class _Writer:
         return f"os.environ[{name!r}]"
 
     def _write_files(self, call: Call) -> str:
-        names, known = call.get("files") or (), self._row.trial.files
-        if not isinstance(names, list | tuple) or not all(one in known for one in names):
-            raise Refused("it uploads a file that the row does not have")
-        return f"[{', '.join(f'HERE / {_find_way(known[str(one)], self._home)!r}' for one in names)}]"
+        if call["tool"] != "upload_file":
+            return ""
+        if not call.get("target"):
+            raise Refused("it uploads a file without the name of a field, which cannot be written in a test")
+        given, known = call.get("files"), self._row.trial.files
+        found = []
+        for name in [given] if isinstance(given, str) else given if isinstance(given, list | tuple) else []:
+            last = str(name).replace("\\", "/").rpartition("/")[2]  # the tool takes it as a name, too
+            alike = [one for one in known if one in (name, last) or one.endswith(f"/{last}")]
+            if name not in alike and len(alike) != 1:
+                raise Refused(f"it uploads {one_line(str(name), 80)!r}, and the row has no such file")
+            found.append(known[str(name) if name in alike else alike[0]])
+        return f"[{', '.join(f'HERE / {_find_way(one, self._home)!r}' for one in found)}]"
 
     def _write_check(self, grader: PageStateGrader | StateDiffGrader, check: Mapping[str, Any]) -> str:
         if isinstance(grader, StateDiffGrader):
@@ -206,22 +221,23 @@ class _Writer:
         elif "role" in check:
             line = _write_role(check)
         elif {"url", "title", "text"} & check.keys():
-            line = self._write_match(check)
+            line = self._write_match(check, grader.mode)
         else:
             line = "" if check.get("not") else self._compare(check, check)
         if not line:
             raise Refused(f"its check {one_line(str(dict(check)), 100)} cannot be written in a test")
         return line
 
-    def _write_match(self, check: Mapping[str, Any]) -> str:
+    def _write_match(self, check: Mapping[str, Any], mode: str) -> str:
         """Return the line for an address, a title or a text; empty if there is none."""
         key, is_not = next(key for key in ("url", "title", "text") if key in check), bool(check.get("not"))
         given = {"": check[key]} if isinstance(check[key], str) else check[key]
         how, value = next(iter(given.items()))
         if len(given) != 1 or how not in ("", "contains", "regex") or (key, how) == ("text", "regex"):
             return ""
+        folded = ", ignores_case=True" * (mode == "lenient")
         if key == "text":
-            return f"shows(page, {value!r}, is_there={not is_not})"
+            return f"shows(page, {value!r}, is_there={not is_not}, is_whole=True{folded})"
         pattern = f"re.compile({value if how == 'regex' else re.escape(value)!r})"
         return f"expect(page).{'not_' * is_not}to_have_{key}({pattern if how else self._fill(value)})"
 
@@ -234,7 +250,7 @@ class _Writer:
             read = f"page.evaluate({self._fill(source['js'])})"
         else:
             where, _, key = str(source.get("storage")).partition(":")
-            read = f"page.evaluate('key => JSON.parse({where}Storage.getItem(key))', {key!r})" if key else ""
+            read = f"read_stored(page, {where!r}, {key!r})" if key else ""
         path = f", {check['path']!r}" if check.get("path") else ""
         is_known = read and len(how) == 1 and how[0] in COMPARISONS
         return f"check(lambda: {read}, {how[0]!r}, {check[how[0]]!r}{path})" if is_known else ""

@@ -39,10 +39,16 @@ def run_pytest(
     ) as process:
         try:
             output, _ = process.communicate(timeout=limit_s)
-        except subprocess.TimeoutExpired:
+        except BaseException as error:
+            # Interrupted, we wait as well: what still runs would write into folders that its caller removes.
             process.terminate()
-            process.wait(GRACE_S * 4)
-            return f"pytest did not finish within {limit_s:.0f} s"
+            try:
+                process.wait(GRACE_S * 4)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            if isinstance(error, subprocess.TimeoutExpired):
+                return f"pytest did not finish within {limit_s:.0f} s"
+            raise
     return "\n".join(output.splitlines()[-LAST_LINES:])
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.features.harvest.wanderer import CONFTEST, strip_solution
+from tests.hooks.launched import wait_for
 from tests.hooks.small_evals import Evals, row
 
 PAGE = (
@@ -165,4 +170,23 @@ def test_what_is_typed_is_checked_first(evals: Evals) -> None:
         result = evals.run_command("harvest", str(run), *new)
         assert result.ret == 4
         assert "Name it by --config FILE" in result.stderr.str()
+    assert not (evals.path / "new.jsonl").exists()
+
+
+@pytest.mark.slow
+def test_a_signal_leaves_no_folder_behind(evals: Evals) -> None:
+    """A job that is cancelled ends as by Ctrl-C, after the pytest that it has started."""
+    run = wander(evals, [row("hats", **HATS) | {"solution": [CLICK, DONE]}])
+    (temp := evals.path / "temp").mkdir()
+    begin = (
+        "import signal, sys; signal.signal(signal.SIGTERM, signal.SIG_DFL); "
+        "from pytest_browsereval.__main__ import main; sys.exit(main())"
+    )
+    words = ("harvest", str(run), "--to=rows", f"--out={evals.path / 'new.jsonl'}")
+    command = [sys.executable, "-c", begin, *words]
+    with subprocess.Popen(command, cwd=evals.path, env={**os.environ, "TMPDIR": str(temp)}) as process:
+        wait_for(lambda: list(temp.glob("browsereval-harvest-*/scripted-*/runs")), "it plays")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(120) == 130
+    assert not list(temp.glob("*harvest*"))
     assert not (evals.path / "new.jsonl").exists()

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import ast
+import asyncio
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +18,7 @@ from pytest_browsereval.datasets.reader import index_rows
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.harvest.search import Harvest, Row
 from pytest_browsereval.features.harvest.writer import make_tests
+from pytest_browsereval.features.shared.browser_binary import find_binary
 from pytest_browsereval.features.shared.ways import Way
 from pytest_browsereval.run.plan import Entry, Plan
 from tests.hooks.small_evals import Evals, row
@@ -20,7 +27,9 @@ TITLE: dict[str, Any] = {"graders": ["page_state"], "checks": [{"title": "Hats"}
 ODD = "'''\n\"\"\"\\\nimport os; os.abort()  # {shop} </script> \u2028"
 
 
-def write_tests(evals: Evals, *rows: dict[str, Any], **keys: Any) -> tuple[str, dict[str, str]]:
+def write_tests(
+    evals: Evals, *rows: dict[str, Any], opens: Mapping[str, tuple[bool, ...]] | None = None, **keys: Any
+) -> tuple[str, dict[str, str]]:
     """Return the tests that are made of rows whose solutions are proved, and the refusals."""
     (evals.path / "site").mkdir(exist_ok=True)
     path = evals.write(rows, **{"browser": "playwright", "sites": {"shop": {"static": "site"}}, **keys})
@@ -33,6 +42,7 @@ def write_tests(evals: Evals, *rows: dict[str, Any], **keys: Any) -> tuple[str, 
             one = Row(entry, plan.ready(entry))
             *calls, last = one.trial.task.solution
             one.way = Way(tuple(map(dict, calls)), (None,) * (len(calls) + 1), str(last["answer"]), "")
+            one.way = replace(one.way, opens=(opens or {}).get(ref.query_id, ()))
             found.rows.append(one)
     text = make_tests(found, config, evals.path / "tests" / "test_shop.py")
     return text, found.refused
@@ -69,7 +79,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "file": (
         {"tool": "upload_file", "target": "input", "files": ["cv.txt"]},
-        "page.locator('input').set_input_files([HERE / '../cv.txt'])",
+        "upload(page, page.locator('input'), [HERE / '../cvs/cv.txt'])",
     ),
 }
 
@@ -79,10 +89,12 @@ def test_each_call_is_a_line(
 ) -> None:
     """In plain Playwright; what a prompt is answered with stands before the call that opens it."""
     monkeypatch.setenv("CODE", "tulip-9-tulip")
-    (evals.path / "cv.txt").write_text("Ada")
+    (evals.path / "cvs").mkdir()
+    (evals.path / "cvs/cv.txt").write_text("Ada")
     done = {"tool": "done", "answer": "Done."}
     rows = [
-        row(name, **TITLE, files=["cv.txt"]) | {"solution": [call, done]} for name, (call, _) in CALLS.items()
+        row(name, **TITLE, files=["cvs/cv.txt"]) | {"solution": [call, done]}
+        for name, (call, _) in CALLS.items()
     ]
     keys: dict[str, Any] = {"dataset": [{"path": "rows.jsonl", "trusted": True}], "variables": ["CODE"]}
     text, refused = write_tests(evals, *rows, **keys)
@@ -117,6 +129,52 @@ def test_what_pages_and_rows_say_stays_text(evals: Evals) -> None:
     names = {one.id for test in own for one in ast.walk(test) if isinstance(one, ast.Name)}
     assert names <= {"page", "sites", "Page", "expect", "shows", "check"}
     compile(text, "test_shop.py", "exec")
+
+
+@pytest.mark.slow
+def test_tabs_zones_and_words_hold_as_in_the_run(evals: Evals) -> None:
+    """A call goes on in the tab that it opens, files are dropped, and `2 items` is not in `12 items`."""
+    pages = {
+        "index.html": "<a href=two.html target=_blank>New</a> <p id=said>12 items, 5.2</p>"
+        "<div id=zone ondragover='event.preventDefault()' "
+        "ondrop='said.textContent = event.dataTransfer.files[0].name'>Here</div>",
+        "two.html": "<button onclick='document.body.append(`bought it`)'>Buy</button>",
+    }
+    (evals.path / "site").mkdir()
+    for name, text in pages.items():
+        (evals.path / "site" / name).write_text(text)
+    (evals.path / "cv.txt").write_text("Ada")
+    done = {"tool": "done", "answer": "Done."}
+    ways: dict[str, tuple[str, list[dict[str, Any]]]] = {
+        "tab": (
+            "bought it",
+            [{"tool": "click", "target": "text=New"}, {"tool": "click", "target": "button"}],
+        ),
+        "zone": ("cv.txt", [{"tool": "upload_file", "target": "#zone", "files": ["cv.txt"]}]),
+        "word": ("2 items", []),
+        "number": ("5", []),
+        "whole": ("12 items", []),
+    }
+    rows = [
+        row(name, graders=["page_state"], checks=[{"text": text}], start_url="{shop}/", files=["cv.txt"])
+        | {"solution": [*calls, done]}
+        for name, (text, calls) in ways.items()
+    ]
+    text, refused = write_tests(evals, *rows, opens={"tab": (True, False)})
+    assert not refused
+    binary = asyncio.run(find_binary())
+    (evals.path / "tests").mkdir()
+    (evals.path / "tests/test_shop.py").write_text(text)
+    (evals.path / "tests/conftest.py").write_text(
+        "import pytest\n\n@pytest.fixture(scope='session')\ndef browser_type_launch_args():\n"
+        f"    return {{'executable_path': {str(binary.path)!r}}}\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:browsereval"]
+    ran = subprocess.run(
+        [*command, "tests"], cwd=evals.path, capture_output=True, text=True, timeout=300, check=False
+    )
+    failed = set(re.findall(r"^FAILED tests/test_shop.py::test_(\w+)", ran.stdout, re.MULTILINE))
+    assert (failed, "3 passed" in ran.stdout) == ({"word", "number"}, True), ran.stdout
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {

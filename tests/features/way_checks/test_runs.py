@@ -94,6 +94,20 @@ def test_requests_are_wherever_attempts_are_shown(shop: Shop) -> None:
     ]
 
 
+def test_requests_are_known_to_the_parts_of_a_grader_and_through_it(shop: Shop) -> None:
+    """A program sees them where it or the check is inside of `combined`, and the record counts them."""
+    (shop.evals.path / "verify.py").write_text(
+        "import json, sys; sent = json.load(open(sys.argv[-1]))['requests'] or []\n"
+        "print(json.dumps({'pass': any('/api/' in one['url'] for one in sent), 'reasoning': 'read'}))"
+    )
+    program, check = {"type": "command", "command": ["{python}", "verify.py"]}, {"type": "page_state"}
+    for parts, others in (([check, {**check, "name": "b"}], [program]), ([check, program], [])):
+        row = shop.row("order", "Order a mug", checks=[MUG])
+        run = shop.play(row, graders=[{"type": "combined", "graders": parts}, *others])
+        run.assert_outcomes(passed=1)
+        assert run.attempt("order").page_request_count
+
+
 @pytest.mark.slow
 def test_workers_and_lanes_tell_attempts_apart(shop: Shop) -> None:
     """Each attempt has its own requests, whoever shares its browser."""
