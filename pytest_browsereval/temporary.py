@@ -8,6 +8,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -34,6 +35,8 @@ _replaced: dict[str, str] | None = None
 _folder: Path | None = None
 _owned: OwnedFolder | None = None
 _parent: Path | None = None
+_making = threading.Lock()
+"""Sites copy their data in threads. Of two folders one would be nobody's: the next start would remove it."""
 
 
 class OwnedFolder:
@@ -60,13 +63,14 @@ class OwnedFolder:
 def own_folder() -> Path:
     """Return the folder of this process, made at the first call; nobody else can read it."""
     global _folder, _owned  # noqa: PLW0603 it is the process's
-    if _folder is None or not _folder.is_dir():  # systems remove what has not been used for days
-        if _parent is not None and _parent.is_dir():  # a worker on another machine is for itself
-            _folder = Path(tempfile.mkdtemp(dir=_parent))
-        else:
-            _owned = OwnedFolder()
-            _folder = _owned.path
-    return _folder
+    with _making:
+        if _folder is None or not _folder.is_dir():  # systems remove what has not been used for days
+            if _parent is not None and _parent.is_dir():  # a worker on another machine is for itself
+                _folder = Path(tempfile.mkdtemp(dir=_parent))
+            else:
+                _owned = OwnedFolder()
+                _folder = _owned.path
+        return _folder
 
 
 @contextlib.asynccontextmanager

@@ -89,7 +89,7 @@ def test_sites_and_start_pages_that_fail_err_their_own_rows(evals: Evals) -> Non
         "no such database",
         "The site 'shop' was lost while it was needed. Its process ended with exit code 3",
     ):
-        assert told in output
+        assert told in " ".join(output.split())
 
 
 # -- the browser
@@ -264,6 +264,6 @@ def test_models_that_fail_and_models_that_tell_secrets(evals: Evals) -> None:
         "types": "passed",
     }
     assert (model.asked["broken"], model.asked["busy"]) == (4, 2)  # two tries in each of two attempts
-    assert "answered 500 after 2 tries" in output
+    assert "answered 500 after 2 tries" in " ".join(output.split())
     assert files_with(evals.path, *list_spellings([KEY, PASSWORD])) == []
     assert "[redacted]" in output
