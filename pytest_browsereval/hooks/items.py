@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 import types
 import unittest
@@ -266,7 +265,10 @@ class EvalItem(pytest.Function, PlainId):
         """
         if self.metadata is None or self.folder is None:
             return None
-        style, width = self.config.getoption("tbstyle", "auto"), shutil.get_terminal_size().columns
+        style = self.config.getoption("tbstyle", "auto")
+        reporter = self.config.pluginmanager.getplugin("terminalreporter")
+        # In a log or a JUnit file, lines stay whole for those who search it.
+        width = self.config.get_terminal_writer().fullwidth if reporter and reporter.isatty else 0
         here = self.config.invocation_params.dir
         row = f"{format_path(self.entry.ref.path)}:{self.entry.ref.line}"
         text = explain(self.metadata, self.folder, style, self.cause, row=row, here=here, width=width)
