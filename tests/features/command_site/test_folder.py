@@ -127,21 +127,19 @@ def test_other_resets(tmp_path: Path, *, reset: str | None, is_shared: bool) -> 
     """Without a reset all leases share one copy; a request is not sent to an instance with new data."""
     block = notes_site(tmp_path, reset=reset)
 
-    def count_resets() -> int:
-        return sum(log.read_text().count("POST") for log in tmp_path.glob("logs/*"))
-
     async def course() -> None:
         sites = Sites({"lab": SiteConfig.model_validate(block)}, tmp_path, tmp_path / "logs")
         async with sites.lease(["lab"]) as one, sites.lease(["lab"]) as two:
             await get(f"{one['lab']}/add")
             assert ("notes: 2" in await get(two["lab"])) is is_shared
-        assert count_resets() == 0
         async with sites.lease(["lab"]):
-            assert count_resets() == (0 if is_shared else 1)
+            pass
         await sites.close()
 
     asyncio.run(course())
     assert len(starts_of(tmp_path)) == (1 if is_shared else 2)
+    # Of the third lease only. The logs are whole once the sites have closed.
+    assert sum(log.read_text().count("POST") for log in tmp_path.glob("logs/*")) == (0 if is_shared else 1)
 
 
 def test_what_a_copy_holds(tmp_path: Path) -> None:
