@@ -190,7 +190,8 @@ class _Writer:
             "files": self._write_files(call),
         }
         defaults = {"target": "page.keyboard", "amount": "3", "clear": "False"}
-        return line.format(**{**defaults, **parts}).replace(", )", ")")
+        line = line if more else line.replace(", {more}", "")
+        return line.format(**{**defaults, **parts})
 
     def _write_text(self, call: Call) -> str:
         name, text = find_variable(call), call.get("text")

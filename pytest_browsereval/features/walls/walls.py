@@ -19,7 +19,7 @@ _TITLES = {
         "checking your browser before*", "vercel security checkpoint",
     ),
     "a maintenance page": (
-        "maintenance", "site maintenance", "scheduled maintenance", "maintenance mode", "under maintenance*",
+        "site maintenance", "scheduled maintenance", "maintenance mode", "under maintenance*",
         "* under maintenance", "down for maintenance*", "* is down for maintenance", "we'll be back soon*",
         "we\u2019ll be back soon*",
     ),
@@ -28,7 +28,7 @@ _TITLES = {
     ),
 }  # fmt: skip
 """Titles of pages in lower case, where ``*`` stands for any characters. One that apps have for pages of their
-own, such as *Access denied*, is none of them."""
+own, such as *Access denied* or *Maintenance*, is none of them."""
 KNOWN = tuple(WallConfig(name=name, title=title) for name, titles in _TITLES.items() for title in titles)
 _LOOK_S = 2.0
 

@@ -66,6 +66,10 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
         {"tool": "fill", "target": "#code", "text": "$${CODE}"},
         "page.locator('#code').fill('${CODE}')",
     ),
+    "marks": (
+        {"tool": "fill", "target": "#code", "text": "(a, ) {more}"},
+        "page.locator('#code').fill('(a, ) {more}')",
+    ),
     "site": ({"tool": "navigate", "url": "{shop}/a?b=1"}, "page.goto(sites['shop'] + '/a?b=1')"),
     "key": ({"tool": "press_key", "key": "Enter"}, "page.keyboard.press('Enter')"),
     "option": (

@@ -17,6 +17,7 @@ PAGES = {
     "queue": "Waiting room 7",
     "shop": "Shop",
     "denied": "Access denied",
+    "repairs": "Maintenance",
 }
 
 
@@ -45,6 +46,7 @@ def test_an_attempt_that_ends_on_a_wall_is_errored(evals: Evals, subtests: pytes
         "queue": ("errored", "a queue"),
         "shop": ("failed", ""),
         "denied": ("failed", ""),
+        "repairs": ("failed", ""),
         "passes": ("passed", ""),
     }
     assert all(
