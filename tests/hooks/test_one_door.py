@@ -104,7 +104,7 @@ def test_what_is_left_out_is_left_out_everywhere(failing: Evals, capsys: pytest.
     assert not any(OURS in text for text in without)
     with pytest.raises(SystemExit):
         main(["-p", "no:browsereval.causes", "causes", "latest"])
-    assert "invalid choice: 'causes'" in capsys.readouterr().err
+    assert "there is no subcommand 'causes'" in capsys.readouterr().err
 
 
 JUDGES = """

@@ -63,7 +63,8 @@ def write_reports(arguments: argparse.Namespace, report: Report) -> None:
         if place not in (None, STANDARD_OUTPUT):
             _check_place(place)
             write(place, draw())
-    width = max(shutil.get_terminal_size((WIDTH, 24)).columns, NARROWEST)
+    columns = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
+    width = max(columns, NARROWEST)
     say_all(drawn.get(STANDARD_OUTPUT, lambda: "".join(f"{line}\n" for line in draw_report(report, width)))())
 
 

@@ -78,7 +78,6 @@ def test_a_resumed_run_has_one_line_that_counts(evals: Evals, capsys: pytest.Cap
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a results folder in the current folder: four runs of two evals."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
     two = config_with(
         variants={"large": {"type": "single", "model": "x" * 90}, "s\x1b[31m": {"type": "noop"}}
     )
