@@ -14,7 +14,7 @@ from tests.environments import make_environment
 from tests.features.harvest.wanderer import wander_quickstart
 from tests.hooks.small_evals import Evals
 
-pytestmark = pytest.mark.peers
+pytestmark = [pytest.mark.peers, pytest.mark.timeout(1800)]
 
 BROKEN: dict[str, tuple[str, str, str]] = {
     "a renamed button": ("product.js", ">Add to cart<", ">Put into basket<"),

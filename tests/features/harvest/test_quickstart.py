@@ -9,7 +9,7 @@ import pytest
 from tests.features.harvest.wanderer import QUICKSTART, strip_solution, wander_quickstart
 from tests.hooks.small_evals import Evals
 
-pytestmark = pytest.mark.soak
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 
 
 def test_each_row_gets_a_solution(evals: Evals) -> None:
