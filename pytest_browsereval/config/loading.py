@@ -179,7 +179,8 @@ def _choose_agent(draft: Draft, name: str, registry: Registry) -> None:
         member = registry.get("agent", name)
         member.model_validate({"type": member.type_name()}, context={"registry": registry})
     except RegistryError as error:
-        known = f" Variants: {known}.{nearest(name, variants)}" if isinstance(given, dict) else ""
+        near = nearest(name, variants)
+        known = f" Variants: {known}.{near}" if near or isinstance(given, dict) else ""
         if isinstance(own_agent, dict) and name in own_agent.values():
             draft.report(AGENTS[0], "the config has this agent already. Leave the option out.")
         else:
