@@ -25,7 +25,7 @@ from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict, cost_of
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.report.assertion import explain, headline
+from pytest_browsereval.report.assertion import describe_end, explain
 from pytest_browsereval.report.links import page_of
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry
@@ -271,12 +271,15 @@ class EvalItem(pytest.Function, PlainId):
         width = self.config.get_terminal_writer().fullwidth if reporter and reporter.isatty else 0
         here = self.config.invocation_params.dir
         row = f"{format_path(self.entry.ref.path)}:{self.entry.ref.line}"
-        text = explain(self.metadata, self.folder, style, self.cause, row=row, here=here, width=width)
+        end = describe_end(self.metadata, self.folder)
+        text = explain(
+            self.metadata, self.folder, style, self.cause, end=end, row=row, here=here, width=width
+        )
         raised = next(iter(tracebacks(error.details for error in self.metadata.errors)), "")
         path, line = place_in(raised) or (self.entry.ref.path, self.entry.ref.line)
         if why:
             return represent(f"{why}\n\n{text}", why.partition("\n")[0], path, line)
-        return represent(text, headline(self.metadata, self.folder), path, line)
+        return represent(text, end.partition("\n")[0], path, line)
 
 
 def _sum_tokens(name: str, usages: Iterable[Usage]) -> int | None:

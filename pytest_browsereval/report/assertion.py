@@ -38,6 +38,7 @@ def explain(
     style: str = "auto",
     cause: Cause | None = None,
     *,
+    end: str = "",
     row: str = "",
     here: Path | None = None,
     width: int = 0,
@@ -51,16 +52,18 @@ def explain(
         folder: its folder, which the steps are read from.
         style: of tracebacks, as ``--tb`` has it.
         cause: why it did not pass, if that is known.
+        end: what :func:`describe_end` returns, if it was asked already.
         row: file and line of the row.
         here: the folder that paths are shown from.
         width: columns that lines are wrapped to; 0 wraps none. Tracebacks and the folder keep their lines.
     """
+    end = end or describe_end(metadata, folder)
     if style == "line":
-        return headline(metadata, folder)
+        return end.partition("\n")[0]
     known = [f"cause    {one_line(cause.describe(), 400)}"] if cause and not metadata.error_source else []
     if metadata.known_way and metadata.known_way != metadata.reason:
         known.append(f"way      {one_line(metadata.known_way, 400)}")
-    lines = "\n".join(_lines(metadata, folder, known, row, here)).split("\n")
+    lines = "\n".join((end, *_lines(metadata, folder, known, row, here))).split("\n")
     fitted = lines if not width else [part for line in lines for part in _wrap(line, width)]
     return "\n".join((*fitted, *_tracebacks(metadata, style)))
 
@@ -77,12 +80,8 @@ def _wrap(line: str, width: int) -> Iterator[str]:
         yield (start[0] if place == 0 else " " * len(start[0])) + part
 
 
-def headline(metadata: TaskMetadata, folder: Path) -> str:
-    """Return in a line what an attempt has come to, and why."""
-    return _describe_end_of(metadata, folder).partition("\n")[0]
-
-
-def _describe_end_of(metadata: TaskMetadata, folder: Path) -> str:
+def describe_end(metadata: TaskMetadata, folder: Path) -> str:
+    """Return what an attempt has come to, and why; the first line alone is enough for a list."""
     idle = _find_nothing_hit(folder) if metadata.verdict is Verdict.FAILED else ""
     return printable(f"{_verdict(metadata)}: {idle}{metadata.reason}")
 
@@ -94,7 +93,6 @@ def _verdict(metadata: TaskMetadata) -> str:
 def _lines(
     metadata: TaskMetadata, folder: Path, known: Iterable[str], row: str, here: Path | None
 ) -> Iterator[str]:
-    yield _describe_end_of(metadata, folder)
     yield ""
     yield f"task     {one_line(metadata.query)}"
     if row:

@@ -22,7 +22,7 @@ _LOADING = re.compile(
     r'waiting for navigation|navigating to|- waiting for (?:scheduled|".*") navigation.*\s*$'
 )
 _WORDS = re.compile(r"[^#.:\[\]>=*~+|\"\\]*[A-Z ][^#.:\[\]>=*~+|\"\\]*")
-"""What is no ref and no CSS that somebody would write, such as ``Add to cart``."""
+"""What is no ref and no CSS that anyone would write, such as ``Add to cart``."""
 _SHOWN = 3
 
 _STATES = {

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import Any
 
 KEYS = ("id", "number", "name")
-"""The first of these that a row has tells it apart; others are told apart by all that they are."""
+"""The first of these columns that a row has identifies it, else all of its values do."""
 PATH = re.compile(r"([^[]+)(?:\[(.+)=(.+)\]\.(.+))?")
 """``cart[id=mug].quantity``, or ``address.city``."""
 

@@ -10,10 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pytest_browsereval.capture.trajectory import EFFECTS_FILE
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
+from pytest_browsereval.features.shared.effects import Change, read_differences, read_key
 from pytest_browsereval.graders.nested import unfold
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.grades import Verdict
@@ -117,11 +117,10 @@ def _count_changes(attempt: StoredAttempt) -> Counter[tuple[str, ...]]:
     )
 
 
-def _read_differences(attempt: StoredAttempt) -> list[tuple[str, dict[str, Any]]]:
+def _read_differences(attempt: StoredAttempt) -> list[tuple[str, Change]]:
     """Return what an attempt has changed, each with its site; nothing where it was not kept."""
-    with suppress(OSError, ValueError):
-        stored = json.loads((attempt.local_folder / EFFECTS_FILE).read_bytes())
-        return [(site, one) for site, kept in stored["sites"].items() for one in kept["differences"]]
+    with suppress(FileNotFoundError):
+        return read_differences(attempt.local_folder)
     return []
 
 
@@ -169,22 +168,21 @@ _Path = tuple[str, tuple[str, str]]
 """A site, and a table with a column; ``*`` for all of them."""
 
 
-def _list_paths(differences: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[_Path]:
+def _list_paths(differences: Iterable[tuple[str, Change]]) -> Iterator[_Path]:
     for site, one in differences:
         yield from ((site, (one["table"], column)) for column in one["columns"] or ("*",))
 
 
 def _compare_plays(
-    first: Iterable[tuple[str, Mapping[str, Any]]], second: Iterable[tuple[str, Mapping[str, Any]]]
+    first: Iterable[tuple[str, Change]], second: Iterable[tuple[str, Change]]
 ) -> Iterator[_Path]:
     """Yield columns whose values differ, but for those that tell rows apart; tables with other new rows."""
-    known: dict[Any, list[Mapping[str, Any]]] = {}
+    known: dict[Any, list[Change]] = {}
     for site, one in second:
         known.setdefault((site, one["kind"], one["table"]), []).append(one)
     for site, one in first:
         same = known.get((site, one["kind"], one["table"]), [])
-        key = [(one["after"] or one["before"]).get(column) for column in one["key"]]
-        fitting = [o for o in same if [(o["after"] or o["before"]).get(column) for column in o["key"]] == key]
+        fitting = [other for other in same if read_key(other) == read_key(one)]
         if not same:
             continue
         other = (fitting or same)[0]

@@ -1,4 +1,4 @@
-"""How many failures of a run are the site's and how many the agent's, beside its pass rate."""
+"""How many failures of a run are the site's and how many the agent's, and what the pass rate is with both."""
 
 from __future__ import annotations
 

@@ -10,10 +10,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from pytest_browsereval.capture.trajectory import EFFECTS_FILE
+from pytest_browsereval.features.shared.effects import Change, read_differences, read_key
 from pytest_browsereval.redaction.marks import MARK
-
-_Change = Mapping[str, Any]
 
 
 def add_effects(row: Mapping[str, Any], effects: JsonValue, grader: JsonValue) -> dict[str, JsonValue]:
@@ -28,22 +26,22 @@ def propose_effects(solved: Sequence[Path], idle: Sequence[Path]) -> JsonValue:
         solved: folders of two attempts by the recorded steps.
         idle: folders of attempts that did nothing: where something has changed, it changes by itself.
     """
-    first, second = map(_read_changes, solved)
-    if len(first) != len(second) or any(map(_read_changes, idle)):
+    first, second = ([change for _, change in read_differences(one)] for one in solved)
+    if len(first) != len(second) or any(map(read_differences, idle)):
         return None
     found: Counter[str] = Counter()
     for one in first:
         same = [o for o in second if [o[k] for k in ("kind", "table")] == [one[k] for k in ("kind", "table")]]
         if not same:
             return None
-        other = next((o for o in same if _find_key(o) == _find_key(one)), same[0])
+        other = next((o for o in same if read_key(o) == read_key(one)), same[0])
         second.remove(other)
         found.update(json.dumps(effect) for effect in _list_effects(one, other))
     blocks = [(json.loads(text), count) for text, count in found.items()]
     return [{**block, **({"count": count} if count > 1 else {})} for block, count in blocks] or "nothing"
 
 
-def _list_effects(one: _Change, other: _Change) -> Iterator[dict[str, JsonValue]]:
+def _list_effects(one: Change, other: Change) -> Iterator[dict[str, JsonValue]]:
     """Yield the effects that say a change, with the values that both plays have."""
     table, before, after = one["table"], one["before"], one["after"]
     where = {column: before[column] for column in one["key"] or before if _is_written(before, column)}
@@ -62,12 +60,3 @@ def _list_effects(one: _Change, other: _Change) -> Iterator[dict[str, JsonValue]
 def _is_written(row: Mapping[str, JsonValue], column: str) -> bool:
     """Whether a row has a column, and no secret in it."""
     return column in row and MARK not in str(row[column])
-
-
-def _find_key(one: _Change) -> list[Any]:
-    return [(one["after"] or one["before"]).get(column) for column in one["key"]]
-
-
-def _read_changes(attempt: Path) -> list[_Change]:
-    stored = json.loads((attempt / EFFECTS_FILE).read_bytes())
-    return [change for site in stored["sites"].values() for change in site["differences"]]

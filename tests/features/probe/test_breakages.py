@@ -1,4 +1,4 @@
-"""Ten breakages of a shop by ten mistakes of an agent: whose failure it is, is told of each."""
+"""Ten breakages of a shop by ten mistakes of an agent: each failure is blamed on the right one."""
 
 from __future__ import annotations
 

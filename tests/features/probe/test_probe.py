@@ -23,7 +23,7 @@ BROKEN = 'the known way no longer works; step 2 of it: nothing matches role=butt
 
 
 def test_it_is_the_site_s_fault_where_the_known_way_breaks_as_well(shop: Shop) -> None:
-    """Errored, with the step that broke and what it acts on; the figures stand beside the pass rate."""
+    """Errored, with the step that broke and what it acts on; the figures are next to the pass rate."""
     shop.write(order(), order("pen", ["Pen"]), retries=2)
     shop.prove()
     shop.evals.write_rows(order(), order("pen", ["Pen"]), row("hat", says=None))
@@ -102,7 +102,7 @@ def test_a_way_that_passes_is_proved_by_it(shop: Shop) -> None:
 
 HINDRANCES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a tool is off": ({}, {"tools": {"buy": False}}, "step 1 of it calls 'buy'*switched on"),
-    "somebody else's site": ({"sites": ["bank"]}, {}, "nobody resets the site 'bank'"),
+    "a site of others": ({"sites": ["bank"]}, {}, "nobody resets the site 'bank'"),
     "nobody resets": ({"requires_reset": True}, {}, "the config does not run, so that nobody resets it"),
 }
 
