@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -75,9 +76,13 @@ KEYS: dict[str, Any] = {
 
 
 def find_leaks(evals: Evals, *secrets: str) -> list[str]:
-    """Return the files with a secret; pictures show what pages show, and are no text."""
+    """Return the files with a secret; pictures show what pages show, and are no text.
+
+    Six digits that are a part of a longer number, of a time or of a hash, are there by chance.
+    """
+    found = re.compile(rb"(?<![0-9a-f.])(?:%s)(?![0-9a-f])" % "|".join(secrets).encode())
     files = [file for file in evals.path.rglob("*") if file.is_file() and file.suffix != ".jpeg"]
-    return [str(file) for file in files if any(one.encode() in file.read_bytes() for one in secrets)]
+    return [f"{file}: {hit[0]!r}" for file in files if (hit := found.search(file.read_bytes()))]
 
 
 @pytest.mark.parametrize("workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)])
