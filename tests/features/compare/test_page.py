@@ -69,6 +69,7 @@ def test_pairs_are_chosen_and_sorted(compared: Path, look: Look) -> None:
         await reader.press("e")
         assert await ids(reader) == ["broke"]
         await reader.press("e")
+        await reader.page.get_by_text("More filters").click()
         await reader.page.locator("#facet-b").select_option("failed")
         assert "lost" in await ids(reader)
         await reader.open("#?site=bank&sort=-steps")

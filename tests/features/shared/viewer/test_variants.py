@@ -33,8 +33,14 @@ def test_a_line_for_each_task(tmp_path: Path, look: Look) -> None:
     store.write_manifest({"name": "shop", "config": {"variants": variants}})
 
     async def work(reader: Reader) -> None:
+        await reader.page.set_viewport_size({"width": 1280, "height": 900})
         await reader.open()
         found = await lines_of(reader)
+        box = await reader.page.locator("#by-variant-table tbody tr").first.bounding_box()
+        assert box is not None
+        assert box["y"] < 400  # of 1280 by 900; many menus wait below *More filters*
+        assert await reader.page.locator("#facets select").count() > 3
+        assert await reader.page.locator("#facets").is_hidden()
         assert found[:2] == [["Task", "b", "a"], ["many", "! 1/2, 1 errored", "not run"]]
         good, other = sorted(found[2:4], key=lambda line: line[0] != "good")
         assert good == ["good", "✓ passed", "✓ passed"]

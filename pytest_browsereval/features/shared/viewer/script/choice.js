@@ -7,6 +7,9 @@
  * @typedef {{title: string, of: (row: any) => any, isDown?: boolean}} Sort
  */
 
+/** Menus that one line next to the search has room for. */
+const MOST_SHOWN = 3;
+
 /** @type {{query: string, kind: string, sort: string, isDown: boolean, chosen: Record<string, string>}} */
 const choice = { query: "", kind: "", sort: KIND.name, isDown: false, chosen: {} };
 
@@ -156,6 +159,7 @@ function buildFilters() {
     }),
   );
   $("more-filters").hidden = !facets.length;
+  $("more-filters").classList.toggle("many", facets.length > MOST_SHOWN);
   let typing = 0;
   $("search").oninput = () => {
     clearTimeout(typing);
@@ -168,9 +172,10 @@ function buildFilters() {
   };
 }
 
-/** In a narrow window they would fill it. */
+/** In a narrow window they would fill it, and many would take a line from the rows. */
 function openFilters() {
-  $("more-filters").open ||= !narrow.matches || Object.values(choice.chosen).some(Boolean);
+  const fit = !narrow.matches && !$("more-filters").classList.contains("many");
+  $("more-filters").open ||= fit || Object.values(choice.chosen).some(Boolean);
 }
 
 function drawFilters() {
