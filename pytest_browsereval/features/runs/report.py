@@ -17,9 +17,9 @@ from pytest_browsereval.report.table import format_interval
 from pytest_browsereval.runs.passrate import PassRate
 from pytest_browsereval.runs.repeats import Stability, TaskRepeats
 from pytest_browsereval.runs.summary import RunSummary
-from pytest_browsereval.stats.statistics import Interval
 
-HEAD = ("started (UTC)", "eval", "agent", "pass rate, 95 % interval", "errored", "cost", "gate", "commit")
+HEAD = ("started (UTC)", "eval", "agent", "pass rate (95 %)", "errored", "cost", "gate", "commit")
+ALIGNS = "rllrrrll"
 
 Breaks = Mapping[tuple[str, str], Break]
 
@@ -38,13 +38,32 @@ def make_report(runs: Sequence[RunDigest], breaks: Breaks, most: int, notes: Seq
         for run in runs[:most]
         for variant in run.variants or (None,)
     ]
+    evals = {run.eval for run in runs[:most]}
+    columns = zip(*(row.cells for row in rows), strict=True)
+    shown = [place for place, cells in enumerate(columns) if _has_news(place, cells)]
     left = len(runs) - most
     more = [f"and {left:,} more runs; --json FILE has them all"] if left > 0 else []
     return Report(
-        tables=[Table(HEAD, rows, aligns="rllrrrll", details="note", most=len(rows))],
+        title=f"eval {one_line(evals.pop(), 40)}" if len(evals) == 1 else "",
+        tables=[
+            Table(
+                [HEAD[n] for n in shown],
+                [Row([row.cells[n] for n in shown], details=row.details) for row in rows],
+                aligns="".join(ALIGNS[n] for n in shown),
+                details="note",
+                most=len(rows),
+            )
+        ],
         notes=[*more, *notes],
         content=lambda: {"runs": [_run_json(run, breaks) for run in runs]},
     )
+
+
+def _has_news(place: int, cells: Sequence[str]) -> bool:
+    """Whether a column is shown: a terminal is narrow."""
+    if HEAD[place] == "eval":
+        return len(set(cells)) > 1
+    return HEAD[place] in HEAD[:4] or not {"-", "$0"}.issuperset(cells)
 
 
 def _cells(run: RunDigest, variant: VariantDigest | None) -> tuple[str, ...]:
@@ -69,7 +88,8 @@ def format_rate(figures: Figures) -> str:
     """Return a pass rate with its interval."""
     if figures.rate is None or figures.interval is None:
         return "none judged"
-    return f"{percent(figures.rate)} ({format_interval(Interval(*figures.interval))})"
+    low, high = figures.interval
+    return f"{percent(figures.rate)} ({100 * low:.0f} to {100 * high:.0f})"
 
 
 def format_cost(figures: Figures) -> str:

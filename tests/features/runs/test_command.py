@@ -26,13 +26,12 @@ def test_runs_of_sessions_are_listed(evals: Evals, capsys: pytest.CaptureFixture
     capsys.readouterr()
     assert main(["runs", str(evals.path / "results")]) == 0
     out, err = capsys.readouterr()
-    head, last, why, first, missed, empty, place = out.splitlines()
-    assert (
-        " ".join(head.split()) == "started (UTC) eval agent pass rate, 95 % interval errored cost gate commit"
-    )
-    assert last.endswith("  shop  scripted      50.0% (9.5 to 90.5%)        1    $0  met      -")
+    title, _, head, last, why, first, missed, empty, place = out.splitlines()
+    assert title == "eval shop"
+    assert " ".join(head.split()) == "started (UTC) agent pass rate (95 %) errored gate"
+    assert last.endswith("  scripted   50.0% (9 to 91)        1  met")
     assert why == "    not comparable with the run before: agent changed"
-    assert first.endswith("  shop  scripted      50.0% (9.5 to 90.5%)        1    $0  not met  -")
+    assert first.endswith("  scripted   50.0% (9 to 91)        1  not met")
     assert missed == "    gate not met: min_pass_rate"
     assert (empty, place.startswith("page: "), err) == ("", True, "")
 
@@ -44,7 +43,7 @@ def test_a_run_without_a_gate_that_was_stopped(evals: Evals, capsys: pytest.Capt
     assert evals.run("-x").ret == 1
     assert main(["runs", str(evals.path / "results")]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[2] == "    partial: 1 of 2 trials have no result"
+    assert out[4] == "    partial: 1 of 2 trials have no result"
 
 
 def test_a_run_of_named_rows_is_partial(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,7 +114,7 @@ def test_the_list(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[2] == "    gate not met: min_pass_rate"
     assert "    merged: merged of 2 runs" in lines
     assert "    partial: 3 of 5 trials have no result" in lines
-    assert "100.0% (20.7 to 100.0%)        1  unknown  -" in "".join(lines)
+    assert "100.0% (21 to 100)        1  unknown  -" in "".join(lines)
     assert lines[-3].endswith("$0.2500  met      01aaaab")
     assert lines[-1] == "page: results/runs.html"
 
