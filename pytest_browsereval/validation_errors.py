@@ -33,6 +33,8 @@ class Problem:
     """For an unknown key: which key is meant."""
     form: str = ""
     """How a key is written whose value is of another kind altogether, such as a text for a block."""
+    allowed: tuple[str, ...] = ()
+    """For an unknown key that resembles none: the keys of its block, which the message does not have."""
 
     @property
     def where(self) -> str:
@@ -99,21 +101,20 @@ def list_problems(
     for details in error.errors(include_url=False):
         problem = _problem(details, model, raw, registry, hide=hide, notation=notation)
         same = found.setdefault(problem.path, [])
-        if problem.message not in [other.message for other in same]:
+        if problem not in same:
             same.append(problem)
     # What is there under another tool's name is not missing as well.
     meant = {(*path[:-1], several[0].means) for path, several in found.items() if several[0].means}
-    listed: set[str] = set()
+    listed: set[tuple[str, ...]] = {()}
     problems = []
     for path, several in found.items():
-        told = " Or: ".join(p.message for p in several) + (several[0].form if len(several) == 1 else "")
-        message, mark, allowed = told.partition(" Allowed: ")
         # All keys of a block are listed once.
-        if several[0].kind != "extra_forbidden" or allowed not in listed:
-            message += mark + allowed
-        listed.add(allowed)
+        lists = ["" if p.allowed in listed else f" Allowed: {', '.join(p.allowed)}." for p in several]
+        listed.update(p.allowed for p in several)
+        told = " Or: ".join(p.message + keys for p, keys in zip(several, lists, strict=True))
         if several[0].kind != "missing" or path not in meant:
-            problems.append(replace(several[0], message=message))
+            form = several[0].form if len(several) == 1 else ""
+            problems.append(replace(several[0], message=told + form))
     return problems
 
 
@@ -152,8 +153,9 @@ def _problem(
         if means := find_meant(key, allowed) or "":
             hint = hide_logins(describe_form(means, key, shown, notation, others))
         else:
-            hint = nearest(key, allowed) or f" Allowed: {', '.join(allowed)}."
-        return Problem(tuple(path), f"unknown key.{hint}", details["type"], means)
+            hint = nearest(key, allowed)
+        listed = () if hint else tuple(allowed)
+        return Problem(tuple(path), f"unknown key.{hint}", details["type"], means, allowed=listed)
     error = details["type"]
     hint = "" if is_secret or not path else _hint_at_unit(last, details)
     is_list = error == "string_type" and isinstance(details["input"], list)

@@ -4,41 +4,29 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_browsereval.features.regrade.conflicts import CONFLICTS as OF_REGRADE
-from pytest_browsereval.features.resume.conflicts import CONFLICTS as OF_RESUME
-from pytest_browsereval.hooks.conflicts import Conflict
 from tests.hooks.small_evals import Evals, row
 
-VALUES = {
-    "agent": "noop",
-    "trials": "2",
-    "regrade": "latest",
-    "resume": "latest",
-    "llm": "replay",
-    "regrade_rows": "current",
+WITHOUT_AGENT = "ERROR: *--eval-regrade runs no agent, so that --eval-{} has no effect. Leave it out, or *"
+CONFLICTS = {
+    **{
+        f"--eval-regrade=latest --eval-{given}": WITHOUT_AGENT.format(given.partition("=")[0])
+        for given in ("agent=noop", "trials=2", "headed", "plan", "llm=replay")
+    },
+    "--eval-regrade-rows=current": "ERROR: *has no effect without --eval-regrade. Add --eval-regrade=RUN.",
+    "--eval-resume-anyway": "ERROR: *has no effect without --eval-resume. Add it.",
 }
-"""Values of options that take one."""
 
 
-def write(name: str) -> str:
-    option = f"--eval-{name.replace('_', '-')}"
-    return f"{option}={VALUES[name]}" if name in VALUES else option
-
-
-ALL = [*OF_REGRADE, *OF_RESUME]
-
-
-@pytest.mark.parametrize("conflict", ALL, ids=lambda one: f"{one.option}-{one.other}")
-def test_a_conflict_ends_the_session(pytester: pytest.Pytester, conflict: Conflict) -> None:
-    """With exit code 4 and what to type instead; each option by itself says nothing of the other."""
+def test_a_conflict_ends_the_session(pytester: pytest.Pytester, subtests: pytest.Subtests) -> None:
+    """With exit code 4 and what to type instead, and nothing was written."""
     evals = Evals(pytester.path)
     evals.write([row("one")], browser="playwright")
-    given = [conflict.option] + [conflict.other] * (not conflict.is_needed)
-    result = evals.run("shop.eval.yaml", *map(write, given))
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    message = conflict.message.format(other=VALUES.get(conflict.other))
-    result.stderr.fnmatch_lines([f"ERROR: *{message}"])
-    assert not (pytester.path / "results").exists()
+    for given, message in CONFLICTS.items():
+        with subtests.test(given):
+            result = evals.run("shop.eval.yaml", *given.split())
+            assert result.ret == pytest.ExitCode.USAGE_ERROR
+            result.stderr.fnmatch_lines([message])
+            assert not (pytester.path / "results").exists()
 
 
 def test_one_session_has_one_earlier_run(pytester: pytest.Pytester) -> None:

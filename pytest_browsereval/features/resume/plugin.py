@@ -17,13 +17,12 @@ if TYPE_CHECKING:
 def pytest_browsereval_earlier_run(config: pytest.Config, brought: Path | None) -> EarlierRun | None:
     """Have the session resume the run that the option names, or one that another machine has begun."""
     from pytest_browsereval.errors import UsageError
-    from pytest_browsereval.features.resume.conflicts import CONFLICTS
-    from pytest_browsereval.hooks.conflicts import check_conflicts
 
     run: str | None = config.getoption("eval_resume") if brought is None else str(brought)
-    if config.getoption("eval_run_name", None) is None:  # a run of that name may be taken over
-        check_conflicts(config, CONFLICTS)
+    anyway, shard = config.getoption("eval_resume_anyway"), config.getoption("eval_shard", None)
     if run is None:
+        if anyway and config.getoption("eval_run_name", None) is None:  # a run of that name may be taken over
+            raise UsageError("--eval-resume-anyway has no effect without --eval-resume. Add it.")
         return None
     if brought is None and (is_eval(run) or run.endswith(".py")):
         raise UsageError(
@@ -33,5 +32,4 @@ def pytest_browsereval_earlier_run(config: pytest.Config, brought: Path | None) 
     from pytest_browsereval.features.resume.trials import resume_run
     from pytest_browsereval.run.active import EarlierRun
 
-    anyway, shard = config.getoption("eval_resume_anyway"), config.getoption("eval_shard", None)
     return EarlierRun("resume", run, partial(resume_run, anyway=anyway, shard=shard), is_empty_allowed=True)
