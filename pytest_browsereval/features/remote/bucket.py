@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
@@ -43,28 +44,20 @@ RETRIES = {"max_retries": 12, "retry_timeout": timedelta(minutes=3)}
 CONFLICTS = 20
 """Times that a new object is written which others are said to write, and which never is there."""
 
-_NOT_ALLOWED = "the key may not do this. Check it, and what it is allowed to do."
-_NOT_ACCEPTED = "the key is not accepted. Check it."
-_NO_FOLDER = "there is a file where a folder has to be. Check the URL."
-_NO_SERVER = "its server cannot be reached. Check the URL, `AWS_ENDPOINT_URL` and the like, and the network."
+_NO_FOLDER = "there is no such bucket or folder. Check the URL."
 _SENTENCES = {
-    "Unable to canonicalize": "there is no such folder. Check the URL.",
-    "File exists (os error": _NO_FOLDER,
-    "Not a directory (os error": _NO_FOLDER,
-    "NoSuchBucket": "there is no such bucket. Check the URL.",
+    "Unable to canonicalize|NoSuchBucket|^FileNotFoundError": _NO_FOLDER,
+    r"(File exists|Not a directory) \(os error": "there is a file where a folder has to be. Check the URL.",
     "SlowDown": "the bucket asked for patience (503) until we gave up. Try again later.",
     "RequestTimeTooSkewed": "the clock of this machine is wrong. Set it.",
-    "InvalidAccessKeyId": "the key is not known there. Check it.",
-    "SignatureDoesNotMatch": "the secret does not fit the key. Check it.",
-    "AccessDenied": _NOT_ALLOWED,
-    "403 Forbidden": _NOT_ALLOWED,
-    "PermissionDeniedError": _NOT_ALLOWED,
-    "401 Unauthorized": _NOT_ACCEPTED,
-    "UnauthenticatedError": _NOT_ACCEPTED,
-    "dns error": _NO_SERVER,
-    "HttpError {": _NO_SERVER,
+    "InvalidAccessKeyId|SignatureDoesNotMatch|AccessDenied|40[13] [FU]|^PermissionDenied|^Unauthenticated": (
+        "the key is not accepted, or may not do this. Check it, and what it is allowed to do."
+    ),
+    "dns error|HttpError {": (
+        "its server cannot be reached. Check the URL, `AWS_ENDPOINT_URL` and the like, and the network."
+    ),
 }
-"""What codes of stores and classes of obstore mean, the most exact first."""
+"""What codes of stores and classes of obstore mean, as patterns, the most exact first."""
 
 
 class RemoteError(UsageError):
@@ -166,19 +159,8 @@ class Bucket:
         Raises:
             RemoteError: they cannot be listed.
         """
-        return self._list(path, lambda found: found["common_prefixes"])
-
-    def list_files(self, path: str) -> list[str]:
-        """Return the names of the objects in a folder, without those of its folders.
-
-        Raises:
-            RemoteError: they cannot be listed.
-        """
-        return self._list(path, lambda found: [one["path"] for one in found["objects"]])
-
-    def _list(self, path: str, take: Callable[[Any], Sequence[str]]) -> list[str]:
         with _explain(self.url):
-            found = run_apart(lambda: take(self._store.list_with_delimiter(path)))
+            found = run_apart(lambda: self._store.list_with_delimiter(path)["common_prefixes"])
         return sorted(one.rstrip("/").rpartition("/")[2] for one in found)
 
     def list_all(self, path: str) -> list[str]:
@@ -281,14 +263,8 @@ def _explain(url: str) -> Iterator[None]:
         yield
     except RemoteError:
         raise
-    except FileNotFoundError:
-        raise RemoteError(f"{url}: there is no such bucket or folder. Check the URL.") from None
-    except PermissionError as error:
-        raise RemoteError(f"{url}: permission denied: {error.strerror}.") from None
-    except OSError as error:
-        raise RemoteError(f"{url}: {error.strerror or _sentence(error)}") from None
     except Exception as error:
-        if not type(error).__module__.startswith("obstore"):
+        if not isinstance(error, OSError) and not type(error).__module__.startswith("obstore"):
             raise
         raise RemoteError(f"{url}: {_sentence(error)}") from None
 
@@ -296,8 +272,8 @@ def _explain(url: str) -> Iterator[None]:
 def _sentence(error: Exception) -> str:
     """Return what an error of obstore comes to: its own text has the server's XML and a trace of Rust."""
     name, text = type(error).__name__, str(error)
-    for code, sentence in _SENTENCES.items():
-        if code in text or code == name:
+    for codes, sentence in _SENTENCES.items():
+        if re.search(codes, f"{name}: {text}"):
             return sentence
     lines = [line.strip() for line in redact_known(plain_urls(text)).splitlines() if line.strip()]
     return f"{name}: {one_line(lines[0], 200) if lines else 'without a word'}"  # it may name any object

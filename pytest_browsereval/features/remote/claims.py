@@ -109,7 +109,7 @@ class Part:
         """
         at = datetime.now(UTC).isoformat(timespec="seconds")
         content = json.dumps({"try": token, "at": at}).encode()
-        number = 1 + sum(name.startswith("claim-") for name in self.bucket.list_files(self.path))
+        number = 1
         while not self.bucket.put_new(self._claim(number), content):
             number += 1
         return number

@@ -13,6 +13,7 @@ import pytest
 from pytest_browsereval.config.model import RoundsConfig
 from pytest_browsereval.features.rounds.rules import (
     describe_comparison,
+    describe_made,
     describe_rounds,
     estimate_savings,
     find_summary_standing,
@@ -210,7 +211,7 @@ class RoundControl:
         standing = find_summary_standing(summary, state.rounds, active_run.config.gate)
         decisions = {rule.name: str(decision.answer) for rule, decision in standing.floors}
         if standing.is_decided:
-            made_by = f"after {state.admitted} of {state.rounds.max} trials of each row"
+            made_by = describe_made(state.admitted, state.rounds)
             state.end_round("decided", f"not needed: decided {made_by}", decisions)
             return
         if state.admitted >= state.rounds.max:

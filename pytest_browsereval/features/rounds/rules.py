@@ -50,12 +50,13 @@ def judge_floors(
         rate = pass_rate(one for task in tasks for one in by_task[task])
         reason = ", when another rule had decided" if standing.is_gate_decided else ""
         is_open = decision.answer is Answer.UNDECIDED
-        made = _made(decision, rounds) + reason * is_open
+        made = describe_made(decision.rounds, rounds) + reason * is_open
         yield _judge(rule, decision, rate, gate, made)
 
 
-def _made(decision: Decision, rounds: RoundsConfig) -> str:
-    return f"after {decision.rounds} of {rounds.max} trials of each row"
+def describe_made(count: int, rounds: RoundsConfig) -> str:
+    """Return after how many rounds something was decided, or is not."""
+    return f"after {count} of {rounds.max} trials of each row"
 
 
 def _judge(rule: Floor, decision: Decision, rate: PassRate, gate: GateConfig, made: str) -> RuleResult:
@@ -85,7 +86,7 @@ def describe_rounds(standing: Standing, rounds: RoundsConfig, spared: int, cost_
         spared: trials that were not needed.
         cost_usd: what they would have cost; None if that is not known.
     """
-    made = f"after {standing.rounds} of {rounds.max} trials of each row"
+    made = describe_made(standing.rounds, rounds)
     if not standing.is_decided:
         return f"undecided {made}"
     money = f" (about ${cost_usd:.2f})" if cost_usd else ""
@@ -103,7 +104,7 @@ def describe_comparison(
     first, second = compared
     rates = [pass_rate(one.last for one in summary.trials if one.last.variant == name) for name in compared]
     shares = " and ".join("unknown" if one.value is None else percent(one.value) for one in rates)
-    made = f"{_made(decision, rounds)}, confidence {confidence * 100:g} %"
+    made = f"{describe_made(decision.rounds, rounds)}, confidence {confidence * 100:g} %"
     if decision.answer is Answer.UNDECIDED:
         return f"{first} and {second}: undecided which passes more often ({shares}) {made}"
     how = "more" if decision.answer is Answer.ABOVE else "less"

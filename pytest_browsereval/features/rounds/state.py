@@ -35,17 +35,15 @@ class RoundEnd:
     why: str
     """... in words."""
 
+    @property
+    def unmade(self) -> Unmade:
+        """What keeps trials of further rounds from being made."""
+        kinds: dict[str, Unmade] = {kind: kind for kind in get_args(Unmade)}
+        return kinds.get(self.end, "stopped")  # anyone who can write into the folder could have written it
+
 
 def _read_end(line: Any) -> RoundEnd:
-    return RoundEnd(float(line["session"]), int(line["after"]), str(line["end"]), str(line["why"]))
-
-
-@dataclass(frozen=True)
-class RoundStop:
-    """Why there is no further round."""
-
-    unmade: Unmade
-    why: str
+    return RoundEnd(float(line["session"]), int(line["after"]), str(line["end"]), one_line(str(line["why"])))
 
 
 class RoundState(TrialChoice):
@@ -62,7 +60,8 @@ class RoundState(TrialChoice):
         self._session = run.began
         self.admitted = rounds.min
         """Up to which number trials are made."""
-        self.stop: RoundStop | None = None
+        self.stop: RoundEnd | None = None
+        """Why there is no further round."""
         self.update()
 
     def is_wanted(self, entry: Entry) -> bool:
@@ -79,13 +78,7 @@ class RoundState(TrialChoice):
             if not line.end:
                 self.admitted = max(self.admitted, line.after + 1)
             elif line.session == self._session:
-                self.take_end(line)
-
-    def take_end(self, line: RoundEnd) -> None:
-        """Have no further round made."""
-        kinds = {str(kind): kind for kind in get_args(Unmade)}
-        # Anyone who can write into the folder could have written it.
-        self.stop = RoundStop(kinds.get(line.end, "stopped"), one_line(line.why))
+                self.stop = line
 
     def end_round(self, end: Unmade | Literal["last"] | None, why: str, decisions: dict[str, str]) -> None:
         """Write down what comes after the rounds that were admitted; only one process may.
@@ -103,7 +96,7 @@ class RoundState(TrialChoice):
         if end is None:
             self.admitted += 1
         else:
-            self.take_end(line)
+            self.stop = line
 
     def wait(self, entry: Entry, look: Callable[[], None]) -> None:
         """Wait until it is known whether a trial is needed.

@@ -111,5 +111,5 @@ def test_options_name_a_run_that_is_there(evals: Evals, bucket: str) -> None:
     run = evals.run("shop.eval.yaml", f"--eval-baseline={url}")
     assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
     printed = run.stdout.str() + run.stderr.str()
-    assert "there is no such folder" in printed or f"there is no run at {url}" in printed
+    assert "there is no such bucket or folder" in printed or f"there is no run at {url}" in printed
     assert "Traceback" not in printed

@@ -33,8 +33,7 @@ def bucket(evals: Evals) -> str:
 
 def written(evals: Evals, *args: str) -> Path:
     """Run an eval of a right and a wrong row, and return its run folder."""
-    evals.write_rows(row("good"), row("bad", says="wrong"), row("r1"), row("r2"))
-    evals.write_config(gate={"min_pass_rate": 0.9})
+    evals.write([row("good"), row("bad", says="wrong"), row("r1"), row("r2")], gate={"min_pass_rate": 0.9})
     return evals.run("shop.eval.yaml", *args).folder
 
 
@@ -209,9 +208,7 @@ def test_links_are_not_followed(evals: Evals, bucket: str) -> None:
 
 def test_a_gate_is_not_green_without_an_object(evals: Evals, bucket: str, cache: Path) -> None:
     """What is done says what it consists of; a line that is gone would be a failed row less."""
-    evals.write_rows(row("good"), row("r1"))
-    evals.write_config(gate={"min_pass_rate": 0.9})
-    url = pushed(evals, evals.run("shop.eval.yaml").folder, bucket)
+    url = pushed(evals, evals.play([row("good"), row("r1")], gate={"min_pass_rate": 0.9}).folder, bucket)
     gate = ("gate", url, "--config", "shop.eval.yaml")
     for pattern in ("manifest.json", "attempts/*.jsonl", "selected.jsonl"):
         (path,) = objects(evals, pattern)
@@ -230,9 +227,8 @@ def test_no_secret_is_in_any_object(evals: Evals, bucket: str, monkeypatch: pyte
         "    return context.config.options['token']\n"
     )
     (evals.path / "telling.py").write_text(agent)
-    evals.write_rows(row("a"))
     options = {"token": "${SHOP_TOKEN}"}
-    evals.write_config(agent={"type": "function", "function": "telling:solve", "options": options})
+    evals.write([row("a")], agent={"type": "function", "function": "telling:solve", "options": options})
     evals.run("shop.eval.yaml", f"--eval-output={bucket}", "--eval-set", "gate={}")
     found = objects(evals, "*")
     assert any(path.name == "own.txt" for path in found)

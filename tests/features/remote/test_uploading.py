@@ -21,8 +21,7 @@ ROWS = [row("good"), row("bad", says="wrong"), row("r1"), row("r2")]
 
 def write(evals: Evals, **keys: Any) -> None:
     """Write an eval of three right rows and a wrong one."""
-    evals.write_rows(*ROWS)
-    evals.write_config(**{"gate": {"min_pass_rate": 0.5}, **keys})
+    evals.write(ROWS, **{"gate": {"min_pass_rate": 0.5}, **keys})
 
 
 @pytest.mark.parametrize(
@@ -59,8 +58,7 @@ def test_finished_attempts_go_while_the_run_goes_on(
     (evals.path / "waiting.py").write_text(
         WAITING.format(folder=url2pathname(bucket.removeprefix("file://")))
     )
-    evals.write_rows(row("first"), row("last"))
-    evals.write_config(agent={"type": "function", "function": "waiting:solve"})
+    evals.write([row("first"), row("last")], agent={"type": "function", "function": "waiting:solve"})
     run = evals.run("shop.eval.yaml", f"--eval-output={bucket}")
     run.assert_outcomes(passed=2)
     assert run.ret == 0
@@ -201,10 +199,8 @@ def test_nothing_waits_for_a_bucket_that_does_not_answer(
 
 def test_one_shard_may_have_all_rows(evals: Evals, bucket: str) -> None:
     """The others leave nothing, and the run is merged by the same command."""
-    evals.write_rows(row("one"))
-    evals.write_config()
     codes = [
-        evals.run("shop.eval.yaml", f"--eval-shard={n}/3", f"--eval-output={bucket}", "--eval-run-name=n").ret
+        evals.play([row("one")], f"--eval-shard={n}/3", f"--eval-output={bucket}", "--eval-run-name=n").ret
         for n in (1, 2, 3)
     ]
     assert sorted(codes) == [0, pytest.ExitCode.NO_TESTS_COLLECTED, pytest.ExitCode.NO_TESTS_COLLECTED]
@@ -304,8 +300,7 @@ def test_workers_have_their_part_claimed_while_rows_run(
     monkeypatch.setattr("pytest_browsereval.features.remote.hooks.CHECK_S", 0.02)
     folder = Path(url2pathname(bucket.removeprefix("file://"))) / "shop"
     (evals.path / "looking.py").write_text(LOOKING.format(folder=str(folder)))
-    evals.write_rows(row("first"), row("second"))
-    evals.write_config(agent={"type": "function", "function": "looking:solve"})
+    evals.write([row("first"), row("second")], agent={"type": "function", "function": "looking:solve"})
     run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", "-n2")
     run.assert_outcomes(passed=2)
     assert run.ret == 0

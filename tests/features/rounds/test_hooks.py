@@ -349,15 +349,13 @@ def _agent(url: str) -> dict[str, Any]:
 def test_a_budget_that_ends_in_a_round_decides_nothing(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run lacks the rest of the round: red as with any budget, and more money resumes it."""
     monkeypatch.setenv("ROUNDS_KEY", "sk-rounds-0123456789")
-    evals.write_rows(*(row(name, says=None) for name in "abcdefgh"))
     with ScriptedModel(lambda _: done("right").costing(1, 0)) as server:
         keys: dict[str, Any] = {
             "agent": _agent(server.base_url),
             "trials": {"max": 6},
             "gate": {"min_pass_rate": 0.6},
         }
-        evals.write_config(**keys, budget={"max_cost_usd": 10})
-        cut = evals.run("shop.eval.yaml")
+        cut = evals.play((row(name, says=None) for name in "abcdefgh"), **keys, budget={"max_cost_usd": 10})
         assert cut.ret == pytest.ExitCode.TESTS_FAILED
         cut.stdout.fnmatch_lines(
             [
