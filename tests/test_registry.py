@@ -78,22 +78,6 @@ def test_members_are_listed_in_order(registry: Registry) -> None:
     assert list(registry.everything()) == everything
 
 
-@pytest.mark.parametrize("aliases", [(), ("acme/second",), ("1st",)])
-def test_a_clash_names_both_sides(registry: Registry, aliases: tuple[str, ...]) -> None:
-    """Two members of one name are refused with both classes, both owners and a way out."""
-
-    class Third(Member):
-        type: Literal["first"] = "first"
-
-    with pytest.raises(RegistryError) as caught:
-        registry.register(Third, owner="beta 2.0", aliases=aliases)
-    told = str(caught.value)
-    assert "named 'first'" in told
-    assert "First (from pytest-browsereval)" in told
-    assert "Third (from beta 2.0)" in told
-    assert "-p no:PLUGIN_NAME" in told
-
-
 def test_a_refused_member_leaves_nothing_behind(registry: Registry) -> None:
     """When an alias clashes, the member's own name is not taken either."""
 
@@ -105,15 +89,6 @@ def test_a_refused_member_leaves_nothing_behind(registry: Registry) -> None:
     with pytest.raises(RegistryError, match="unknown dataset 'third'"):
         registry.get("dataset", "third")
     assert registry.register(Third) is Third
-
-
-def test_a_member_may_not_clash_with_itself() -> None:
-    """A second registration is refused; an alias that repeats the member's own name changes nothing."""
-    registry = Registry()
-    registry.register(First, aliases=("first",))
-    assert list(registry.everything()) == [("dataset", "first", First, ())]
-    with pytest.raises(RegistryError, match="named 'first'"):
-        registry.register(First)
 
 
 @pytest.mark.parametrize("thing", [3, "first", First(path=Path("x")), dict, BaseModel])

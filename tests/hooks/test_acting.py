@@ -143,8 +143,7 @@ def test_a_page_that_routes_itself_is_waited_for_once(evals: Evals, pages: PageS
     pages.page("/never.png", b"", delay_s=15)
     url = pages.page("/spa", SPA)
     click = {"tool": "click", "target": "button"}
-    evals.write([act_row("spa", url, *[click] * 12)], browser="playwright")
-    assert evals.run().ret == 0
+    assert evals.play([act_row("spa", url, *[click] * 12)], browser="playwright").ret == 0
     told = [f"The page is still loading: {pages.url}/never.png." in said for said in read_results(evals)]
     assert told == [True] + [False] * 12
 
@@ -178,8 +177,7 @@ def test_no_tool_says_ok_for_what_did_not_happen(evals: Evals, pages: PageServer
     for tool, (body, arguments, _) in WRONG.items():
         url = pages.page(f"/{tool}", f"<!doctype html>{body}")
         rows.append(act_row(tool, url, {"tool": tool, **arguments}))
-    evals.write(rows, browser="playwright", tools={"pointer": True})
-    run = evals.run()
+    run = evals.play(rows, browser="playwright", tools={"pointer": True})
     assert run.ret == 1
     for tool, (_, _, why) in WRONG.items():
         attempt = run.attempt(tool)

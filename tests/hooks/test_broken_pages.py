@@ -106,8 +106,7 @@ def test_a_page_that_is_broken_is_the_sites(evals: Evals, shop: PageServer) -> N
         solution = [*steps, {"tool": "done", "answer": "right" if expected == "passed" else "blocked"}]
         text = json.dumps(solution).replace("{url}", shop.url)
         rows.append(row(name, start_url=f"{shop.url}/", solution=json.loads(text)))
-    evals.write(rows, browser="playwright", lanes=4, gate={"max_error_rate": 0.1})
-    ran = evals.run()
+    ran = evals.play(rows, browser="playwright", lanes=4, gate={"max_error_rate": 0.1})
     assert ran.ret == 1
     found, statuses = {}, {}
     for one in ran.attempts:
@@ -159,8 +158,7 @@ def test_requests_that_a_site_breaks_are_named(evals: Evals, shop: PageServer) -
         row("later", start_url=f"{shop.url}/", solution=way),
         row("first", start_url=f"{shop.url}/fetches", solution=[wait, end]),
     ]
-    evals.write(rows, browser="playwright")
-    run = evals.run()
+    run = evals.play(rows, browser="playwright")
     for name in ("later", "first"):
         said = [one.message for one in run.attempt(name).warnings if "HTTP 50" in one.message]
         assert len(said) == 6, name
@@ -218,8 +216,7 @@ def test_a_start_page_that_breaks_later_is_the_sites(evals: Evals) -> None:
             json.dumps([*steps, {"tool": "done", "answer": "blocked"}]).replace("{url}", shop.url)
         )
         rows.append(row(name, start_url=f"{shop.url}/{name}", solution=solution))
-    evals.write(rows, browser="playwright", retries=0)
-    ran = evals.run()
+    ran = evals.play(rows, browser="playwright", retries=0)
     shop.close()
     found = {
         one.query_id: f"{one.verdict}" + f" ({one.error_source})" * bool(one.error_source)

@@ -68,10 +68,8 @@ def test_arguments_that_are_nested_deeply_are_recorded(evals: Evals, depth: int,
     """They are the model's own affair: the call is answered and is in the log, and the model goes on."""
     nested = '{"a": ' * depth + "1" + "}" * depth
     first = [calls(Call("list_tabs", nested)), done("right")]
-    evals.write_rows(row("deep"))
     with ScriptedModel(first) as server:
-        evals.write_config(agent={"type": "single", "model": "m", "base_url": server.base_url})
-        run = evals.run("shop.eval.yaml")
+        run = evals.play([row("deep")], agent={"type": "single", "model": "m", "base_url": server.base_url})
     assert run.ret == pytest.ExitCode.OK
     (log,) = evals.run_folder().glob("tasks/*/*/*/*/messages.jsonl")
     assert len(list(read_messages(log.parent))) == len(log.read_text().splitlines())

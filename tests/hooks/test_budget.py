@@ -92,13 +92,11 @@ def test_a_gate_is_not_met_by_a_part_of_the_run(evals: Evals) -> None:
 
 def test_time_that_is_over_begins_nothing(evals: Evals) -> None:
     """An attempt that is in flight is finished; the next is not begun, by an errored one's retry either."""
-    evals.write_rows(row("a"), row("b"), row("c"))
     (evals.path / "my_agent.py").write_text(
         "import time\ndef solve(context):\n    time.sleep(1.5)\n    raise RuntimeError('no')\n"
     )
     agent = {"type": "function", "function": "my_agent:solve"}
-    evals.write_config(agent=agent, retries=5, budget={"max_minutes": 0.02})
-    result = evals.run("shop.eval.yaml")
+    result = evals.play([row("a"), row("b"), row("c")], agent=agent, retries=5, budget={"max_minutes": 0.02})
     outcomes = result.parseoutcomes()
     assert outcomes.get("errors", 0) <= 1
     assert outcomes["skipped"] == 3 - outcomes.get("errors", 0)

@@ -34,10 +34,9 @@ def test_a_reply_that_is_told_in_part_shows_no_part_of_the_key(
         return sends(f'["{text}"]' if quote else text)
 
     monkeypatch.setenv("SHOP_KEY", KEY)
-    evals.write_rows(*(row(f"pad-{pad}") for pad in PADS))
     with ScriptedModel(play) as server:
         agent = {"type": "single", "model": "m", "base_url": server.base_url, "max_tries": 1}
-        evals.write_config(agent={**agent, "api_key": "SHOP_KEY"}, lanes=8)
+        evals.write((row(f"pad-{pad}") for pad in PADS), agent={**agent, "api_key": "SHOP_KEY"}, lanes=8)
         run = evals.run("shop.eval.yaml", "--eval-keep-going", "--junit-xml=junit.xml")
     run.assert_outcomes(errors=len(PADS))
     assert "ppppp" in run.stdout.str()

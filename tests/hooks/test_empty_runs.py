@@ -18,9 +18,7 @@ def pytest_runtest_setup(item):
 @pytest.mark.parametrize("hook", [BROKEN, BROKEN.replace('raise ConnectionError("the', 'pytest.skip("the')])
 def test_a_run_without_an_attempt_is_the_latest_one(evals: Evals, hook: str) -> None:
     """Its fixture or a hook failed before: every command speaks of it, and its gate is missed."""
-    evals.write_rows(row("a"))
-    evals.write_config(gate={"min_pass_rate": 0.5})
-    assert evals.run("shop.eval.yaml").ret == 0
+    assert evals.play([row("a")], gate={"min_pass_rate": 0.5}).ret == 0
     (evals.path / "conftest.py").write_text(hook)
     run = evals.run("shop.eval.yaml")
     assert run.ret == 1

@@ -75,8 +75,7 @@ def test_files_of_a_program_have_no_secret(evals: Evals, monkeypatch: pytest.Mon
     monkeypatch.setenv("USER_KEY", SECRET)
     (evals.path / "work.py").write_text(PROGRAM)
     agent = {"type": "command", "command": ["{python}", "work.py"], "pass_env": ["USER_KEY"]}
-    evals.write([row("a")], agent={**agent, "mcp": "off", "answer": "last_line"})
-    ran = evals.run()
+    ran = evals.play([row("a")], agent={**agent, "mcp": "off", "answer": "last_line"})
     ran.assert_outcomes(passed=1)
     (folder,) = ran.folder.glob("tasks/a/*/*/*/agent")
     assert leaks(ran.folder) == []

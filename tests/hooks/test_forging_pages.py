@@ -35,9 +35,7 @@ def test_a_page_that_forges_json_changes_no_verdict(evals: Evals, *, is_done: bo
         one["graders"] = [
             state if name == "state" else {"type": name, "wait_s": 0} for name in one["graders"]
         ]
-    evals.write_rows(*rows)
-    evals.write_config(browser="playwright", sites={"app": {"static": "site"}})
-    run = evals.run()
+    run = evals.play(rows, browser="playwright", sites={"app": {"static": "site"}})
     verdicts = {attempt.query_id: str(attempt.verdict) for attempt in run.attempts}
     assert verdicts == dict.fromkeys(checks, "passed" if is_done else "failed")
     assert run.ret == (0 if is_done else 1)

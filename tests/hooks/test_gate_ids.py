@@ -26,14 +26,6 @@ def test_an_id_that_no_row_has_is_refused(evals: Evals, gate: dict[str, Any], ar
     assert not (evals.path / "results").exists()
 
 
-@pytest.mark.parametrize("gate", [{"must_pass": ["mug-price"]}, {"quarantine": {"mug-price": DAY}}])
-def test_ids_of_rows_are_fine(evals: Evals, gate: dict[str, Any]) -> None:
-    """Also where the command line selects others: the gate says itself what it lacks."""
-    evals.write([row("sold-out"), row("mug-price")], gate=gate)
-    for args in ((), ("-k", "sold-out")):
-        assert "no row has the id" not in str(evals.run("shop.eval.yaml", *args).outlines)
-
-
 def test_a_row_that_the_config_leaves_out_is_noted(evals: Evals) -> None:
     """`select` is the config's own choice: no error, and the reader knows what will come."""
     evals.write_rows(row("sold-out"), row("mug-price"))

@@ -147,9 +147,8 @@ def test_a_baseline_of_the_command_line(evals: Evals, gate: dict[str, float] | N
     """Its comparison is printed; rules that need a baseline take it, and the folder knows it later."""
     assert evals.play(MIXED, gate={"min_pass_rate": 0.5}).ret == 0
     first = evals.run_folder()
-    evals.write_rows(row("a"), row("b"), row("c", says="wrong"), row("d", says="wrong"))
     keys: dict[str, Any] = {} if gate is None else {"gate": gate}
-    evals.write_config(**keys)
+    evals.write([row("a"), row("b"), row("c", says="wrong"), row("d", says="wrong")], **keys)
     result = evals.run("shop.eval.yaml", "--eval-baseline=latest")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*eval shop compared with its baseline*", f"A  *{first.name} (baseline)"])
@@ -242,10 +241,8 @@ def test_a_rule_tells_no_secret(evals: Evals, monkeypatch: pytest.MonkeyPatch) -
     """Neither in reports nor by the command, whether it returns or raises a message with its token."""
     monkeypatch.setenv("GATE_TOKEN", "tok-98765-abc")
     evals.pytester.makeconftest(TELLS)
-    evals.write_rows(row("a"))
     block = {"type": "tells", "token": "${GATE_TOKEN}"}
-    evals.write_config(gate={"rules": [block, {**block, "breaks": True}]})
-    run = evals.run("shop.eval.yaml", "--junit-xml=junit.xml")
+    run = evals.play([row("a")], "--junit-xml=junit.xml", gate={"rules": [block, {**block, "breaks": True}]})
     gate = evals.run_command("gate", str(run.folder), "--config", "shop.eval.yaml")
     assert (run.ret, gate.ret) == (1, 1)
     for result in (run, gate):

@@ -24,9 +24,8 @@ def results(request: ModelRequest) -> list[str]:
 
 def test_hints_of_the_harness_are_not_fenced(evals: Evals) -> None:
     """An unknown tool, wrong arguments and a broken call are answered in words that a model may follow."""
-    evals.write_rows(row("a"))
     with ScriptedModel([CALLS, done("right")]) as server:
-        evals.write_config(agent={"type": "single", "model": "m", "base_url": server.base_url})
+        evals.write([row("a")], agent={"type": "single", "model": "m", "base_url": server.base_url})
         assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.OK
         unknown, wrong, broken, fine = results(server.requests[-1])
     assert unknown.startswith("failed\nunknown tool 'lst_tabs'. Did you mean 'list_tabs'? Tools: ")
@@ -72,11 +71,9 @@ def test_an_orchestrator_reads_whose_words_are_whose(evals: Evals) -> None:
 def test_a_model_that_points_reads_hints_too(evals: Evals) -> None:
     """What is not an action is refused outside the marks."""
     bad = calls(Call("computer", '{"action": "clik"}'))
-    evals.write_rows(row("a"))
     with ScriptedModel([bad, calls(Call("computer", '{"action": "done", "text": "right"}'))]) as server:
         agent = {"type": "computer-use", "model": "m", "base_url": server.base_url}
-        evals.write_config(agent=agent, browser="playwright")
-        assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.OK
+        assert evals.play([row("a")], agent=agent, browser="playwright").ret == pytest.ExitCode.OK
         (told,) = results(server.requests[-1])
     assert told == "failed\n'clik' is not an action. Did you mean 'click'?"
 

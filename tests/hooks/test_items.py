@@ -170,9 +170,7 @@ async def agent(context):
 def test_few_frames_are_between_a_hook_and_the_agent(evals: Evals) -> None:
     """A traceback of an agent is short: twelve frames of ours, without those that wait for the loop."""
     (evals.path / "frames_agent.py").write_text(FRAMES)
-    evals.write_rows(row("a"))
-    evals.write_config(agent={"type": "function", "function": "frames_agent:agent"})
-    evals.run("shop.eval.yaml")
+    evals.play([row("a")], agent={"type": "function", "function": "frames_agent:agent"})
     frames = (evals.path / "frames.txt").read_text().splitlines()
     between = [one for one in frames if not one.startswith("lanes:") or one.endswith(".lane")]
     assert {"items:setup", "attempt:attempt"} <= set(between)

@@ -105,7 +105,6 @@ def test_nothing_stays_of_what_features_know_of_a_window(evals: Evals) -> None:
     rows = [shop.row(name, "Order a mug", checks=checks) for name in ("first", "second", "last")]
     rows.insert(2, shop.row("third", "Order a mug", upload, checks=checks, **form))
     evals.path.joinpath("conftest.py").write_text(LOOK)
-    evals.write_rows(*rows)
-    evals.write_config(browser="playwright", sites={"shop": SITE}, attacks=[attack])
+    evals.write(rows, browser="playwright", sites={"shop": SITE}, attacks=[attack])
     evals.run_process("shop.eval.yaml").assert_outcomes(passed=8)
     check_that_nothing_stays(evals)

@@ -100,10 +100,8 @@ def test_the_run_keeps_going_if_told_to(dead: Evals) -> None:
 
 def test_a_judge_that_does_not_answer_stops_the_run_as_well(evals: Evals, dead_url: str) -> None:
     """Agents are not paid for what nobody can judge."""
-    evals.write_rows(*(row(name, graders=["browsecomp"]) for name in NAMES))
     judge = {"provider": "openai-compatible", "model": "j", "base_url": dead_url, "max_tries": 1}
-    evals.write_config(judge=judge)
-    result = evals.run("shop.eval.yaml")
+    result = evals.play((row(name, graders=["browsecomp"]) for name in NAMES), judge=judge)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert list(verdicts(evals.summary()).values()) == ["errored (grader)"] * 2
     assert evals.summary()["not_run"] == NAMES[2:]
@@ -202,9 +200,8 @@ def test_a_plug_in_that_fills_nothing_hides_no_misspelt_site(evals: Evals, key: 
     wrong: dict[str, Any] = {"start_url": "{shpo}/"}
     if key == "solution":
         wrong = {"solution": [{"tool": "navigate", "url": "{shpo}/"}, {"tool": "done", "answer": "right"}]}
-    evals.write_rows(row("a", **wrong))
     (evals.path / "shop").mkdir()
-    evals.write_config(sites={"shop": {"static": "shop"}}, agent="noop")
+    evals.write([row("a", **wrong)], sites={"shop": {"static": "shop"}}, agent="noop")
     evals.pytester.makeconftest(
         """
         def pytest_browsereval_modify_task(task):

@@ -143,10 +143,8 @@ def test_a_model_with_tools_that_work_there_gets_these_alone(plain: Evals) -> No
 
 def test_rows_without_a_page_need_no_tools(plain: Evals) -> None:
     """A row that has no start page asks for no page: the run goes on with what there is."""
-    plain.write_rows(row("a"))
     with ScriptedModel([done("right")]) as model:
-        plain.write_config(browser="nimbus/plain", agent=single(model))
-        plain.run("shop.eval.yaml").assert_outcomes(passed=1)
+        plain.play([row("a")], browser="nimbus/plain", agent=single(model)).assert_outcomes(passed=1)
 
 
 def test_a_browser_that_promises_a_page_has_to_keep_it(plain: Evals) -> None:

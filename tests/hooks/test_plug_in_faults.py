@@ -178,10 +178,8 @@ def test_a_validator_that_raises_names_its_member(evals: Evals, place: str) -> N
     """A block whose class raises what pydantic does not expect: exit code 4, the class, and the line."""
     written(evals, VALIDATED, "")
     blocks = [{"type": "odd", "word": "wrong"}]
-    evals.write_rows(row("a", graders=blocks if place == "row" else ["answer"]))
     keys: dict[str, Any] = {"graders": blocks} if place == "config" else {}
-    evals.write_config(**keys)
-    result = evals.run("shop.eval.yaml")
+    result = evals.play([row("a", graders=blocks if place == "row" else ["answer"])], **keys)
     assert result.ret == 4
     text = result.stderr.str()
     assert "the grader 'odd' (conftest.Odd) cannot be made of its block: KeyError: 'wrong' (" in text

@@ -49,9 +49,3 @@ def test_what_is_not_known_is_not_called_nothing(evals: Evals, prices: dict[str,
         evals.write_config(agent=agent)
         output = evals.run("shop.eval.yaml").outlines
     assert {found[2] for line in output if (found := LINE.fullmatch(line))} == {told}
-
-
-def test_times_are_shown_as_a_clock_shows_them() -> None:
-    """Hours only where there are any."""
-    shown = [terminal.clock(seconds) for seconds in (0.4, 65, 3599.6, 7322)]
-    assert shown == ["0:00", "1:05", "1:00:00", "2:02:02"]

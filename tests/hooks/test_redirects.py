@@ -27,9 +27,7 @@ def test_no_model_is_asked_elsewhere(evals: Evals, monkeypatch: pytest.MonkeyPat
             keys: dict[str, Any] = (
                 {"agent": {"type": "single", **model}} if who == "agent" else {"judge": model}
             )
-            evals.write_rows(row("a", graders=["answer" if who == "agent" else "browsecomp"]))
-            evals.write_config(**keys)
-            ran = evals.run()
+            ran = evals.play([row("a", graders=["answer" if who == "agent" else "browsecomp"])], **keys)
         assert other.requests == []
     assert ran.ret == 1
     source = "provider" if who == "agent" else "grader"

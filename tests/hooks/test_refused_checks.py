@@ -39,7 +39,6 @@ def test_a_check_is_not_a_grader(evals: Evals, subtests: pytest.Subtests) -> Non
     plain: dict[str, Any] = {"graders": ["answer"], "answer": "x"}
     for given, told in table:
         with subtests.test(str(given)):
-            evals.write([row("a", **{**plain, **given})], sites={"shop": {"static": "."}})
-            run = evals.run("shop.eval.yaml")
+            run = evals.play([row("a", **{**plain, **given})], sites={"shop": {"static": "."}})
             assert run.ret == 4
             run.stderr.fnmatch_lines([told])

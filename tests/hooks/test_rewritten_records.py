@@ -322,8 +322,7 @@ def test_a_later_attempt_hides_no_line_that_is_gone(evals: Evals) -> None:
     """A program that removes the line of its first try, which broke, has not passed at once."""
     evals.pytester.makepyfile(own=LOSER)
     agent = {"type": "function", "function": "own:solve"}
-    evals.write([row("a")], agent=agent, retries=1, gate={"min_pass_rate": 0.1})
-    run = evals.run("shop.eval.yaml")
+    run = evals.play([row("a")], agent=agent, retries=1, gate={"min_pass_rate": 0.1})
     assert run.ret == pytest.ExitCode.INTERNAL_ERROR, run.stdout.str()
     decided = evals.run_command("gate", str(run.folder))
     assert decided.ret == 1, decided.stdout.str()

@@ -73,11 +73,10 @@ def secret(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def write(evals: Evals, *names: str, conftest: str = "") -> None:
-    evals.write_rows(*(row(name, says=None) for name in names))
     (evals.path / "my_agent.py").write_text(AGENT)
     (evals.path / "conftest.py").write_text(conftest)
     function = {"type": "function", "function": "my_agent:solve", "options": {"api_key": "${SHOP_KEY}"}}
-    evals.write_config(agent=function)
+    evals.write((row(name, says=None) for name in names), agent=function)
 
 
 def shown(evals: Evals, *options: str) -> str:

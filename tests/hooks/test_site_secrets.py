@@ -52,8 +52,7 @@ def secret_files(evals: Evals) -> list[str]:
 
 def test_the_log_of_a_site_has_no_secret(evals: Evals, site: dict[str, Any]) -> None:
     """Whole, in parts, over lines and over long ones; what else was printed is there, byte for byte."""
-    evals.write([row("a", query="Look at {shop}.", sites=["shop"])], sites={"shop": site})
-    ran = evals.run()
+    ran = evals.play([row("a", query="Look at {shop}.", sites=["shop"])], sites={"shop": site})
     ran.assert_outcomes(passed=1)
     (log,) = (ran.folder / "sites").glob("shop-*.log")
     text = log.read_bytes()

@@ -47,10 +47,8 @@ def test_an_answer_that_is_too_long_is_cut(evals: Evals) -> None:
 
 def test_arguments_that_are_too_long_are_refused(evals: Evals) -> None:
     """A call with them is refused, and the model goes on."""
-    evals.write_rows(row("a"))
     with ScriptedModel([done(LONG), done("right")]) as server:
-        evals.write_config(agent=model(server.base_url))
-        result = evals.run("shop.eval.yaml")
+        result = evals.play([row("a")], agent=model(server.base_url))
     assert result.ret == 0, result.stdout.str()
     assert holders(attempt_of(evals), END) == []
 

@@ -152,9 +152,7 @@ def test_a_run_folder_that_is_damaged_is_never_green(evals: Evals) -> None:
             next(folder.parents[4].glob("attempts/*")).write_text("{")
         """
     )
-    evals.write_rows(row("good"))
-    evals.write_config(gate={"min_pass_rate": 0})
-    result = evals.run("shop.eval.yaml", "--junit-xml=junit.xml")
+    result = evals.play([row("good")], "--junit-xml=junit.xml", gate={"min_pass_rate": 0})
     assert result.ret == 3
     result.stdout.fnmatch_lines(
         ["*= eval shop =*", "*gate complete: 1 of the run's 1 trials have no result*"]

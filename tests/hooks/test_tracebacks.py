@@ -22,8 +22,7 @@ FUNCTION = {"type": "function", "function": "my_agent:solve"}
 
 
 def write(evals: Evals, *rows: dict[str, Any], **keys: Any) -> None:
-    evals.write_rows(*rows or (row("a", says=None),))
-    evals.write_config(**{"agent": FUNCTION, **keys})
+    evals.write(rows or (row("a", says=None),), **{"agent": FUNCTION, **keys})
     (evals.path / "my_agent.py").write_text(AGENT)
 
 

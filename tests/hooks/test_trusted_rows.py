@@ -89,8 +89,7 @@ def test_a_model_of_a_row_needs_trust(evals: Evals, monkeypatch: pytest.MonkeyPa
 
 def test_a_stored_grader_needs_trust(evals: Evals) -> None:
     """A run folder may come from elsewhere as well: what it names is not started to grade it again."""
-    evals.write([row("a"), row("b")], graders=[WRITES])
-    evals.run().assert_outcomes(passed=2)
+    evals.play([row("a"), row("b")], graders=[WRITES]).assert_outcomes(passed=2)
     (evals.path / "PWNED").unlink()
     evals.write_config()
     again = evals.run("--eval-regrade=latest")
@@ -110,8 +109,7 @@ def test_a_stored_grader_needs_trust(evals: Evals) -> None:
 
 def test_a_corrected_row_needs_trust(evals: Evals) -> None:
     """What a row names since the run is not started to grade its attempt again."""
-    evals.write([row("a"), row("b")])
-    evals.run().assert_outcomes(passed=2)
+    evals.play([row("a"), row("b")]).assert_outcomes(passed=2)
     evals.write_rows(row("a"), row("b", graders=[WRITES]))
     current = ("--eval-regrade=latest", "--eval-regrade-rows=current")
     again = evals.run(*current)

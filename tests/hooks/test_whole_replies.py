@@ -121,14 +121,12 @@ def test_streamed_and_plain_come_to_the_same(evals: Evals) -> None:
         copy = json.loads(json.dumps(body))
         return stream(*pieces_of(copy)) if request.body.get("stream") else sends(json.dumps(copy))
 
-    evals.write_rows(*map(number_row, REPLIES))
     with ScriptedModel(play) as server:
         agent = {"type": "single", "model": "m", "base_url": server.base_url, "max_tries": 1}
         part = {key: value for key, value in agent.items() if key != "type"}
         pair = {"type": "orchestrator-executor", "orchestrator": part, "executor": agent}
         variants = {"plain": agent, "streamed": {**agent, "stream": True}, "pair": pair}
-        evals.write_config(variants=variants, lanes=4)
-        run = evals.run("shop.eval.yaml", "--eval-keep-going")
+        run = evals.play(map(number_row, REPLIES), "--eval-keep-going", variants=variants, lanes=4)
         assert server.problems == []
     assert len(run.attempts) == 3 * len(REPLIES)
     for found in run.attempts:
@@ -154,10 +152,8 @@ def block(server: ScriptedModel, **more: Any) -> Json:
 def test_what_was_broken_off_is_asked_for_again(evals: Evals) -> None:
     """The next reply counts, the attempt has a warning, and both are paid for."""
     script = [sends(json.dumps(REPLIES["error"][0])), sends(json.dumps(DONE))]
-    evals.write_rows(number_row("lamp"))
     with ScriptedModel(script) as server:
-        evals.write_config(agent=block(server, max_tries=2))
-        run = evals.run("shop.eval.yaml")
+        run = evals.play([number_row("lamp")], agent=block(server, max_tries=2))
         server.assert_finished()
     assert run.ret == pytest.ExitCode.OK
     assert "the model answered only on try 2" in str(run.attempt("lamp").warnings)
@@ -204,9 +200,8 @@ BY_TEXT: dict[str, tuple[Json, str]] = {
 
 def test_a_call_by_text_is_a_whole_reply_too(evals: Evals) -> None:
     """Models without tool calls of their own think as well, and are cut off as well."""
-    evals.write_rows(*map(number_row, BY_TEXT))
     with ScriptedModel(lambda request: sends(json.dumps(BY_TEXT[asked_row(request)][0]))) as server:
-        evals.write_config(agent=block(server, tool_calling="json_schema"), lanes=4)
+        evals.write(map(number_row, BY_TEXT), agent=block(server, tool_calling="json_schema"), lanes=4)
         run = evals.run("shop.eval.yaml", "--eval-keep-going")
     assert {each.query_id: each.verdict for each in run.attempts} == {n: v for n, (_, v) in BY_TEXT.items()}
 
@@ -221,10 +216,8 @@ def test_a_request_that_is_refused_for_its_content_errs_its_row(evals: Evals) ->
         "later": refuses(403, "Forbidden"),
         "last": sends(json.dumps(DONE)),
     }
-    evals.write_rows(*map(number_row, replies))
     with ScriptedModel(lambda request: replies[asked_row(request)]) as server:
-        evals.write_config(agent=block(server, api_key="none"))
-        run = evals.run("shop.eval.yaml")
+        run = evals.play(map(number_row, replies), agent=block(server, api_key="none"))
     found = {each.query_id: (each.verdict, each.error_source) for each in run.attempts}
     errored, passed = ("errored", "provider"), ("passed", None)
     assert list(map(found.get, replies)) == [errored, errored, passed, errored, passed]

@@ -83,8 +83,7 @@ def test_rows_have_windows_of_their_own(evals: Evals, workers: list[str]) -> Non
             ),
         ]
         context = {"viewport": {"width": 900, "height": 600}, "timezone_id": "UTC"}
-        evals.write(rows, browser={"context": context}, lanes=3)
-        run = evals.run("shop.eval.yaml", *workers)
+        run = evals.play(rows, *workers, browser={"context": context}, lanes=3)
         run.assert_outcomes(passed=3)
     conditions = {one.query_id: one.conditions for one in run.attempts}
     assert conditions["plain"] == ("timezone_id=UTC", "viewport=900x600")
@@ -96,8 +95,7 @@ def test_another_window_is_another_task(evals: Evals) -> None:
     """A run is not resumed with a row that wants another device, unless that row is made again."""
     with desk() as (url, _):
         browser = {"type": "playwright"}
-        evals.write([see("a", url, "touch=0"), see("b", url, "touch=0")], browser=browser)
-        assert evals.run("shop.eval.yaml").ret == 0
+        assert evals.play([see("a", url, "touch=0"), see("b", url, "touch=0")], browser=browser).ret == 0
         evals.write_rows(see("a", url, "touch=0"), see("b", url, "touch=1", context={"device": "Pixel 7"}))
         refused = evals.run("shop.eval.yaml", "--eval-resume")
         refused.stderr.fnmatch_lines(["*rows were edited: b"])
@@ -150,8 +148,7 @@ def test_keys_in_headers_need_allowed_origins(evals: Evals, monkeypatch: pytest.
     headers = {"extra_http_headers": {"Authorization": "Bearer ${SHOP_TOKEN}"}}
     with desk() as (stranger, asked_by_stranger), desk(stranger) as (url, asked):
         rows = [see("in", url, "touch=0"), see("out", stranger, "touch=0")]
-        evals.write(rows, browser={"context": headers})
-        evals.run("shop.eval.yaml").stderr.fnmatch_lines(
+        evals.play(rows, browser={"context": headers}).stderr.fnmatch_lines(
             ["*context.extra_http_headers.Authorization would go to each server*Write allowed_origins*"]
         )
         evals.write_config(browser={"context": headers, "allowed_origins": [url]})

@@ -4,10 +4,7 @@ import json
 import time
 from pathlib import Path
 
-import pytest
-
 from pytest_browsereval.config.model import BudgetConfig
-from pytest_browsereval.errors import OverBudget
 from pytest_browsereval.run.budget import LEDGER, Budget
 from pytest_browsereval.run.store import RunStore
 
@@ -17,33 +14,6 @@ def budget(
 ) -> Budget:
     config = BudgetConfig(max_minutes=minutes, max_cost_usd=usd)
     return Budget(config, RunStore(folder), began or time.time())
-
-
-def test_without_limits_nothing_is_written(tmp_path: Path) -> None:
-    """A run without a budget has no ledger."""
-    free = budget(tmp_path)
-    free.note_payment(tmp_path / "tasks/a", 5.0)
-    free.check()
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_all_processes_pay_into_one_ledger(tmp_path: Path) -> None:
-    """What one of them has spent, the others know; the limit itself is used up."""
-    one, other = budget(tmp_path, usd=1.0), budget(tmp_path, usd=1.0)
-    one.note_payment(tmp_path / "tasks/a", 0.4)
-    other.check()
-    other.note_payment(tmp_path / "tasks/b", 0.6)
-    for each in (one, other, budget(tmp_path, usd=1.0)):
-        with pytest.raises(OverBudget, match=r"max_cost_usd is \$1, and \$1.0000 is spent"):
-            each.check()
-    assert budget(tmp_path, usd=1.01).over() == ""
-
-
-def test_an_unknown_cost_is_no_cost_of_nothing(tmp_path: Path) -> None:
-    """Whoever sets a limit of money must know what was spent."""
-    one = budget(tmp_path, usd=1.0)
-    one.note_payment(tmp_path / "tasks/a", None)
-    assert "what tasks/a cost is not known" in one.over()
 
 
 def test_a_line_that_is_being_written_is_read_later(tmp_path: Path) -> None:
@@ -68,12 +38,6 @@ def test_earlier_sessions_are_counted_once(tmp_path: Path) -> None:
         "tasks/a",
         "tasks/b",
     ]
-
-
-def test_minutes_are_those_of_the_session(tmp_path: Path) -> None:
-    """They begin when the session does, in each of its processes."""
-    assert budget(tmp_path, minutes=60).over() == ""
-    assert budget(tmp_path, minutes=60, began=time.time() - 3601).over() == "budget.max_minutes is 60"
 
 
 def test_a_line_that_was_cut_is_mended(tmp_path: Path) -> None:

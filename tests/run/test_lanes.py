@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.run.lanes import Lanes, LoopLost
+from pytest_browsereval.run.lanes import Lanes
 from tests.support import PATIENCE_S
 
 
@@ -56,17 +56,6 @@ def test_width_is_used_and_kept(lanes: Lanes) -> None:
     assert course.order == list(range(10))
 
 
-def test_group_members_run_one_at_a_time(lanes: Lanes) -> None:
-    """Attempts of one group never overlap, whatever the width."""
-    course = Course()
-    for number in range(4):
-        lanes.want(number, course.attempt(number), groups=["account"])
-    course.may_end.set()
-    for number in range(4):
-        lanes.take(number)
-    assert course.most == 1
-
-
 def test_several_groups_are_waited_for_without_a_deadlock(lanes: Lanes) -> None:
     """Whatever order they are named in; attempts that share none go on beside them."""
     course, other = Course(), Course()
@@ -78,17 +67,6 @@ def test_several_groups_are_waited_for_without_a_deadlock(lanes: Lanes) -> None:
     assert [lanes.take(number) for number in range(5)] == list(range(5))
     assert course.most <= 2  # the last two share nothing
     assert sorted(course.order) == [0, 1, 2, 3]
-
-
-def test_an_exception_reaches_the_taker(lanes: Lanes) -> None:
-    """What an attempt raises is raised where it is taken."""
-
-    async def bad() -> None:
-        raise ValueError("broken")
-
-    lanes.want("bad", bad)
-    with pytest.raises(ValueError, match="broken"):
-        lanes.take("bad")
 
 
 def test_held_back_attempts_are_cancelled_and_can_be_forced() -> None:
@@ -104,33 +82,6 @@ def test_held_back_attempts_are_cancelled_and_can_be_forced() -> None:
         assert lanes.take("held") == 2
     finally:
         lanes.close(PATIENCE_S)
-
-
-def test_blocking_code_is_blamed_and_left_behind(lanes: Lanes) -> None:
-    """The attempt that blocks the loop is named, even in a task of its own; a new loop serves the rest."""
-    blocked, release = threading.Event(), threading.Event()
-
-    async def inner() -> None:
-        blocked.set()
-        release.wait(2 * PATIENCE_S)
-
-    async def blocks() -> None:
-        await asyncio.create_task(inner())
-
-    course, thread = Course(), lanes.thread
-    lanes.stuck_s = 0.5
-    lanes.want("blocker", blocks)
-    lanes.want("bystander", course.attempt(1))
-    assert blocked.wait(PATIENCE_S)
-    with pytest.raises(LoopLost, match=r"blocking code.*test_lanes\.py|blocking code.*threading\.py") as lost:
-        lanes.take("bystander")
-    assert lost.value.culprit == "blocker"
-    release.set()
-    assert thread.stop(PATIENCE_S)
-    lanes.stuck_s = PATIENCE_S
-    course.may_end.set()
-    lanes.want("bystander", course.attempt(1))
-    assert lanes.take("bystander") == 1
 
 
 def test_a_caller_that_was_held_up_does_not_blame_the_loop(lanes: Lanes) -> None:
@@ -149,49 +100,6 @@ def test_a_caller_that_was_held_up_does_not_blame_the_loop(lanes: Lanes) -> None
     lanes.want(1, course.attempt(1))
     assert lanes.take(1, tick) == 1
     assert ticks >= 3
-
-
-def test_leaving_the_interpreter_ends_one_attempt_only(lanes: Lanes) -> None:
-    """``SystemExit`` in an attempt is an error of that attempt; the loop and the others go on."""
-
-    async def leaves() -> None:
-        raise SystemExit(5)
-
-    course = Course()
-    course.may_end.set()
-    lanes.want("leaves", leaves)
-    lanes.want("other", course.attempt(7))
-    with pytest.raises(RuntimeError, match=r"SystemExit\(5\)"):
-        lanes.take("leaves")
-    assert lanes.take("other") == 7
-
-
-def test_interrupting_the_wait_cancels_the_attempts() -> None:
-    """Ctrl-C while waiting cancels what runs, lets it clean up, and starts nothing more."""
-    lanes = Lanes(1)
-    cleaned: list[str] = []
-    started = threading.Event()
-
-    async def attempt() -> None:
-        started.set()
-        try:
-            await asyncio.sleep(3600)
-        finally:
-            cleaned.append("closed")
-
-    async def never() -> None:
-        cleaned.append("started")
-
-    def interrupt() -> None:
-        if started.is_set():
-            raise KeyboardInterrupt
-
-    lanes.want("first", attempt)
-    lanes.want("second", never)
-    with pytest.raises(KeyboardInterrupt):
-        lanes.take("first", interrupt)
-    assert lanes.close(PATIENCE_S)
-    assert cleaned == ["closed"]
 
 
 def test_closing_runs_the_last_coroutine_and_ends_the_thread() -> None:

@@ -39,16 +39,6 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path("results")
 
 
-def test_a_run_is_named_in_three_ways(results: Path) -> None:
-    """By its folder, by its id, and as the newest; ``latest`` of all evals or of one."""
-    runs = Runs.below(results)
-    assert runs.find(f"results/shop/{OLD}", Path()) == results / "shop" / OLD
-    assert runs.find(NEW, Path()) == results / "mail" / NEW
-    assert runs.find("latest", Path()) == results / "shop" / NEWEST
-    assert Runs.of(results, "mail").find("latest", Path()) == results / "mail" / NEW
-    assert [run.name for run in runs.newest_first()] == [NEWEST, NEW, OLD]
-
-
 def test_latest_is_before_another_run(results: Path) -> None:
     """Neither that one nor what began after it; a merged run is as old as its manifest."""
     shop = Runs.of(results, "shop")
@@ -67,24 +57,6 @@ def test_two_runs_of_one_second(results: Path) -> None:
     made(home, "20260102T000000Z-zzzzzz", written=WRITTEN)
     late = made(home, "20260102T000000Z-aaaaaa", written=WRITTEN + 1)
     assert Runs.of(results, "pair").find("latest", Path()) == late
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ("nowhere", "there is no run 'nowhere'. Runs in results, the"),
-        ("", "there is no run ''."),
-        ("results/shop", "results/shop is not a run folder: it has no `tasks/`. Runs in results, the"),
-        ("../results", "there is no run '../results'"),
-    ],
-)
-def test_what_there_is_not(results: Path, given: str, told: str) -> None:
-    """The newest runs are listed, with what to type."""
-    with pytest.raises(ConfigError) as refused:
-        Runs.below(results).find(given, Path())
-    assert str(refused.value).startswith(told)
-    listed = f"the newest first: shop/{NEWEST}, mail/{NEW}, shop/{OLD}. Give a run folder or an id."
-    assert str(refused.value).endswith(listed)
 
 
 def test_many_runs_are_cut_and_none_are_told(results: Path) -> None:

@@ -84,16 +84,6 @@ def refusal(plan: Plan) -> str:
 # -- names
 
 
-def test_selected_rows_keep_their_names(planned: Planned) -> None:
-    """Asking for some rows leaves the others out and changes no name."""
-    assert names(planned(row("a"), row("b"), row("c"), trials=2), {"c", "a"}) == [
-        "a[1]",
-        "a[2]",
-        "c[1]",
-        "c[2]",
-    ]
-
-
 def test_a_limit_takes_the_first_rows(planned: Planned) -> None:
     """The limit counts rows, not trials; a row behind it is not there, though it is asked for."""
     plan = planned(row("a"), row("b"), row("c"), trials=2, more={"limit": 2})

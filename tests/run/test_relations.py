@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.run.relations import notes_on, relations_of, sites_to_reset, together
+from pytest_browsereval.run.relations import relations_of, sites_to_reset, together
 from pytest_browsereval.sites import SiteConfig
 
 SITES = {
@@ -60,16 +60,3 @@ def test_sites_that_cannot_be_reset() -> None:
     assert sites_to_reset(needy, SITES) == (["shared"], ["bank"])
     assert sites_to_reset(task(sites=["files", "fresh"], requires_reset=True), SITES) == ([], [])
     assert sites_to_reset(task(sites=["bank", "shared"]), SITES) == ([], [])
-
-
-def test_notes() -> None:
-    """Needs that are not selected and sites that nobody resets, the first five by name."""
-    assert notes_on([task(), task("b", depends_on=["a"])], ["a", "b"], SITES) == []
-    rows = [task(f"r{n}", depends_on=["x", "r0"], sites=["bank"], requires_reset=True) for n in range(7)]
-    early, unreset = notes_on(rows, [row.query_id for row in rows], SITES)
-    assert early.endswith(
-        "not selected: r0 (needs x); r1 (needs x); r2 (needs x); r3 (needs x); r4 (needs x); and 2 more"
-    )
-    assert unreset.endswith(
-        "nobody resets them: bank. Write them in `sites` with a `reset`, or reset them between runs."
-    )

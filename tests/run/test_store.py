@@ -15,17 +15,9 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.model.trials import TrialKey
-from pytest_browsereval.run.store import AttemptFolder, RunStore, new_run_id
-from tests.recorded import attempt
+from pytest_browsereval.run.store import RunStore, new_run_id
 
 pytestmark = pytest.mark.quick
-
-
-def finish(folder: AttemptFolder, **more: object) -> None:
-    """Write an attempt's record and take it out of flight."""
-    metadata = attempt(**{"attempt": folder.number, **more})  # type: ignore[arg-type]
-    RunStore(folder.marker.parents[1]).save_record(metadata)
-    folder.finish()
 
 
 @pytest.fixture
@@ -44,24 +36,6 @@ def test_run_ids_differ_and_sort_by_time() -> None:
     assert len(ids) > 490
     assert all(re.fullmatch(r"\d{8}T\d{6}Z-[a-z]{6}", run_id) for run_id in ids)
     assert all(before < run_id < after for run_id in ids)
-
-
-def test_every_process_finds_the_same_folder(tmp_path: Path) -> None:
-    """Config name and run id make the folder; the name is encoded, so it cannot lead elsewhere."""
-    first = RunStore.locate(tmp_path, "../my shop", "run-1", worker="gw0")
-    assert first.root == RunStore.locate(tmp_path, "../my shop", "run-1", worker="gw1").root
-    assert first.root.parent.parent == tmp_path
-    assert ".." not in first.root.parts
-
-
-def test_attempts_are_numbered_from_one(store: RunStore) -> None:
-    """Each new attempt of a trial has the next number; other trials and variants count by themselves."""
-    key = TrialKey("a")
-    assert [store.begin_attempt(key, "n").number for _ in range(3)] == [1, 2, 3]
-    assert store.begin_attempt(TrialKey("a", trial=2), "n").number == 1
-    assert store.begin_attempt(TrialKey("a", "kimi"), "n").number == 1
-    folder = store.begin_attempt(TrialKey("buy mug", "kimi", 2), "n").path
-    assert folder.relative_to(store.root).as_posix() == "tasks/buy+20mug/kimi/2/attempt-1"
 
 
 def test_a_number_is_never_used_again(store: RunStore) -> None:

@@ -54,8 +54,7 @@ def slurm() -> Iterator[Slurm]:
 @pytest.fixture
 def script(evals: Evals) -> tuple[str, str]:
     """Return the template and a run of an eval with a browser, in two parts that each have rows."""
-    evals.write_rows(*(row(name) for name in ROWS))
-    evals.write_config(browser="playwright", agent=SOLVE, gate={"min_pass_rate": 0.8})
+    evals.write((row(name) for name in ROWS), browser="playwright", agent=SOLVE, gate={"min_pass_rate": 0.8})
     (evals.path / "my_agent.py").write_text(AGENT.replace("HELD", ROWS[0]).replace("WRONG", ROWS[1]))
     return str(TEMPLATE), "nightly"
 

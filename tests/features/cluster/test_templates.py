@@ -103,8 +103,7 @@ def test_what_the_script_does_again_and_what_it_refuses(evals: Evals) -> None:
 @pytest.mark.parametrize("missing", [None, 1], ids=["whole", "a part is missing"])
 def test_the_script_makes_a_run_and_a_verdict(evals: Evals, missing: int | None) -> None:
     """The commands, as they reach our programs: each row once, the gate of the config, a JUnit file."""
-    evals.write_rows(*(row(name) for name in "abcdef"), row("wrong", says="no"))
-    evals.write_config(gate={"min_pass_rate": 0.8})
+    evals.write([*(row(name) for name in "abcdef"), row("wrong", says="no")], gate={"min_pass_rate": 0.8})
     _, (_, part, _, merge, gate) = submit(evals, url=f"file://{evals.path}/runs")
     for number in {1, 2, 3} - {missing}:
         command = [word.replace("--eval-shard=2/", f"--eval-shard={number}/") for word in part]

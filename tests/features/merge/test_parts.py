@@ -35,14 +35,6 @@ def thirds(tmp_path: Path) -> list[Path]:
     return [shard(tmp_path / str(number), number).root for number in ROWS]
 
 
-def test_all_parts_are_a_whole_run(thirds: list[Path], tmp_path: Path) -> None:
-    """In any order; it says that it has all."""
-    assert merge_runs(thirds[::-1], tmp_path / "whole").selected == 6
-    store = RunStore(tmp_path / "whole")
-    assert Parts.of_run(store.run.read_manifest()) == Parts(3, (1, 2, 3), (2, 2, 2))
-    assert lacking(StoredRun(store.root)) is None
-
-
 def test_a_lost_part_is_missed(
     thirds: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -69,12 +69,6 @@ def test_goals_are_delegated_to_fresh_executors(pair: Pair) -> None:
     assert second.tool_names == [*TOOLS_BY_NAME, "give_up"]
 
 
-def test_steps_are_those_of_executors(pair: Pair) -> None:
-    """A delegation is none, and neither is a call of the orchestrator's that is refused."""
-    pair.solve([calls(call("click")), delegates("a"), done("x")], [TWICE, done("y")])
-    assert pair.desk.capture.steps == 2
-
-
 def test_a_model_that_repeats_itself_delegates_one_goal_a_turn(pair: Pair) -> None:
     """Of forty calls in one reply the first is made; the others are refused, and all are recorded."""
     result = pair.solve([delegates(*(f"goal {n}" for n in range(40))), done("x")], [done("y")])

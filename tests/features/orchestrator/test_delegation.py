@@ -6,7 +6,6 @@ import asyncio
 import json
 import zlib
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
@@ -14,11 +13,10 @@ import pytest
 
 from pytest_browsereval.agents import playing
 from pytest_browsereval.deadline import within
-from pytest_browsereval.errors import ErrorSource, Fault, TerminationReason
+from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.orchestrator import delegation
-from pytest_browsereval.features.orchestrator.delegation import save_executor
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
-from pytest_browsereval.model.results import AgentResult, ExecutorRecord
+from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.testing import Reply, call, calls, done, says
 from tests.agents.desk import Desk, MakeDesk
 from tests.features.orchestrator.pair import Pair, delegates, pair_config
@@ -294,26 +292,3 @@ def test_errors_of_an_executor_name_it(make_desk: MakeDesk) -> None:
     nested = [m for m in desk.capture.messages.messages if m.parent_id == "executor-7"]
     assert [m.type for m in nested] == ["tool_call", "tool_result", "error"]
     assert isinstance(nested[0], ToolCallMessage)
-
-
-def test_an_executor_is_saved_and_found_by_its_names(tmp_path: Path) -> None:
-    """A secret that is a word of ours leaves the file readable; texts are redacted."""
-    record = ExecutorRecord(
-        executor_id="executor-1",
-        span_id="executor-1",
-        agent="single",
-        instruction="All done? hunter2",
-        status="done",
-        summary="done",
-        termination_reason=TerminationReason.COMPLETED,
-        steps_used=1,
-        start_url=None,
-        current_url="http://shop.test/hunter2",
-        started_at="2026-01-01T00:00:00.000Z",
-        duration_ms=1.0,
-    )
-    redact = lambda text: text.replace("hunter2", "***").replace("done", "***")  # noqa: E731
-    save_executor(record, tmp_path, redact)
-    read = ExecutorRecord.model_validate_json((tmp_path / "executors" / "executor-1.json").read_bytes())
-    assert (read.status, read.summary, read.instruction) == ("done", "***", "All ***? ***")
-    assert read.current_url == "http://shop.test/***"

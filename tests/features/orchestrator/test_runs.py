@@ -44,9 +44,7 @@ def pytest_browsereval_register(registry):
 def test_a_plug_ins_orchestrator_is_recorded_as_ours_is(evals: Evals) -> None:
     """Goals, reports and what lies between them are nested in the log; the report of a failure has them."""
     evals.pytester.makeconftest(PLUGIN)
-    evals.write_rows(row("right"), row("wrong", metadata={"additional": {"says": "wrong"}}))
-    evals.write_config(agent="leader")
-    run = evals.run("shop.eval.yaml")
+    run = evals.play([row("right"), row("wrong", metadata={"additional": {"says": "wrong"}})], agent="leader")
     assert run.ret == pytest.ExitCode.TESTS_FAILED
     run.result.assert_outcomes(passed=1, failed=1)
     (folder,) = evals.run_folder().glob("tasks/wrong/*/*/attempt-1")
@@ -75,9 +73,7 @@ def test_a_plug_ins_orchestrator_is_recorded_as_ours_is(evals: Evals) -> None:
 def test_failed_calls_are_warnings(evals: Evals) -> None:
     """Each is one of source *tool*; of passed rows, whose reports nobody prints, the terminal counts them."""
     evals.pytester.makeconftest(PLUGIN)
-    evals.write_rows(row("a"), row("b"))
-    evals.write_config(agent="leader")
-    run = evals.run("shop.eval.yaml")
+    run = evals.play([row("a"), row("b")], agent="leader")
     assert run.ret == pytest.ExitCode.OK
     (warning,) = metadata(evals.run_folder(), "a").warnings
     assert warning.source == "tool"
@@ -86,13 +82,6 @@ def test_failed_calls_are_warnings(evals: Evals) -> None:
     )
     run.stdout.fnmatch_lines(["2 warnings in 2 of 2 passed trials: see the metadata.json of each"])
     assert [result["warnings"] for result in evals.summary()["results"]] == [1, 1]
-
-
-def test_rows_without_warnings_are_not_counted(evals: Evals) -> None:
-    """A clean run says nothing of warnings."""
-    evals.write_rows(row("a"))
-    evals.write_config()
-    assert "passed trials:" not in evals.run("shop.eval.yaml").stdout.str()
 
 
 GIVES_UP = """

@@ -34,8 +34,7 @@ def test_a_first_plan_says_what_is_unknown(evals: Evals) -> None:
 
 def test_a_plan_rests_on_the_last_run(evals: Evals) -> None:
     """With it, what is left of a run that is resumed; neither writes anything."""
-    evals.write_rows(row("a"), row("b"))
-    evals.write_config(lanes=2)
+    evals.write([row("a"), row("b")], lanes=2)
     evals.run("shop.eval.yaml::a")
     folder = evals.run_folder()
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
@@ -57,9 +56,7 @@ def test_a_plan_rests_on_the_last_run(evals: Evals) -> None:
 
 def test_a_plan_checks_what_a_run_would(evals: Evals) -> None:
     """A wrong row is told now."""
-    evals.write_rows(row("a", graders=["answr"]))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml", "--eval-plan")
+    result = evals.play([row("a", graders=["answr"])], "--eval-plan")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*Did you mean 'answer'*"])
 
@@ -70,9 +67,7 @@ def test_nothing_is_run_where_there_is_no_eval(evals: Evals) -> None:
     result = evals.run("--eval-plan", "test_own.py")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["nothing was run (--eval-plan)"])
-    evals.write_rows(row("a"))
-    evals.write_config()
-    evals.run("shop.eval.yaml")
+    evals.play([row("a")])
     spoil_line(evals.run_folder(), "a")
     result = evals.run("--eval-plan", "shop.eval.yaml")
     assert result.ret == 0
@@ -81,8 +76,7 @@ def test_nothing_is_run_where_there_is_no_eval(evals: Evals) -> None:
 
 def test_a_program_reads_one_line_of_json(evals: Evals) -> None:
     """Nothing else is printed, and a file after the option is an argument of its own."""
-    evals.write_rows(row("a"), row("b"))
-    evals.write_config(lanes=2, budget={"max_minutes": 5})
+    evals.write([row("a"), row("b")], lanes=2, budget={"max_minutes": 5})
     (evals.path / "test_own.py").write_text("def test_it():\n    assert False\n")
     first = evals.run("--eval-plan-json", "shop.eval.yaml", "test_own.py")
     assert first.ret == 0

@@ -52,8 +52,7 @@ Act = Callable[[int], str]
 def small(evals: Evals, cache: Path) -> Evals:
     """Return an eval of right rows that any process can run."""
     (evals.path / "conftest.py").write_text(CONFTEST)
-    evals.write_rows(*ROWS)
-    evals.write_config()
+    evals.write(ROWS)
     return evals
 
 

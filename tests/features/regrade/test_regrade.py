@@ -136,10 +136,8 @@ def test_another_grader_judges_what_is_stored(ran: Evals) -> None:
 @pytest.mark.slow
 def test_a_subset_with_workers_and_a_gate(evals: Evals) -> None:
     """Node ids select, xdist's workers share, trials and variants keep their names, the gate decides."""
-    evals.write_rows(*(row(name, says="Right.") for name in "ab"))
     keys: dict[str, Any] = {"trials": 2, "variants": {"x": "scripted", "y": "scripted"}, "lanes": 4}
-    evals.write_config(**keys)
-    evals.run("shop.eval.yaml").assert_outcomes(failed=8)
+    evals.play((row(name, says="Right.") for name in "ab"), **keys).assert_outcomes(failed=8)
     evals.write_config(**keys, graders=[{"type": "answer", "match": "includes"}], gate={"min_pass_rate": 0.5})
     some = evals.run("shop.eval.yaml::a[x-2]", "shop.eval.yaml::b[y-1]", "--eval-regrade=latest", "-n2", "-v")
     some.assert_outcomes(passed=3, failed=1)
@@ -293,8 +291,7 @@ def test_a_row_that_was_skipped_is_not_lacking(evals: Evals) -> None:
                 pytest.skip("not today")
         """
     )
-    evals.write_rows(row("now"), row("later"))
-    evals.write_config(gate={"min_pass_rate": 1.0})
+    evals.write([row("now"), row("later")], gate={"min_pass_rate": 1.0})
     for args in ([], ["--eval-regrade=latest"]):
         run = evals.run("shop.eval.yaml", *args)
         assert run.ret == pytest.ExitCode.OK, run.stdout

@@ -32,9 +32,7 @@ def test_corrected_rows_are_graded(evals: Evals) -> None:
     """Answers of today judge, also those of protected rows; the run records which rows they were."""
     wrong = [row("a", answer="wrong"), row("p", answer="wrong", protected=True), row("same")]
     right = [row("a"), row("p", protected=True), row("same")]
-    evals.write_rows(*wrong)
-    evals.write_config(gate={"must_pass": ["a", "p"]})
-    assert evals.run("shop.eval.yaml").ret == 1
+    assert evals.play(wrong, gate={"must_pass": ["a", "p"]}).ret == 1
 
     evals.write_rows(*right)
     kept = evals.run(*STORED)  # the row of `p` is not what it was, and its answer is nowhere else
@@ -99,9 +97,7 @@ def test_what_is_redacted_is_not_compared_again(
 
 def test_a_new_row_is_left_out_and_counted(evals: Evals) -> None:
     """It has no attempt that could be judged; without a note it would seem to be graded."""
-    evals.write_rows(row("a", answer="wrong"))
-    evals.write_config()
-    assert evals.run("shop.eval.yaml").ret == 1
+    assert evals.play([row("a", answer="wrong")]).ret == 1
     evals.write_rows(row("a"), row("new"), row("newer"))
     again = evals.run(*CURRENT)
     again.assert_outcomes(passed=1)
@@ -114,9 +110,7 @@ def test_a_new_row_is_left_out_and_counted(evals: Evals) -> None:
 @pytest.mark.slow
 def test_the_run_stands_for_the_corrected_rows(evals: Evals) -> None:
     """A comparison pairs it with a run of the corrected rows, and a resumed run has nothing to run."""
-    evals.write_rows(row("a", answer="wrong"))
-    evals.write_config()
-    evals.run("shop.eval.yaml")
+    evals.play([row("a", answer="wrong")])
     evals.write_rows(row("a"))
     assert evals.run(*CURRENT, "-n1").ret == 0
     graded = evals.run_folder().name
@@ -138,9 +132,7 @@ OTHER_TASKS: dict[str, dict[str, Any]] = {
 def test_other_tasks_are_refused(evals: Evals) -> None:
     """A row whose query, start page or sites changed is named before anything is graded."""
     names = [*OTHER_TASKS, "gone", "fine"]
-    evals.write_rows(*(row(name, answer="wrong") for name in names))
-    evals.write_config(browser="blank")
-    evals.run("shop.eval.yaml")
+    evals.play((row(name, answer="wrong") for name in names), browser="blank")
     before = read(evals, "fine")
     edited = [row(name, **keys) for name, keys in OTHER_TASKS.items()]
     evals.write_rows(*edited, row("fine"))
@@ -156,9 +148,7 @@ def test_other_tasks_are_refused(evals: Evals) -> None:
 
 def test_rows_of_today_are_checked_like_those_of_a_run(evals: Evals) -> None:
     """A check that no grader of the row reads is refused, as is the option without --eval-regrade."""
-    evals.write_rows(row("a"))
-    evals.write_config()
-    alone = evals.run("shop.eval.yaml", "--eval-regrade-rows=current")
+    alone = evals.play([row("a")], "--eval-regrade-rows=current")
     assert (alone.ret, "--eval-regrade-rows has no effect" in alone.stderr.str()) == (4, True)
     evals.run("shop.eval.yaml").assert_outcomes(passed=1)
     evals.write_rows(row("a", checks=[{"text": "Thank you"}]))
@@ -174,9 +164,7 @@ def test_evidence_of_something_else_is_not_judged(evals: Evals) -> None:
         grader = {"type": "state_diff", "source": {"js": expression}}
         return row("a", graders=[grader], checks=[{"path": "n", "equals": value}], answer=None)
 
-    evals.write_rows(of("({n: 1})", 1))
-    evals.write_config(browser="playwright")
-    evals.run("shop.eval.yaml").assert_outcomes(passed=1)
+    evals.play([of("({n: 1})", 1)], browser="playwright").assert_outcomes(passed=1)
     evals.write_rows(of("({n: 2})", 1))
     for _ in range(2):
         other = evals.run(*CURRENT)
@@ -190,9 +178,7 @@ def test_evidence_of_something_else_is_not_judged(evals: Evals) -> None:
 
 def test_a_row_that_a_mark_skips_keeps_the_run_from_being_green(evals: Evals) -> None:
     """Its old grade is of the row as it was; without a gate the exit code says so."""
-    evals.write_rows(row("a"), row("b"))
-    evals.write_config()
-    evals.run("shop.eval.yaml")
+    evals.play([row("a"), row("b")])
     evals.write_rows(row("a", answer="other"), row("b"))
     evals.pytester.makeconftest(
         """

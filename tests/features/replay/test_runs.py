@@ -325,8 +325,7 @@ def test_pages_of_others_are_replayed(evals: Evals) -> None:
 def test_what_a_page_asks_for_and_was_not_recorded_is_a_fault(evals: Evals) -> None:
     """Never a failure: what the server would have answered nobody knows. Damaged recordings are refused."""
     with stock() as url:
-        evals.write_rows(stock_row("mugs", url, "Mugs"))
-        evals.write_config(browser="playwright", capture={"har": "auto"})
+        evals.write([stock_row("mugs", url, "Mugs")], browser="playwright", capture={"har": "auto"})
         assert go(evals, "--eval-llm=record")[0] == 0
     evals.write_rows(stock_row("mugs", url, "Cups"))
     code, output = go(evals, "--eval-llm=replay")
@@ -357,11 +356,10 @@ def test_a_delegation_whose_time_was_over_is_replayed(evals: Evals) -> None:
             return done("right")
         return calls(call("delegate", instruction="look"))
 
-    evals.write_rows(row("a"))
     with ScriptedModel(delegates) as server:
         model = {"provider": "openai-compatible", "model": "m", "base_url": server.base_url}
         team = {"orchestrator": model, "executor": model, "delegation_timeout_s": 1.5}
-        evals.write_config(browser="playwright", agent={"type": "orchestrator-executor", **team})
+        evals.write([row("a")], browser="playwright", agent={"type": "orchestrator-executor", **team})
         code, output = go(evals, "--eval-llm=record")
         assert code == 0, output
     before = log(evals, "a")

@@ -98,9 +98,7 @@ def test_a_finished_run_needs_no_browser(shop: Evals) -> None:
 
 def test_errored_trials_run_again(evals: Evals) -> None:
     """The attempt that errored stays beside the new one."""
-    evals.write_rows(row("a"), errored_row("e"))
-    evals.write_config()
-    evals.run("shop.eval.yaml")
+    evals.play([row("a"), errored_row("e")])
     result = evals.run("shop.eval.yaml", "--eval-resume=latest")
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(["*1 of 2 trials have a result, 1 to run (1 errored before)"])
@@ -288,9 +286,7 @@ def test_the_gate_is_that_of_the_last_session(shop: Evals) -> None:
 
 def test_an_attempt_that_was_removed_counts_as_never_made(evals: Evals) -> None:
     """The next one is the last one all the same."""
-    evals.write_rows(errored_row("a"))
-    evals.write_config(retries=1)
-    evals.run("shop.eval.yaml")
+    evals.play([errored_row("a")], retries=1)
     trial = evals.run_folder() / "tasks/a/default/1"
     edit_lines(evals.run_folder(), lambda line: None if line["attempt"] == 1 else line)
     evals.run("shop.eval.yaml", "--eval-resume", "--eval-set=retries=0")

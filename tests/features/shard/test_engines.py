@@ -74,9 +74,7 @@ def test_a_worker_runs_the_part_of_its_controller(evals: Evals, monkeypatch: pyt
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("CI_NODE_INDEX", "1")
     monkeypatch.setenv("CI_NODE_TOTAL", "2")
-    evals.write_rows(*ROWS)
-    evals.write_config()
-    run = evals.run("shop.eval.yaml", "--eval-shard=auto", "--tx=1*popen//env:CI_NODE_INDEX=2", "--dist=load")
+    run = evals.play(ROWS, "--eval-shard=auto", "--tx=1*popen//env:CI_NODE_INDEX=2", "--dist=load")
     assert run.ret == 0
     assert parts(run.folder)["have"] == [1]
     alone = evals.run("shop.eval.yaml", "--eval-shard=1/2")
@@ -92,8 +90,7 @@ def test_the_part_is_run_and_its_source_printed(
     """The manifest says it as with a number; the parts of all jobs are the run."""
     for name in NAMES:
         monkeypatch.delenv(name, raising=False)
-    evals.write_rows(*ROWS)
-    evals.write_config()
+    evals.write(ROWS)
     passed = 0
     for index in ("1", "2"):
         monkeypatch.setenv("CI_NODE_INDEX", index)
@@ -111,8 +108,6 @@ def test_nothing_runs_where_no_engine_says_it(evals: Evals, monkeypatch: pytest.
     """A usage error, before anything is collected."""
     for name in NAMES:
         monkeypatch.delenv(name, raising=False)
-    evals.write_rows(*ROWS)
-    evals.write_config()
-    run = evals.run("shop.eval.yaml", "--eval-shard=auto")
+    run = evals.play(ROWS, "--eval-shard=auto")
     assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
     run.stderr.fnmatch_lines(["ERROR: --eval-shard=auto: no variable says which part *"])

@@ -23,8 +23,7 @@ def collected(evals: Evals, *args: str) -> set[str]:
 
 def test_every_row_is_in_one_shard(evals: Evals) -> None:
     """With all its trials, and with what it depends on."""
-    evals.write_rows(*ROWS)
-    evals.write_config(trials=2)
+    evals.write(ROWS, trials=2)
     shards = [collected(evals, f"--eval-shard={n}/3") for n in (1, 2, 3)]
     assert sum(map(len, shards)) == len(set.union(*shards)) == 14
     for names in shards:
@@ -48,8 +47,7 @@ def merge(evals: Evals, *args: str) -> pytest.RunResult:
 @pytest.mark.slow
 def test_shards_are_merged_into_the_run(evals: Evals) -> None:
     """Here the second one in a worker; the summary is that of a session that ran all."""
-    evals.write_rows(*ROWS, row("bad", says="wrong"))
-    evals.write_config()
+    evals.write([*ROWS, row("bad", says="wrong")])
     for shard, args in (("1/2", ()), ("2/2", ("-n", "1"))):
         assert evals.run("shop.eval.yaml", f"--eval-shard={shard}", *args).ret in (0, 1)
     runs = sorted((evals.path / "results/shop").iterdir())
@@ -66,8 +64,7 @@ def test_shards_are_merged_into_the_run(evals: Evals) -> None:
 
 def test_the_gate_of_a_shard_says_what_it_is_not_about(evals: Evals) -> None:
     """It is met by some of the rows; that of the run is decided once all are merged."""
-    evals.write_rows(*ROWS)
-    evals.write_config()
+    evals.write(ROWS)
     shard = evals.run("--eval-shard=1/2").folder
     count = parts(shard)["trials"][1]
     gated = evals.run_command(
@@ -80,8 +77,7 @@ def test_the_gate_of_a_shard_says_what_it_is_not_about(evals: Evals) -> None:
 
 def test_a_shard_without_a_row_says_so(evals: Evals) -> None:
     """Exit code 5 alone would not tell why."""
-    evals.write_rows(row("r0"))
-    evals.write_config()
+    evals.write([row("r0")])
     empty = 2 if collected(evals, "--eval-shard=1/2") else 1
     run = evals.run("shop.eval.yaml", f"--eval-shard={empty}/2")
     assert run.ret == pytest.ExitCode.NO_TESTS_COLLECTED
