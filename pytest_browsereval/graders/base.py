@@ -246,12 +246,13 @@ class GraderConfig(Component):
                 says what to write.
         """
 
-    def check_sites(self, task: Task, sites: Mapping[str, SiteConfig]) -> None:
+    def check_sites(self, task: Task, sites: Mapping[str, SiteConfig], base_dir: Path) -> None:
         """Check that the sites of a row let it be judged.
 
         Args:
             task: the row.
             sites: that it uses, by name.
+            base_dir: the folder of the eval config.
 
         Raises:
             ValueError: they do not; the message says what to write.

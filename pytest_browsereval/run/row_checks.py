@@ -139,7 +139,7 @@ def check_row(
     for grader in graders:
         with naming(grader, "check", ValueError):
             grader.check(task, config.base_dir)
-            grader.check_sites(task, own_sites)
+            grader.check_sites(task, own_sites, config.base_dir)
             check_needs(grader, task, offers, config)
     check_milestones(task)
     _check_addresses(task, config.sites, modify)

@@ -8,6 +8,7 @@ from shutil import which
 
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.errors import nearest
+from pytest_browsereval.features.effects.diff import leaves_nothing
 from pytest_browsereval.features.effects.reading import Unreadable, copy_database, read_files
 from pytest_browsereval.sites import SiteConfig, names_in
 
@@ -19,8 +20,12 @@ def check_states(config: EvalConfig) -> None:
         ConfigError: with file, line and what to write.
     """
     for name, site in config.sites.items():
-        if site.state is not None and (why := _find_problem(name, site, config)):
+        if site.state is None:
+            continue
+        if why := _find_problem(name, site, config):
             raise config.wrong(("sites", name, "state"), why)
+        if leaves_nothing(site.volatile, site.state.tables or ("\0",)):
+            raise config.wrong(("sites", name, "volatile"), "it leaves nothing of the state to compare.")
 
 
 def _find_problem(name: str, site: SiteConfig, config: EvalConfig) -> str:

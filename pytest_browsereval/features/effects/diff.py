@@ -104,6 +104,11 @@ def matches(patterns: Iterable[str], table: str, column: str = "") -> bool:
     return any(fnmatchcase(name, pattern) or table == pattern for pattern in patterns)
 
 
+def leaves_nothing(volatile: Iterable[str], tables: Iterable[str]) -> bool:
+    """Return whether no column of any of the tables is compared."""
+    return all(matches(volatile, table, "\0") for table in tables)
+
+
 def is_hidden(hide: Iterable[str], table: str, column: str) -> bool:
     """Return whether the values of a column are never written."""
     return matches(hide, table, column) or any(is_secret_name(one, "field") for one in column.split("."))
@@ -134,8 +139,8 @@ def _walk(name: str, value: JsonValue, key: str | Mapping[str, str]) -> Iterator
         return
     given = value if isinstance(value, dict) else {VALUE: value}
     plain = {c: v for c, v in given.items() if v is not None and not isinstance(v, dict | list)}
-    if plain:
-        yield name, Table([plain], is_single=True)
+    if plain or not given:
+        yield name, Table([plain], is_single=True) if plain else _NO_TABLE
     for inner, one in given.items():
         if isinstance(one, dict | list):
             yield from _walk(f"{name}.{inner}" if name else inner, one, key)

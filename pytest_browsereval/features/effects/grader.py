@@ -11,7 +11,9 @@ from typing import Any, ClassVar, Literal
 from pytest_browsereval.capture.trajectory import EFFECTS_FILE
 from pytest_browsereval.features.effects.diff import Difference, describe_difference, read_difference
 from pytest_browsereval.features.effects.observation import UNSAVED, hash_settings
+from pytest_browsereval.features.effects.reading import read_known
 from pytest_browsereval.features.effects.row_effects import (
+    find_unseen,
     judge_others,
     list_unwritten,
     match_effects,
@@ -69,8 +71,8 @@ class EffectsGrader(GraderConfig):
             )
         read_effects(task.effects)
 
-    def check_sites(self, task: Task, sites: Mapping[str, SiteConfig]) -> None:
-        """Check that a site of the row has a state, and that no effect is about what is never written.
+    def check_sites(self, task: Task, sites: Mapping[str, SiteConfig], base_dir: Path) -> None:
+        """Check that a site of the row has a state, and that each effect can be seen in it.
 
         Raises:
             ValueError: with what to write.
@@ -88,11 +90,14 @@ class EffectsGrader(GraderConfig):
                 raise ValueError(
                     f"an effect is of the site {effect.site!r}. With a state: {', '.join(watched)}."
                 )
-            for name in (one for site in watched.values() for one in list_unwritten(effect, site.hide)):
+            own = [site for name, site in watched.items() if effect.site in ("", name)]
+            for name in (one for site in own for one in list_unwritten(effect, site.hide)):
                 raise ValueError(
                     f"an effect compares {name}, whose values are never written: it is in "
                     "`hide`, or its name is that of a secret. Compare another column."
                 )
+            if why := find_unseen(effect, [(site.volatile, read_known(site, base_dir)) for site in own]):
+                raise ValueError(why)
 
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Match the differences that were stored with the row's effects.

@@ -11,8 +11,10 @@ from typing import Any
 from pytest_browsereval.capture.trajectory import EFFECTS_FILE
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.features.effects.diff import State
-from pytest_browsereval.features.effects.reading import Source
-from pytest_browsereval.graders.base import hash_json
+from pytest_browsereval.features.effects.reading import Source, read_schema
+from pytest_browsereval.features.effects.row_effects import find_unseen, read_effects
+from pytest_browsereval.graders.base import GraderFault, hash_json
+from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run_files import write_json
 from pytest_browsereval.sites import SiteConfig
 
@@ -28,25 +30,28 @@ def hash_settings(site: SiteConfig) -> str:
 
 @contextlib.asynccontextmanager
 async def keep_differences(
-    sources: Sequence[Source], folder: Path, redact: Callable[[str], str], *, is_protected: bool
+    task: Task, sources: Sequence[Source], folder: Path, redact: Callable[[str], str]
 ) -> AsyncIterator[None]:
     """Keep what an attempt changes between the two ends of a block.
 
     Args:
+        task: what it is at; of a protected row nothing is written.
         sources: the states of its sites.
         folder: of the attempt.
         redact: takes secrets out of a text.
-        is_protected: whether nothing of it may be written.
 
     Raises:
-        Fault: source *site*: a state cannot be read, or does not come to rest.
+        Fault: source *site*: a state cannot be read, does not come to rest, or was not there to compare;
+            source *grader*: an effect names what its database does not have.
     """
     before = await asyncio.gather(*(one.read(keeps_dialog=True) for one in sources))
+    _check_effects(task, sources, before)
     unopened = [one for one, state in zip(sources, before, strict=True) if not state and not one.is_open]
 
-    async def save() -> None:
+    async def save() -> Sequence[State | bytes]:
         after = await asyncio.gather(*(one.read_settled() for one in sources))
-        await asyncio.to_thread(_write, sources, before, after, folder, redact, is_protected=is_protected)
+        await asyncio.to_thread(_write, sources, before, after, folder, redact, is_protected=task.protected)
+        return after
 
     try:
         yield
@@ -55,13 +60,25 @@ async def keep_differences(
             await save()
             UNSAVED.pop(folder, None)
         raise
-    await save()
-    for one in unopened:
-        if await one.read():
+    after = await save()
+    for one, old, new in zip(sources, before, after, strict=True):
+        if one in unopened and new:
             raise one.fault(
                 "was written when the agent first opened it, so what it has changed is not known. Write its "
                 "address as the `start_url` of the row"
             )
+        await one.check_compared(old, new)
+
+
+def _check_effects(task: Task, sources: Sequence[Source], before: Sequence[State | bytes]) -> None:
+    """Refuse effects that databases cannot have, which were not there when the run began."""
+    seen = {
+        one.name: (one.site.volatile, read_schema(state) if isinstance(state, bytes) else None)
+        for one, state in zip(sources, before, strict=True)
+    }
+    for effect in read_effects(task.effects):
+        if why := find_unseen(effect, [seen[one] for one in seen if effect.site in ("", one)]):
+            raise GraderFault(f"the row's `effects` cannot be judged: {why}")
 
 
 def _write(

@@ -53,7 +53,7 @@ def pytest_browsereval_watch_agent(  # noqa: PLR0917 hooks are called with keywo
         for name, site in eval_config.sites.items()
         if name in site_urls and site.state is not None
     ]
-    return keep_differences(sources, folder, redact, is_protected=task.protected)
+    return keep_differences(task, sources, folder, redact)
 
 
 def pytest_browsereval_task_done(folder: Path) -> None:

@@ -8,8 +8,9 @@ import hashlib
 import json
 import sqlite3
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,24 +20,28 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.errors import ErrorSource, Fault, nearest
 from pytest_browsereval.features.effects.diff import (
     Difference,
     State,
     Table,
     compare_states,
     describe_difference,
+    leaves_nothing,
     list_tables,
 )
 from pytest_browsereval.features.shared.verifiers import run_verifier
 from pytest_browsereval.graders.observing import fetch_json, live_page, parse_state, read_in_time
 from pytest_browsereval.graders.page_values import NoValue
+from pytest_browsereval.model.display import join_first
 from pytest_browsereval.sites import SiteConfig, fill
 from pytest_browsereval.temporary import private_folder
 
 SETTLE_S, PAUSE_S = 5.0, 0.1
 """How long a state may take until two readings are equal, and how far these lie apart."""
 COMMAND_S = 30.0
+MOST_KNOWN = 12
+"""Names that an error lists."""
 FILE = "file"
 """The column of a folder that has the names of its files."""
 OWN_FILE = "file.file"
@@ -87,7 +92,7 @@ class Source:
             tables = {
                 name: replace(one, key=(FILE,)) if _is_folder(one) else one for name, one in tables.items()
             }
-        return {name: one for name, one in tables.items() if not state.tables or name in state.tables}
+        return tables
 
     def compare(self, before: State | bytes, after: State | bytes) -> list[Difference]:
         """Return what differs between two states of the site.
@@ -100,7 +105,28 @@ class Source:
                 before, after = read_changed(before, after)
             except sqlite3.Error as error:
                 raise self.fault(f"cannot be compared: {error}") from error
-        return compare_states(cast("State", before), cast("State", after), self.site.volatile)
+        old, new = (
+            {name: table for name, table in one.items() if not self._tables or name in self._tables}
+            for one in (cast("State", before), cast("State", after))
+        )
+        return compare_states(old, new, self.site.volatile)
+
+    async def check_compared(self, before: State | bytes, after: State | bytes) -> None:
+        """Check that what the config names was there before or after, so that a change would have been seen.
+
+        Raises:
+            Fault: source *site*: it was not; with what there is.
+        """
+        known = {*_list_names(before), *_list_names(after)}
+        if not known:
+            why = await self._find_others()
+        elif missing := sorted({*self._tables} - known):
+            why = f"it has no table {missing[0]!r}.{_list_known(missing[0], known, 'Tables')}"
+        else:
+            compared = self._tables or known
+            why = "`volatile` leaves nothing of it" if leaves_nothing(self.site.volatile, compared) else ""
+        if why:
+            raise self.fault(f"was not there to compare, when the agent began or when it had ended: {why}")
 
     async def read_settled(self) -> State | bytes:
         """Return the state once two readings are equal.
@@ -121,6 +147,27 @@ class Source:
                 raise self.fault(f"did not come to rest within {SETTLE_S:g} s: {what}. {hint}")
             last = state
 
+    @property
+    def _tables(self) -> tuple[str, ...]:
+        return self.site.state.tables if self.site.state else ()
+
+    async def _find_others(self) -> str:
+        """Return what is in the place of a state that is not there; empty if nothing is."""
+        state = self.site.state
+        assert state is not None  # noqa: S101 as above
+        if state.storage is not None:
+            key = state.storage.partition(":")[2]
+            names = [one["name"] for one in await self._list_stored()]
+            hint = "If the page writes it later, write `null` there in a `setup_script`."
+            known = f"{_list_known(key, names, 'Keys')} {hint}"
+            return f"local storage has no key {key!r}.{known}" if names else ""
+        if state.files is not None:
+            pattern = state.fill_place(self.base_dir, self.data)
+            root, wanted = split_pattern(pattern)
+            names = [one.name for one in root.rglob("*") if one.is_file() and not one.name.startswith(".")]
+            return f"no file matches {wanted!r}.{_list_known(wanted, names, 'Files')}" if names else ""
+        return "it has no table" if state.sqlite else "it is null. Write {} for one that is empty"
+
     def fault(self, why: str) -> Fault:
         """Return the error of a state."""
         return Fault(ErrorSource.SITE, f"the state of the site {self.name!r} {why}")
@@ -138,7 +185,8 @@ class Source:
             return await fetch_json(url, named, state.max_bytes)
         if state.storage is not None:
             text = await self._read_storage(state.storage.partition(":")[2], keeps_dialog=keeps_dialog)
-            return None if text is None else parse_state(_check_size(text, state.max_bytes))
+            value = None if text is None else parse_state(_check_size(text, state.max_bytes))
+            return {} if value is None and text is not None else value
         if state.files is not None:
             pattern = state.fill_place(self.base_dir, self.data)
             return await asyncio.to_thread(read_files, pattern, state.max_bytes)
@@ -163,11 +211,23 @@ class Source:
                     value = await page.isolated_value(f"localStorage.getItem({json.dumps(key)})")
                     return None if value is None else str(value)
         # A page that shows a dialog does not answer; this reads on an empty page of the same origin.
+        return next((one["value"] for one in await self._list_stored() if one["name"] == key), None)
+
+    async def _list_stored(self) -> list[Any]:
+        """Return the names and values of the site's own local storage."""
+        window, home = self.window, origin_of(self.urls[self.name])
+        assert isinstance(window, PlaywrightWindow)  # noqa: S101 as above
         stored = await read_in_time(window, "the storage", window.context.storage_state())
-        entries = (
-            one for origin in stored["origins"] if origin["origin"] == home for one in origin["localStorage"]
-        )
-        return next((one["value"] for one in entries if one["name"] == key), None)
+        return [one for each in stored["origins"] if each["origin"] == home for one in each["localStorage"]]
+
+
+def _list_names(state: State | bytes) -> Iterable[str]:
+    return read_schema(state) if isinstance(state, bytes) else state
+
+
+def _list_known(given: str, known: Iterable[str], noun: str) -> str:
+    names = sorted(filter(None, {*known}))
+    return f"{nearest(given, names)} {noun}: {join_first(names, MOST_KNOWN) or 'none'}."
 
 
 def _is_folder(table: Table) -> bool:
@@ -211,7 +271,8 @@ def copy_database(
         database.execute("BEGIN")
         known = _list_tables(database)
         if missing := sorted({*tables} - {*known}):
-            raise Unreadable(f"{file.name} has no table {missing[0]!r}. Tables: {', '.join(known) or 'none'}")
+            listed = _list_known(missing[0], known, "Tables").rstrip(".")
+            raise Unreadable(f"{file.name} has no table {missing[0]!r}.{listed}")
         if not tables:
             return database.serialize()
         with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
@@ -240,6 +301,44 @@ def _list_tables(database: sqlite3.Connection, schema: str = "main") -> dict[str
     return {n: sql for n, sql in found if n not in virtual and n not in inner}
 
 
+Schema = Mapping[str, Collection[str] | None]
+"""The columns of tables; None where they are not known."""
+
+
+def read_known(site: SiteConfig, base_dir: Path) -> Schema | None:
+    """Return what is compared of a site, as far as it is known before it is started."""
+    state = site.state
+    if state is None or state.sqlite is None or not site.data:
+        return dict.fromkeys(state.tables) if state is not None and state.tables else None
+    file = state.fill_place(base_dir, base_dir / site.data)
+    if not file.is_file():
+        return None
+    schema = _read_file_schema(file, file.stat().st_mtime_ns)
+    return {name: schema[name] for name in state.tables or schema}
+
+
+@lru_cache(maxsize=16)
+def _read_file_schema(file: Path, _changed_ns: int) -> Schema:
+    return read_schema(copy_database(file, max_bytes=sys.maxsize, is_at_rest=True))
+
+
+def read_schema(content: bytes) -> Schema:
+    """Return the tables of a copy of a database, with their columns."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        _load_copy(database, "main", content)
+        return {name: _list_columns(database, _quote(name)) for name in _list_tables(database)}
+
+
+def _load_copy(database: sqlite3.Connection, schema: str, content: bytes) -> None:
+    if content:  # the header may ask for a log of writes, which there is none of in memory
+        database.deserialize(content[:18] + b"\1\1" + content[20:], name=schema)
+
+
+def _list_columns(database: sqlite3.Connection, place: str) -> tuple[str, ...]:
+    read = database.execute(f"SELECT * FROM {place} LIMIT 0")  # noqa: S608 names are quoted
+    return tuple(one[0] for one in read.description)
+
+
 def read_changed(before: bytes, after: bytes) -> tuple[State, State]:
     """Return of two databases the rows that the other one may lack, by table.
 
@@ -251,8 +350,7 @@ def read_changed(before: bytes, after: bytes) -> tuple[State, State]:
     with contextlib.closing(sqlite3.connect(":memory:")) as database:
         database.execute("ATTACH ':memory:' AS other")
         for schema, content in (("main", before), ("other", after)):
-            if content:  # the header may ask for a log of writes, which there is none of in memory
-                database.deserialize(content[:18] + b"\1\1" + content[20:], name=schema)
+            _load_copy(database, schema, content)
         return _read_rows(database, "main", "other"), _read_rows(database, "other", "main")
 
 
@@ -265,16 +363,12 @@ def _read_rows(database: sqlite3.Connection, schema: str, other: str) -> State:
 
 
 def _read_table(database: sqlite3.Connection, schema: str, name: str, other: str) -> Table:
-    def list_columns(place: str) -> tuple[str, ...]:
-        read = database.execute(f"SELECT * FROM {place}{name} LIMIT 0")  # noqa: S608 names are quoted
-        return tuple(one[0] for one in read.description)
-
     about = database.execute(f"PRAGMA {schema}table_info({name})").fetchall()
     key = tuple(one[1] for one in sorted(about, key=lambda one: int(one[5])) if one[5])
-    columns = list_columns(schema)
+    columns = _list_columns(database, schema + name)
     query = f"SELECT a.* FROM {schema}{name} a"  # noqa: S608 as above
     place: list[str] = []
-    if other and columns == list_columns(other):
+    if other and columns == _list_columns(database, other + name):
         # Rows of one place are compared where they are: those that are equal are in neither list.
         place = [one for one in ("rowid", "_rowid_", "oid") if one not in map(str.lower, columns)][:1]
         try:
@@ -318,7 +412,7 @@ def _describe_bytes(content: bytes) -> str:
 def read_files(pattern: Path, max_bytes: int) -> JsonValue:
     """Return what files hold, by folder: each is a row with its name in the column ``file``.
 
-    A file whose JSON is a list is a table of its own.
+    A file whose JSON is a list is a table of its own. Without any file it is None.
 
     Args:
         pattern: an absolute path with ``*`` and ``**``.
@@ -328,13 +422,11 @@ def read_files(pattern: Path, max_bytes: int) -> JsonValue:
         OSError: one cannot be read.
         Unreadable: they are too large.
     """
-    parts = pattern.parts
-    fixed = next((place for place, part in enumerate(parts) if "*" in part or "?" in part), len(parts) - 1)
-    root, size = Path(*parts[:fixed]), 0
+    (root, wanted), size = split_pattern(pattern), 0
     state: dict[str, Any] = {}
     if not root.is_dir():
         raise Unreadable(f"there is no folder {root.name!r}")
-    for file in sorted(root.glob("/".join(parts[fixed:]))):
+    for file in sorted(root.glob(wanted)):
         if not file.is_file() or file.is_symlink():
             continue
         content, place = file.read_bytes(), file.relative_to(root)
@@ -354,4 +446,11 @@ def read_files(pattern: Path, max_bytes: int) -> JsonValue:
             state.setdefault("files" if folder == "." else folder, []).append(
                 {**row, **own, FILE: place.name}
             )
-    return state
+    return state or None
+
+
+def split_pattern(pattern: Path) -> tuple[Path, str]:
+    """Return the folder in which a pattern looks, and what it looks for there."""
+    parts = pattern.parts
+    fixed = next((place for place, part in enumerate(parts) if "*" in part or "?" in part), len(parts) - 1)
+    return Path(*parts[:fixed]), "/".join(parts[fixed:])

@@ -18,7 +18,9 @@ from pytest_browsereval.features.effects.diff import (
     flatten,
     is_hidden,
     is_other,
+    matches,
 )
+from pytest_browsereval.features.effects.reading import Schema
 from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.criteria import make_criterion
 from pytest_browsereval.graders.values import show
@@ -69,6 +71,10 @@ class Effect:
     def columns(self) -> Mapping[str, JsonValue]:
         """What several columns are to be."""
         return flatten(self.equals) if isinstance(self.equals, dict) and not self.column else {}
+
+    def list_columns(self) -> list[str]:
+        """Return the columns that it names apart from its path."""
+        return [*self.where, *self.selected, *self.columns, *filter(None, [self.column])]
 
     @property
     def vagueness(self) -> tuple[bool, int]:
@@ -205,11 +211,58 @@ def _find_misuse(block: Mapping[str, Any], kind: str, column: str, *, is_selecte
 
 def list_unwritten(effect: Effect, hide: Sequence[str]) -> Iterator[str]:
     """Yield the columns that an effect compares and whose values are never written."""
-    named = {effect.path.rpartition(".")[2]: effect.path.rpartition(".")[0]} if effect.has_equals else {}
-    columns = {*effect.where, *effect.selected, *effect.columns, *filter(None, [effect.column])}
-    for column, table in {**dict.fromkeys(columns, effect.path), **named}.items():
+    places = [(effect.path, column) for column in effect.list_columns()]
+    if effect.has_equals or effect.by is not None:
+        table, _, column = effect.path.rpartition(".")
+        places.append((table, column))
+    for table, column in places:
         if is_hidden(hide, table, column):
             yield f"{table}.{column}" if table else column
+
+
+def find_unseen(effect: Effect, states: Sequence[tuple[Sequence[str], Schema | None]]) -> str:
+    """Return why an effect is seen in no state, with the nearest name; empty if it is or may be.
+
+    Args:
+        effect: of a row.
+        states: of the sites that it may be about: what is volatile there, and tables with their columns, as
+            far as they are known.
+    """
+    problems = [
+        _find_volatile(effect, volatile) or _find_missing(effect, known) for volatile, known in states
+    ]
+    return problems[0] if all(problems) else ""
+
+
+def _find_volatile(effect: Effect, volatile: Sequence[str]) -> str:
+    places = [(effect.path, column) for column in (*effect.list_columns(), "\0")]
+    places += [("", effect.path)] if effect.kind == "changed" else []
+    if not any(matches(volatile, *place) for place in places):
+        return ""
+    left_out = ", ".join(volatile)
+    return f"the effect {effect.title!r} is about what `volatile` of its site leaves out: {left_out}."
+
+
+def _find_missing(effect: Effect, known: Schema | None) -> str:
+    if known is None:
+        return ""
+    columns, path = effect.list_columns(), effect.path
+    above = [one for one in known if effect.kind == "changed" and path.startswith(f"{one}.")]
+    table = path if path in known else max(above, key=len, default="")
+    if not table:
+        hint = nearest(path, known) or nearest(path.rpartition(".")[0], known)
+        tables = ", ".join(known) or "none"
+        return f"an effect names {path!r}, and the state has no such table.{hint} Tables: {tables}."
+    if table != path:
+        columns.append(path.removeprefix(f"{table}."))
+    there = known[table]
+    missing = [one for one in columns if there is not None and one not in there]
+    if there is None or not missing:
+        return ""
+    return (
+        f"an effect names the column {missing[0]!r}, which {table!r} does not have."
+        f"{nearest(missing[0], there)} Columns: {', '.join(there)}."
+    )
 
 
 def match_effects(

@@ -15,6 +15,8 @@ from tests.hooks.small_evals import Evals
 
 __all__ = ["chromium"]
 
+SUCH = "and the state has no such table."
+
 
 def test_what_a_row_asks_for_and_nothing_else(evals: Evals) -> None:
     """Passes; a change that the row does not name fails and is named, and so does what has not changed."""
@@ -213,6 +215,81 @@ def test_what_is_refused_before_anything_is_spent(evals: Evals, subtests: pytest
             run = play(evals, task, **more)
             assert said in said_by(run)
             assert run.ret == 4
+
+
+def test_what_would_compare_nothing(evals: Evals, subtests: pytest.Subtests) -> None:
+    """A misspelt table, file or column is named with the nearest one, before the run where it is known."""
+    look, order = row("look", effects="nothing"), {"added": "oders"}
+    near = "Did you mean 'orders'?"
+    (evals.path / "null.py").write_text("print('null')")
+    refused: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+        (f"no table 'oders'. {near}", look, {"state": {"sqlite": "{data}/shop.db", "tables": ["oders"]}}),
+        ("it leaves nothing of the state to compare", look, {"volatile": ["*"]}),
+        (f"rows.jsonl:1: row 'a': an effect names 'oders', {SUCH} {near}", row("a", effects=[order]), {}),
+        (f"names 'oders.status', {SUCH} {near}", row("a", effects=[{"changed": "oders.status"}]), {}),
+        (
+            "the column 'statu', which 'orders' does not have. Did you mean 'status'?",
+            row("a", effects=[{"changed": "orders.statu"}]),
+            {},
+        ),
+        ("the column 'usr'", row("a", effects=[{**ORDER[0], "where": {"usr": "ada"}}]), {}),
+        ("what `volatile` of its site leaves out", row("a", effects=[{"changed": "stock.updated_at"}]), {}),
+        ("what `volatile` of its site leaves out", row("a", effects=ORDER), {"volatile": ["orders.*"]}),
+        (
+            f"names 'oders', {SUCH}",
+            row("a", effects=[order]),
+            {"state": {"url": "{shop}/state", "tables": ["orders"]}},
+        ),
+    ]
+    for said, task, more in refused:
+        with subtests.test(said):
+            run = play(evals, task, **more)
+            assert said in said_by(run)
+            assert run.ret == 4
+    url, files = {"url": "{shop}/state"}, {"files": "{data}/orders/*.jsn"}
+    broken: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+        (f"no table 'oders'. {near} Tables: orders.", look, {"state": {**url, "tables": ["oders"]}}),
+        ("`volatile` leaves nothing of it", look, {"state": url, "volatile": ["orders.*"]}),
+        ("no file matches '*.jsn'. Did you mean '8.json'? Files: 7.json, 8.json.", look, {"state": files}),
+        ("it is null", look, {"state": {"command": ["{python}", "null.py", "{data}"]}}),
+    ]
+    for said, task, more in broken:
+        with subtests.test(said):
+            run = play(evals, task, **more)
+            run.assert_outcomes(errors=1)
+            assert (run.attempt("look").error_source, said in run.attempt("look").reason) == ("site", True)
+    for name in ("shop.db", "orders"):  # the server makes them when it is reset
+        (evals.path / "first" / name).rename(evals.path / name)
+    with subtests.test("a database that is not there before the run"):
+        run = play(
+            evals,
+            row("first", effects="nothing"),
+            row("a", effects=[order]),
+            row("b", "Order", effects=ORDER),
+        )
+        run.assert_outcomes(errors=2, passed=1)
+        assert (run.attempt("a").error_source, near in run.attempt("a").reason) == ("grader", True)
+        state = {"sqlite": "{data}/shop.db", "tables": ["oders"]}
+        run = play(evals, row("first", effects="nothing"), look, state=state)
+        assert f"no table 'oders'. {near}" in run.attempt("look").reason
+        assert run.attempt("look").error_source == "site"
+
+
+def test_a_key_that_local_storage_does_not_have(evals: Evals) -> None:
+    """It makes an attempt errored where there are others; where there are none, nothing was changed."""
+    for name, script in (
+        ("shop", "localStorage.shop = '{}'"),
+        ("empty", ""),
+        ("null", "localStorage.shpo = null"),
+    ):
+        (evals.path / name).mkdir()
+        (evals.path / name / "index.html").write_text(f"<title>Shop</title><script>{script}</script>")
+    names = ("shop", "empty", "null")
+    rows = [{**row(name, effects="nothing"), "start_url": f"{{{name}}}/"} for name in names]
+    sites = {name: {"static": name, "state": {"storage": "local:shpo"}} for name in names}
+    run = evals.play(rows, browser="playwright", sites=sites)
+    run.assert_outcomes(passed=2, errors=1)
+    assert "no key 'shpo'. Did you mean 'shop'? Keys: shop." in run.attempt("shop").reason
 
 
 def test_other_sources(evals: Evals, subtests: pytest.Subtests) -> None:
