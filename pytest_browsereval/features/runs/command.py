@@ -98,7 +98,7 @@ def _describe_runs(arguments: argparse.Namespace) -> int:
         raise UsageError("--eval and -o are about the list of all runs. Leave them out, or name no run.")
     folders = find_named_runs(arguments, is_empty_allowed=True)
     found = [
-        describe(StoredRun(folder, arguments.door))
+        describe(StoredRun(folder, arguments.door), arguments.door.describe_run)
         for folder in sorted(folders, key=lambda folder: age(folder.resolve()))
     ]
     changes = []

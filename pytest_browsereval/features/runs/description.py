@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -58,8 +58,13 @@ class RunDescription:
     """Files that cannot be read in full, each with what to do."""
 
 
-def describe(run: StoredRun) -> RunDescription:
-    """Return what a run was made of; ``problems`` names files that are missing or damaged."""
+def describe(run: StoredRun, say: Callable[[StoredRun], Sequence[str]] | None = None) -> RunDescription:
+    """Return what a run was made of; ``problems`` names files that are missing or damaged.
+
+    Args:
+        run: the run.
+        say: returns what features say of its figures; they say nothing by default.
+    """
     problems: list[str] = []
     file, summary = run.folder / "manifest.json", None
     with _noting(problems):
@@ -75,6 +80,7 @@ def describe(run: StoredRun) -> RunDescription:
     content: dict[str, Any] = {}
     for key, value, name, texts in (
         *_list_figures(run, summary),
+        *_list_said(run, summary, say),
         *_list_config(run),
         *_list_versions(run.manifest, resumes),
     ):
@@ -119,6 +125,14 @@ def _list_figures(run: StoredRun, summary: RunSummary | None) -> Iterator[Line]:
         for key in PARTS:
             yield key, summary.figures()[key], "", ()
     yield "causes", causes, "causes", causes
+
+
+def _list_said(
+    run: StoredRun, summary: RunSummary | None, say: Callable[[StoredRun], Sequence[str]] | None
+) -> Iterator[Line]:
+    """Yield what features say of its figures."""
+    said = [*say(run)] if say is not None and summary is not None and run.read_figures() else []
+    yield "said", said, "figures", said
 
 
 def _list_config(run: StoredRun) -> Iterator[Line]:

@@ -106,8 +106,9 @@ def test_reports_say_whose_failures_they_are(broken: Shop, monkeypatch: pytest.M
     assert "<img/src=x>" not in (run.folder / "index.html").read_text()
     compared = broken.evals.run_command("compare", str(before), str(run.folder))
     assert f"4 regressions: {whose}" in " ".join(" ".join(compared.outlines).split())
-    listed = broken.evals.run_command("runs")
-    assert "4 probed failures: 3 of the site" in " ".join(" ".join(listed.outlines).split())
+    for named in ((), (str(run.folder),)):
+        listed = broken.evals.run_command("runs", *named)
+        assert "4 probed failures: 3 of the site" in " ".join(" ".join(listed.outlines).split())
 
 
 def test_rounds_do_not_judge_what_is_the_site_s(broken: Shop) -> None:
