@@ -6,7 +6,7 @@ A fault is never scored as a failure: where an errored grade could still turn th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
@@ -107,33 +107,6 @@ def decide(verdicts: Sequence[Verdict], rule: Literal["all", "any", "majority"])
     if passed >= needed:
         return Verdict.PASSED
     return Verdict.ERRORED if passed + errored >= needed else Verdict.FAILED
-
-
-def weighted_mean(scores: Iterable[tuple[float, float | None]], unknown: float | None = None) -> float:
-    """Return the weighted mean of scores, 0 without any.
-
-    Args:
-        scores: each behind its weight; None for a grade that has none.
-        unknown: what such a grade counts; None leaves it out.
-    """
-    known = [(weight, unknown if score is None else score) for weight, score in scores]
-    scored = [(weight, score) for weight, score in known if score is not None]
-    total = sum(weight for weight, _ in scored)
-    return round(sum(weight * score for weight, score in scored) / total, 9) if total else 0.0
-
-
-def decide_by_mean(
-    scores: Iterable[tuple[float, float | None]], threshold: float
-) -> tuple[Verdict, float, float]:
-    """Return the verdict of a weighted mean, and the least and the most that it can be.
-
-    A grade without a score could have had any: only what holds in both extreme cases is decided.
-    """
-    scores = list(scores)
-    least, most = weighted_mean(scores, 0.0), weighted_mean(scores, 1.0)
-    if least >= threshold:
-        return Verdict.PASSED, least, most
-    return Verdict.FAILED if most < threshold else Verdict.ERRORED, least, most
 
 
 def _explain(verdict: Verdict, grades: Mapping[str, GraderResult]) -> tuple[Verdict, ErrorSource | None, str]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_browsereval.llm.completion import CALL_CUT, CUT, Completion, ToolRequest
+from pytest_browsereval.llm.reasoning import unfence
 from pytest_browsereval.redaction.known import beginning
 
 FORM = '{"tool": NAME, "arguments": {NAME: VALUE}}'
@@ -31,7 +32,6 @@ _KEPT = ("type", "enum", "const", "required", "additionalProperties")
 """Keywords that every grammar knows; bounds and patterns are checked when the tool is called."""
 
 _NAMED = re.compile(r'\s*\{\s*"tool"\s*:\s*"(\w{1,64})"')
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
 
 Message = dict[str, Any]
 Functions = Sequence[Mapping[str, Any]]
@@ -182,9 +182,8 @@ def as_tool_call(reply: Completion, number: int) -> Completion:
 
 
 def _request(text: str, call_id: str) -> ToolRequest:
-    fenced = _FENCED.fullmatch(text)
     try:
-        name, arguments = _read(fenced[1] if fenced else text)
+        name, arguments = _read(unfence(text))
     except _NoCall as error:
         named = _NAMED.match(text)
         name = named[1] if named else UNREADABLE

@@ -63,7 +63,7 @@ def split_reasoning(text: str) -> tuple[str, str]:
         end = closing.end()
     # Templates may open the thoughts in the prompt, and then only their end is in the reply. A form that was
     # asked for may quote one.
-    if unopened and not any(thoughts) and not _is_json(text):
+    if unopened and not any(thoughts) and not is_json(unfence(text.strip())):
         thoughts.append(text[end : unopened.start()].strip())
         end = unopened.end()
     return ("\n".join(filter(None, thoughts)), text[end:].lstrip()) if thoughts else ("", text)
@@ -90,10 +90,16 @@ def _split_channels(text: str) -> tuple[str, str]:
     return text[: finals[-1].start()], _CHANNEL_END.split(text[finals[-1].end() :], maxsplit=1)[0]
 
 
-def _is_json(text: str) -> bool:
-    fenced = _FENCE.fullmatch(text.strip())
+def unfence(text: str) -> str:
+    """Return what stands in the fence that a text is, or the text."""
+    fenced = _FENCE.fullmatch(text)
+    return fenced[1] if fenced else text
+
+
+def is_json(text: str) -> bool:
+    """Return whether a text is JSON."""
     try:
-        json.loads(fenced[1] if fenced else text)
+        json.loads(text)
     except (ValueError, RecursionError):
         return False
     return True

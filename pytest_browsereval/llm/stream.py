@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_browsereval.llm.reasoning import is_json
 from pytest_browsereval.llm.usage import count_tokens
 
 TEXTS = ("content", "refusal", "reasoning_content", "reasoning", "reasoning_details")
@@ -87,21 +88,13 @@ class _Call:
         self._checks += 1
         if self._checks > MOST_CHECKS or not self.pieces or not self.pieces[-1].rstrip().endswith("}"):
             return False
-        return _is_json(self.arguments)
+        return is_json(self.arguments)
 
     def add(self, name: str, arguments: str) -> None:
         """Add one piece."""
         self.name = name if name.startswith(self.name) else self.name + name
         if arguments:
             self.pieces.append(arguments)
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 class _StreamedReply:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.addresses import find_certificates
 from pytest_browsereval.llm.api import Body, open_api
-from pytest_browsereval.llm.bounded import bound_reply
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.retries import TryFailed, read_failure
 from pytest_browsereval.llm.stream import is_stream
@@ -17,6 +17,12 @@ from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+
+MAX_REPLY_BYTES = 16 * 1024 * 1024
+"""Of a reply, unpacked; what models write takes a hundredth of it."""
+
+MAX_STREAM_BYTES = 64 * 1024 * 1024
+"""Of a streamed reply, in which each word has its own envelope."""
 
 _NEVER_SENT = "no-key"
 """Stands for the key of a server that wants none: the header is left out."""
@@ -133,3 +139,25 @@ async def refuse_other_hosts(response: Any) -> None:
         "meant, write its address as `base_url`",
         status=response.status_code,
     )
+
+
+async def bound_reply(response: Any) -> None:
+    """Have a reply end with ``TryFailed`` where it is too long; a hook of the HTTP client.
+
+    Args:
+        response: of httpx or httpx2, whichever the ``openai`` package brings; nothing of it has been read.
+    """
+    is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
+    limit = MAX_STREAM_BYTES if is_stream else MAX_REPLY_BYTES
+    read_pieces = response.aiter_bytes
+
+    async def read(chunk_size: int | None = None) -> AsyncIterator[bytes]:
+        size = 0
+        async for piece in read_pieces(chunk_size):
+            size += len(piece)
+            if size > limit:
+                raise TryFailed(f"the reply is longer than {limit} bytes", is_final=True)
+            yield piece
+
+    # All of a reply is read by this method, piece by piece and unpacked.
+    response.aiter_bytes = read

@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_browsereval.llm.api import CALL, TEXT, Api, Body, make_body, parts_of, put_in_order
+from pytest_browsereval.features.shared.reply_parts import CALL, TEXT, make_body, parts_of, put_in_order
+from pytest_browsereval.llm.api import Api, Body
 from pytest_browsereval.llm.stream import NO_END, merge_usage, read_events
 from pytest_browsereval.llm.usage import count_tokens
 

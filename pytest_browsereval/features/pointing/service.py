@@ -11,10 +11,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pytest_browsereval.addresses import find_certificates, is_local
 from pytest_browsereval.llm.api import Body
-from pytest_browsereval.llm.bounded import bound_reply
 from pytest_browsereval.llm.client import exchange
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, read_failure
 from pytest_browsereval.llm.server import Server
+from pytest_browsereval.llm.wire import bound_reply
 from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_browsereval.llm.api import CALL, TEXT, Api, Body, make_body, parts_of, put_in_order
+from pytest_browsereval.features.shared.reply_parts import CALL, TEXT, make_body, parts_of, put_in_order
+from pytest_browsereval.llm.api import Api, Body
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.retries import TryFailed
 from pytest_browsereval.llm.stream import NO_END, read_events

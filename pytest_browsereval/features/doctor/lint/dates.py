@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from datetime import date, datetime
 
 from pytest_browsereval.features.doctor.lint.base import Finding, Given, Level, Row, word
-
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
-    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
-)
-_YEAR = r"(?:19|20)\d{2}"
-_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
-_DATE = re.compile(
-    rf"\b(?:{_YEAR}-\d{{2}}-\d{{2}}|{_MONTH} {_DAY},? {_YEAR}|{_DAY}(?: of)? {_MONTH},? {_YEAR}"
-    rf"|\d{{1,2}}/\d{{1,2}}/{_YEAR})\b",
-    re.IGNORECASE,
-)
+from pytest_browsereval.graders.dates import find_dates
 
 _RELATIVE = word(
     "tomorrow",
@@ -32,18 +20,12 @@ _RELATIVE = word(
 )
 
 
-def dates_in(text: str) -> list[tuple[str, date]]:
-    """Return the absolute dates of a text as they are written and as they are; month first where both fit."""
-    from dateutil import parser
-
-    found = []
-    for match in _DATE.finditer(text):
-        try:
-            plain = re.sub(r"\bof\b", "", match[0], flags=re.IGNORECASE)
-            found.append((match[0], parser.parse(plain, default=datetime(2000, 1, 1)).date()))  # noqa: DTZ001
-        except (ValueError, OverflowError):
-            continue  # 2024-13-45 is not a date
-    return found
+def find_days(text: str) -> Iterator[date]:
+    """Yield the dates of a text that name a day; month first where both fit."""
+    for found in find_dates(text):
+        year, month, day = found.fields[:3]
+        if year and month and day:
+            yield date(year, month, day)
 
 
 def expired_date(row: Row, given: Given) -> Iterator[Finding]:
@@ -51,10 +33,10 @@ def expired_date(row: Row, given: Given) -> Iterator[Finding]:
     places = [("query", row.task.query), *row.expectations()]
     clock = row.task.clock or given.config.clock
     today = datetime.fromisoformat(clock).date() if clock else given.today
-    past = [(key, written, day) for key, text in places for written, day in dates_in(text) if day < today]
-    if past:
-        key, written, day = past[0]
-        message = repr(written) if key == "query" else row.quote(written)
+    past = ((key, day) for key, text in places for day in find_days(text) if day < today)
+    if first := next(past, None):
+        key, day = first
+        message = str(day) if key == "query" else row.quote(day)
         yield row.report(
             "expired-date",
             Level.NOTE if row.is_local(given.config) else Level.WARNING,

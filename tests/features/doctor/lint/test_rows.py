@@ -68,7 +68,7 @@ FOUND: list[tuple[str, str, dict[str, Any], str]] = [
         "expired-date",
         "warning",
         {"query": "Book a room for January 10, 2026.", **LIVE},
-        "'January 10, 2026' has passed (50 ",
+        "2026-01-10 has passed (50 ",
     ),
     (
         "expired-date",
@@ -76,12 +76,7 @@ FOUND: list[tuple[str, str, dict[str, Any], str]] = [
         {"answer": "2025-12-31", "graders": matched("date"), **LIVE},
         "answer: '2025-12-31'",
     ),
-    (
-        "expired-date",
-        "warning",
-        {"query": "A flight on 3rd of May 2025?", **LIVE},
-        "'3rd of May 2025' has passed",
-    ),
+    ("expired-date", "warning", {"query": "A flight on 3rd of May 2025?", **LIVE}, "2025-05-03 has passed"),
     (
         "relative-date",
         "warning",
