@@ -61,10 +61,9 @@ def number_of(row: Mapping[str, Any], key: str) -> int | None:
 
 
 def rubric_of(value: Any) -> dict[str, Any]:
-    """Return a rubric as ``{"items": [{criterion, description, max_points, ...}]}``.
+    """Return a rubric as a block of one of the forms that the graders of rubrics read, and check.
 
-    The value may be JSON text, a block with ``items``, a list of items, or
-    ``{R1: {requirement, verification}}``, where each requirement is worth one point.
+    The value may be JSON text, a list of items, or such a block.
 
     Raises:
         RowProblem: it has another form.
@@ -78,23 +77,4 @@ def rubric_of(value: Any) -> dict[str, Any]:
         value = {"items": value}
     if not isinstance(value, Mapping) or not value:
         raise RowProblem(f"a rubric is a block with items, not {beginning(str(value), 60)!r}.")
-    if "items" not in value:
-        return {"items": [_requirement(name, item) for name, item in value.items()]}
-    items = value["items"]
-    if not isinstance(items, list) or not items or not all(isinstance(item, Mapping) for item in items):
-        raise RowProblem("the rubric's items are not a list of blocks, each with criterion and max_points.")
-    for place, item in enumerate(items):
-        points = item.get("max_points")
-        if not item.get("criterion") or isinstance(points, bool) or not isinstance(points, int | float):
-            message = f"item {place + 1} of the rubric needs a criterion, and a number as max_points."
-            raise RowProblem(message)
     return dict(value)
-
-
-def _requirement(name: str, item: Any) -> dict[str, Any]:
-    if not isinstance(item, Mapping) or not isinstance(item.get("requirement"), str):
-        raise RowProblem(
-            f"{name} of the rubric is not a block with a requirement, but {beginning(str(item), 60)!r}."
-        )
-    description = "\n".join(str(item[key]) for key in ("requirement", "verification") if item.get(key))
-    return {"criterion": str(name), "description": description, "max_points": 1}

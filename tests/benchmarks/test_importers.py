@@ -131,8 +131,7 @@ def test_a_row_of_another_shape_has_a_line(imported: Import, subtests: pytest.Su
         ("online-mind2web", {**ONLINE, "reference_length": "long"}, "reference_length: expected a whole"),
         ("mind2web", {**SAVED, "actions": [1]}, "rows.jsonl: actions: expected a list of blocks."),
         ("odysseys", LONG, "there is neither a 'precomputed_rubric' nor 'rubrics'."),
-        ("odysseys", {**LONG, "rubrics": {"R1": "all"}}, "R1 of the rubric is not a block with"),
-        ("odysseys", {**LONG, "precomputed_rubric": {"items": [{}]}}, "item 1 of the rubric needs"),
+        ("odysseys", {**LONG, "rubrics": 7}, "a rubric is a block with items, not '7'."),
         ("odysseys", {**LONG, "rubrics": "{"}, "the rubric is text, and "),
         ("webtailbench", {"id": "h1", "ques": "q", "web": ""}, "row 'h1' has no start page"),
         ("webbench", {"ID": 1, "Category": "READ"}, "there is no 'Starting URL'"),
@@ -192,13 +191,12 @@ def test_webtailbench_as_lines(imported: Import) -> None:
 
 
 def test_odysseys_in_both_forms(imported: Import) -> None:
-    """Requirements of the source form become items with one point each."""
+    """Requirements of the source form stay as they are: the graders of rubrics read them."""
     source = {"R1": {"requirement": "Names a museum.", "verification": "It is in Oslo."}}
     first = {**LONG, "rubrics": source, "categories": ["travel", "planning"]}
     second = {**LONG, "task_id": "0b" * 20, "precomputed_rubric": ITEMS}
     own, published = tasks(imported("odysseys", [first, second], revision="2026-01"))
-    told = {"criterion": "R1", "description": "Names a museum.\nIt is in Oslo.", "max_points": 1}
-    assert own.rubric == {"items": [told]}
+    assert own.rubric == source
     assert (own.tags, own.level, own.revision) == (("hard", "travel", "planning"), "hard", "2026-01")
     assert own.metadata.category == "travel"
     assert (published.rubric, published.start_url) == (ITEMS, "https://www.visitoslo.com")

@@ -190,11 +190,13 @@ class FaraMultimodalGrader(PictureOptions):
         if len(sample) <= self.max_shown:
             return Chosen(sample, counts)
         parts = [give_task(recorded), give_answer(recorded)]
-        found = await relevance.sort_pictures(judge, relevance.Ratings, relevance.RATE, parts, sample)
-        ratings = {rated.picture: rated.rating for batch in found.batches for rated in batch.pictures}
+        batches, unrated = await relevance.sort_pictures(
+            judge, relevance.Ratings, relevance.RATE, parts, sample
+        )
+        ratings = {rated.picture: rated.rating for batch in batches for rated in batch.pictures}
         numbers = relevance.pick_best(ratings, keep=self.relevance_threshold, most=self.max_shown)
         counts["ratings"] = {str(number): rating for number, rating in ratings.items()}
-        return Chosen([path for path in sample if number_of(path) in numbers], counts, found.unrated)
+        return Chosen([path for path in sample if number_of(path) in numbers], counts, unrated)
 
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: Chosen) -> Opinion:
         """Return one vote.
@@ -233,13 +235,13 @@ def _criterion(name: str, holds: bool, reason: str) -> Criterion:  # noqa: FBT00
 _PARTS = (FaraAlignmentGrader, FaraRubricGrader, FaraMultimodalGrader)
 
 PartName = Literal["alignment", "rubric", "multimodal"]
-Results = Mapping[PartName, Opinion | Fault]
-"""What the parts say; a fault of one that could not judge."""
+Results = Mapping[PartName, Opinion]
+"""What the parts say; one that could not judge is undecided."""
 
-_WORDS: dict[Verdict, Literal["passed", "failed", "undecided"]] = {
-    Verdict.PASSED: "passed",
-    Verdict.FAILED: "failed",
-    Verdict.ERRORED: "undecided",
+_VERDICTS: dict[str, Verdict] = {
+    "passed": Verdict.PASSED,
+    "failed": Verdict.FAILED,
+    "undecided": Verdict.ERRORED,
 }
 
 
@@ -316,66 +318,61 @@ class FaraCombinedGrader(PictureOptions):
         said = await judge.gather(
             *(part.opinion(recorded, judge, prepared[name]) for name, part in ready.items())
         )
-        results: dict[PartName, Opinion | Fault] = {**prepared, **dict(zip(ready, said, strict=True))}
-        for name, result in results.items():
-            # Undecided, it has no vote. BrowserOS counts it as a no, which blames the agent for the judge.
-            if isinstance(result, Opinion) and result.verdict == "undecided":
-                results[name] = GraderFault(f"undecided: {result.reasoning}")
-        sides = {word: [n for n, result in results.items() if _verdict(result) is word] for word in Verdict}
+        answers: dict[PartName, Opinion | Fault] = {**prepared, **dict(zip(ready, said, strict=True))}
+        # Undecided, it has no vote. BrowserOS counts it as a no, which blames the agent for the judge.
+        results: dict[PartName, Opinion] = {
+            name: Opinion("undecided", 0.0, str(one)) if isinstance(one, Fault) else one
+            for name, one in answers.items()
+        }
+        verdicts = {name: _VERDICTS[one.verdict] for name, one in results.items()}
+        scores = {name: _score(one) for name, one in results.items()}
+        sides = {word: [name for name, one in verdicts.items() if one is word] for word in Verdict}
         summary = "; ".join(f"{side}: {', '.join(names)}" for side, names in sides.items() if names)
-        reasons = "\n".join(f"{name}: {_reason(result)}" for name, result in results.items())
+        reasons = "\n".join(f"{name}: {one.reasoning}" for name, one in results.items())
         reasoning = f"{summary} (rule: {self.rule})\n{reasons}"
-        given = [result for result in results.values() if isinstance(result, Opinion)]
+        given = [one for one in results.values() if one.verdict != "undecided"]
         if not given:
             raise GraderFault(reasoning)
+        decided = self.decide(results)
         return Opinion(
-            _WORDS[self.decide(results)],
-            weighted_mean((self._weight(name), _score(result)) for name, result in results.items()),
+            next(word for word in ("passed", "failed", "undecided") if _VERDICTS[word] is decided),
+            weighted_mean((self._weight(name), score) for name, score in scores.items()),
             reasoning,
             criteria=tuple(
                 Criterion(
                     name=name,
-                    verdict=_verdict(result),
-                    actual=_score(result),
-                    reason=_reason(result),
+                    verdict=verdicts[name],
+                    actual=scores[name],
+                    reason=one.reasoning,
                     weight=self._weight(name),
                 )
-                for name, result in results.items()
+                for name, one in results.items()
             ),
-            evidence=tuple(dict.fromkeys(file for opinion in given for file in opinion.evidence)),
+            evidence=tuple(dict.fromkeys(file for one in given for file in one.evidence)),
             details={
                 "rule": self.rule,
                 "disagree": bool(sides[Verdict.PASSED] and sides[Verdict.FAILED]),
                 **{side: [*names] for side, names in sides.items()},
-                "parts": {name: _describe_result(result) for name, result in results.items()},
+                "parts": {name: _describe_result(one) for name, one in results.items()},
             },
         )
 
     def decide(self, results: Results) -> Verdict:
         """Return the verdict of the parts; *errored* if an errored part could have changed it."""
-        verdicts = {name: _verdict(result) for name, result in results.items()}
         if self.rule != "weighted":
-            return decide([*verdicts.values()], self.rule)
-        votes = {Verdict.PASSED: 1.0, Verdict.FAILED: 0.0, Verdict.ERRORED: None}
-        weighed = [(self._weight(name), votes[verdict]) for name, verdict in verdicts.items()]
+            return decide([_VERDICTS[one.verdict] for one in results.values()], self.rule)
+        votes = {"passed": 1.0, "failed": 0.0}
+        weighed = [(self._weight(name), votes.get(one.verdict)) for name, one in results.items()]
         return decide_by_mean(weighed, 0.5 if self.threshold is None else self.threshold)[0]
 
 
-def _verdict(result: Opinion | Fault) -> Verdict:
-    return Verdict.ERRORED if isinstance(result, Fault) else Verdict(result.verdict)
+def _score(opinion: Opinion) -> float | None:
+    return None if opinion.verdict == "undecided" else opinion.score
 
 
-def _score(result: Opinion | Fault) -> float | None:
-    return None if isinstance(result, Fault) else result.score
-
-
-def _reason(result: Opinion | Fault) -> str:
-    return str(result) if isinstance(result, Fault) else result.reasoning
-
-
-def _describe_result(result: Opinion | Fault) -> dict[str, JsonValue]:
-    summary: dict[str, JsonValue] = {"verdict": _verdict(result), "reasoning": _reason(result)}
-    if isinstance(result, Opinion):
-        criteria: list[JsonValue] = [c.model_dump(mode="json") for c in result.criteria]
-        summary |= {"score": result.score, "details": result.details, "criteria": criteria}
+def _describe_result(opinion: Opinion) -> dict[str, JsonValue]:
+    summary: dict[str, JsonValue] = {"verdict": _VERDICTS[opinion.verdict], "reasoning": opinion.reasoning}
+    if opinion.verdict != "undecided":
+        criteria: list[JsonValue] = [c.model_dump(mode="json") for c in opinion.criteria]
+        summary |= {"score": opinion.score, "details": opinion.details, "criteria": criteria}
     return summary

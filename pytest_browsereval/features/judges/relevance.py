@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from pydantic import Field
 
@@ -78,19 +77,13 @@ class Matches(Batch):
 BatchT = TypeVar("BatchT", bound=Batch)
 
 
-@dataclass(frozen=True)
-class Sorted(Generic[BatchT]):
-    """What a judge says of all pictures."""
-
-    batches: tuple[BatchT, ...]
-    unrated: tuple[int, ...]
-    """Numbers of the pictures whose batch failed: no evidence, never a rating in the middle."""
-
-
 async def sort_pictures(
     judge: Judge, reply: type[BatchT], rules: str, parts: Sequence[Given], pictures: Sequence[Path]
-) -> Sorted[BatchT]:
+) -> tuple[list[BatchT], tuple[int, ...]]:
     """Rate all pictures, small and in batches.
+
+    Returns what the judge says, and the numbers of the pictures whose batch failed: no evidence, never a
+    rating in the middle.
 
     Raises:
         Fault: source *grader*; more than a third of the pictures could not be rated.
@@ -103,7 +96,7 @@ async def sort_pictures(
     # Some lost batches are bad luck; more of them and the best pictures may be among the lost ones.
     if 3 * len(unrated) > len(pictures):
         raise GraderFault(f"{len(unrated)} of {len(pictures)} pictures could not be rated: {faults[0]}")
-    return Sorted(tuple(one for one in replies if not isinstance(one, Fault)), unrated)
+    return [one for one in replies if not isinstance(one, Fault)], unrated
 
 
 async def _sort(

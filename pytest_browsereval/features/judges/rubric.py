@@ -175,14 +175,14 @@ class RubricGrader(ModelGrader):
         def score(said: Scores) -> Scored:
             return settle_scores(rubric, said.criteria)
 
-        first, matches = await judge.ask_both(
+        first, (batches, unrated) = await judge.ask_both(
             judge.ask(Scores, READ, [*given, rubric.part()], call="scores without pictures", check=score),
             relevance.sort_pictures(
                 judge, relevance.Matches, relevance.MATCH, [given[0], rubric.part()], sample
             ),
         )
         picked = relevance.pick_by_criterion(
-            [picture for batch in matches.batches for picture in batch.pictures],
+            [picture for batch in batches for picture in batch.pictures],
             [item.key for item in rubric.items],
             keep=self.relevance_threshold,
             most=self.pictures_per_criterion,
@@ -196,8 +196,8 @@ class RubricGrader(ModelGrader):
             first=score(first),
             pictures=[path for path in sample if number_of(path) in numbers],
             picked={key: [n for n in found if n in numbers] for key, found in picked.items()},
-            details={"pictures": len(files), "sampled": len(sample), "unrated": list(matches.unrated)},
-            unrated=matches.unrated,
+            details={"pictures": len(files), "sampled": len(sample), "unrated": list(unrated)},
+            unrated=unrated,
         )
 
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: _Prepared) -> Opinion:

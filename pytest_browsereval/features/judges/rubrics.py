@@ -8,7 +8,7 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.shared.judging.base import give_task
@@ -157,25 +157,21 @@ def read_rubric(task: Task) -> Rubric | None:
 class _RowItem(BaseModel):
     model_config = ConfigDict(strict=True, str_strip_whitespace=True)
 
+    criterion: str = Field(min_length=1, validation_alias=AliasChoices("criterion", "requirement"))
+    description: str | None = Field(
+        default=None, validation_alias=AliasChoices("description", "verification")
+    )
     max_points: float = Field(gt=0, allow_inf_nan=False)
     required: bool | None = None
     condition: str | None = None
 
 
-class _RowCriterion(_RowItem):
-    criterion: str = Field(min_length=1)
-    description: str | None = None
-
-
-class _RowRequirement(_RowItem):
-    requirement: str = Field(min_length=1)
-    verification: str | None = None
-    max_points: float = Field(default=1, gt=0, allow_inf_nan=False)
+_KEYS = (*_RowItem.model_fields, "requirement", "verification")
 
 
 def _items(given: JsonValue) -> tuple[Item, ...]:
     if isinstance(given, dict) and isinstance(listed := given.get("items"), list) and listed:
-        return tuple(_read_item(f"C{n}", one, _RowCriterion, n) for n, one in enumerate(listed, start=1))
+        return tuple(_read_item(f"C{n}", one, n) for n, one in enumerate(listed, start=1))
     if isinstance(given, dict) and "items" not in given:
         named = given.get("rubrics", given)
         if isinstance(named, dict) and named:
@@ -184,25 +180,22 @@ def _items(given: JsonValue) -> tuple[Item, ...]:
                     wrong = f"names a criterion {beginning(key, 60)!r}."
                     raise ValueError(f"{wrong} Write letters, digits, dots and dashes, such as R1")
             pairs = enumerate(named.items(), start=1)
-            return tuple(_read_item(key, one, _RowRequirement, n) for n, (key, one) in pairs)
+            return tuple(_read_item(key, one, n, max_points=1) for n, (key, one) in pairs)
     raise ValueError(f"is not a rubric: {beginning(str(given), 60)!r}. {_FORMS}")
 
 
-def _read_item(key: str, given: JsonValue, form: type[_RowCriterion | _RowRequirement], place: int) -> Item:
+def _read_item(key: str, given: JsonValue, place: int, **defaults: JsonValue) -> Item:
     try:
-        one = form.model_validate(given)
+        one = _RowItem.model_validate({**defaults, **given} if isinstance(given, dict) else given)
     except ValidationError as error:
         wrong = f"{beginning(str(given), 60)!r} ({describe_invalid(error)})"
         raise ValueError(f"has a criterion {place} that cannot be used: {wrong}. {_FORMS}") from None
-    names = form.model_fields
     for other in given if isinstance(given, dict) else ():
         # Benchmarks note more than a judge needs, but a misspelt key would change the score unseen.
-        if other not in names and difflib.get_close_matches(other, names, n=1, cutoff=0.8):
-            wrong = f"with the unknown key {other!r}.{nearest(other, names)}"
+        if other not in _KEYS and difflib.get_close_matches(other, _KEYS, n=1, cutoff=0.8):
+            wrong = f"with the unknown key {other!r}.{nearest(other, _KEYS)}"
             raise ValueError(f"has a criterion {place} {wrong}")
-    if isinstance(one, _RowRequirement):
-        name, about = one.requirement, one.verification
-    else:
-        name, about = one.criterion, one.description
-    condition = one.condition or ""
-    return Item(key, name, about or "", one.max_points, required=bool(one.required), condition=condition)
+    description, condition = one.description or "", one.condition or ""
+    return Item(
+        key, one.criterion, description, one.max_points, required=bool(one.required), condition=condition
+    )

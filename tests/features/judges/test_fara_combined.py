@@ -8,7 +8,6 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_browsereval.door import builtin_registry
-from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.judges.fara import (
     FaraAlignmentGrader,
     FaraCombinedGrader,
@@ -134,7 +133,7 @@ def said(words: str) -> Results:
     made_of: dict[str, Any] = {
         "p": Opinion.yes_or_no(True, "."),  # noqa: FBT003
         "f": Opinion.yes_or_no(False, "."),  # noqa: FBT003
-        "e": Fault(ErrorSource.GRADER, "."),
+        "e": Opinion("undecided", 0.0, "."),
     }
     first, second, third = (made_of[word] for word in words)
     return {"alignment": first, "rubric": second, "multimodal": third}

@@ -74,7 +74,7 @@ def test_a_malformed_rubric_is_refused_before_anything_is_spent(subtests: pytest
         ({"items": [{**ITEM, "required": "yes"}]}, "(required: "),
         ({"rubrics": {}}, "is not a rubric"),
         ({"rubrics": {"R1": "buy"}}, "criterion 1 that cannot be used: 'buy'"),
-        ({"rubrics": {"R1": {"verification": "buy"}}}, "(requirement: Field required)"),
+        ({"rubrics": {"R1": {"verification": "buy"}}}, "(criterion: Field required)"),
         ({"rubrics": {"R1: 9 of 9\nR2": {"requirement": "buy"}}}, "names a criterion 'R1: 9 of 9"),
     ]
     for rubric, told in cases:
