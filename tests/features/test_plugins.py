@@ -226,10 +226,10 @@ def pytest_browsereval_run_formats():
         ("raises", "the format 'acme/raises' broke: ZeroDivisionError: "),
         ("leaves", "the format 'acme/leaves' broke: SystemExit: 0 ("),
         ("none", "the format 'acme/none' broke: TypeError: "),
-        ("texts", "the format 'acme/texts' returned a `str` among its attempts. Fix the plug-in."),
+        ("texts", "the format 'acme/texts' returned a `str`, which is not an attempt whose trial is"),
         ("empty", "the format 'acme/empty' finds no attempt there."),
         ("twice", "has the id 'a', as "),
-        ("zeroth", "'acme/zeroth' returned an attempt with a trial number below 1. Fix"),
+        ("zeroth", "'acme/zeroth' returned a `Imported`, which is not an attempt whose trial is"),
     ],
 )
 def test_a_format_that_reads_nonsense_is_named(
@@ -265,5 +265,5 @@ def test_formats_that_clash_are_told_at_once(evals: Evals, capsys: pytest.Captur
     install(evals, "acme_clash", CLASHING)
     assert main(["import-run", "acme/first", str(evals.path), "-o", str(evals.path / "out")]) == 4
     told = capsys.readouterr().err
-    assert "acme_clash 2.5 has another ImportFormat 'acme/first', which is not used. Rename it." in told
-    assert "returned 'acme/second', which is not a format" in told
+    assert "acme_clash 2.5: 'acme/first' is not an ImportFormat with a name of its own, and" in told
+    assert "'acme/second' is not an ImportFormat" in told

@@ -22,7 +22,7 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.doctor.golden import try_golden
 from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
-from pytest_browsereval.features.doctor.lint.linting import lint
+from pytest_browsereval.features.doctor.lint.linting import TIMEOUT_S, ask_url, lint
 from pytest_browsereval.features.doctor.lint.loading import load
 from pytest_browsereval.features.doctor.validation import Validated, learn_volatile, validate
 from pytest_browsereval.graders.base import GraderConfig
@@ -254,10 +254,9 @@ async def _models_there(
         if not (model.is_local or options.online):
             yield Check(State.SKIPPED, "model", name, f"{url} is not asked; --online asks it")
             continue
-        try:
-            status = await ask_server(model)
-        except OSError as error:
-            message = f"{url} does not answer: {error}. Start it, or correct the base_url."
+        status = await ask_server(model)
+        if isinstance(status, str):
+            message = f"{url} does not answer: {status}. Start it, or correct the base_url."
             yield Check(State.ERROR, "model", name, message)
         else:
             is_bad = status >= SERVER_ERROR or status in KEY_STATUSES
@@ -322,10 +321,6 @@ async def _open_window(config: EvalConfig) -> str:
         await browser.close()
 
 
-SERVER_ANSWER_S = 15.0
-"""How long a server may take."""
-
-
 def models_in(member: BaseModel) -> Iterator[LLMConfig]:
     """Yield the models that a block of the config names, at any depth."""
     if isinstance(member, LLMConfig):
@@ -335,25 +330,16 @@ def models_in(member: BaseModel) -> Iterator[LLMConfig]:
             yield from models_in(value)
 
 
-async def ask_server(config: LLMConfig) -> int:
-    """Return the status that the server answers; any says that it is there.
-
-    Raises:
-        OSError: it does not answer; the message tells why.
-    """
+async def ask_server(config: LLMConfig) -> int | str:
+    """Return the status that the server answers, any of which says that it is there; else why it does not."""
     import httpx
 
     try:
         key = config.resolve_key()
     except ConfigError:  # reported with the agent
         key = None
-    headers = open_api(config).headers(key)
     # A proxy of the environment cannot reach this machine's own ports.
     async with httpx.AsyncClient(
-        verify=find_certificates(config.url), timeout=SERVER_ANSWER_S, trust_env=not config.is_local
+        verify=find_certificates(config.url), timeout=TIMEOUT_S, trust_env=not config.is_local
     ) as client:
-        try:
-            async with client.stream("GET", f"{config.url}/models", headers=headers) as response:
-                return response.status_code
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise OSError(str(error) or type(error).__name__) from None
+        return await ask_url(client, f"{config.url}/models", headers=open_api(config).headers(key))

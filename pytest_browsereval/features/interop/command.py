@@ -68,10 +68,9 @@ def find_format(door: Door, name: str) -> ImportFormat:
 
     found: dict[str, ImportFormat] = {}
     for owner, one in door.ask_each(HOOK, report):
-        if not isinstance(one, ImportFormat):
-            report(f"{owner}: {HOOK} returned {one!r}, which is not a format.")
-        elif found.setdefault(one.name, one) is not one:
-            report(f"{owner} has another ImportFormat {one.name!r}, which is not used. Rename it.")
+        if not isinstance(one, ImportFormat) or found.setdefault(one.name, one) is not one:
+            what = getattr(one, "name", one)
+            report(f"{owner}: {what!r} is not an ImportFormat with a name of its own, and is not used.")
     if name not in found:
         raise UsageError(f"unknown format {name!r}.{nearest(name, found)} Formats: {', '.join(found)}.")
     return found[name]
@@ -115,12 +114,7 @@ def _check(name: str, one: object) -> None:
     from pytest_browsereval.run.imports import Imported
 
     if not isinstance(one, Imported) or one.trial < 1:
-        is_one = isinstance(one, Imported)
-        what = (
-            "an attempt with a trial number below 1"
-            if is_one
-            else f"{describe_value(one)} among its attempts"
-        )
+        what = f"{describe_value(one)}, which is not an attempt whose trial is 1 or more"
         raise PluginError(f"the format {name!r} returned {what}. Fix the plug-in.")
 
 

@@ -56,13 +56,11 @@ def _dataset(registry: Registry, arguments: argparse.Namespace) -> DatasetConfig
 def _check_target(target: Path, source: Path, *, force: bool) -> None:
     from pytest_browsereval.errors import UsageError
 
-    if not target.absolute().parent.is_dir():
-        raise UsageError(f"{target}: the folder {target.parent} does not exist. Create it first.")
-    if target.exists() and not target.is_file():
-        raise UsageError(f"{target} is not a file. Name one, or write `-` to print.")
-    if target.exists() and source.exists() and target.samefile(source):
-        raise UsageError(f"{target} is the file that is being read. Name another one.")
-    if target.exists() and not force:
+    if not target.exists():
+        return
+    if not target.is_file() or (source.exists() and target.samefile(source)):
+        raise UsageError(f"{target} is the file that is read, or not a file. Name another, or `-` to print.")
+    if not force:
         raise UsageError(f"{target} already exists. Name another file, or add `--force` to replace it.")
 
 

@@ -22,6 +22,8 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from pytest_browsereval.graders.patterns import check_pattern
+from pytest_browsereval.graders.values import compile_path
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.redaction.text import well_formed
 
@@ -41,18 +43,12 @@ InnerPath = Annotated[str, AfterValidator(_stays_inside)]
 
 
 def _compiles(expression: str) -> str:
-    try:
-        jmespath.compile(expression)
-    except JMESPathError as error:
-        raise ValueError(f"{expression!r} is not a JMESPath expression: {error}") from None
+    compile_path(expression)
     return expression
 
 
 def _is_pattern(pattern: str) -> str:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
+    check_pattern(pattern)
     return pattern
 
 

@@ -67,11 +67,11 @@ def test_a_file_is_never_replaced_unasked(capsys: pytest.CaptureFixture[str]) ->
     assert main(["import", *arguments, "--force"]) == 0
     capsys.readouterr()
     before = Path("voyage.jsonl").read_bytes()
-    assert "is the file that is being read" in refused(
+    assert "is the file that is read, or not a file" in refused(
         capsys, "webvoyager", "voyage.jsonl", "-o", "voyage.jsonl", "--force"
     )
     assert Path("voyage.jsonl").read_bytes() == before
-    assert "the folder none does not exist" in refused(capsys, *arguments[:-1], "none/rows.jsonl")
+    assert "none/rows.jsonl cannot be written" in refused(capsys, *arguments[:-1], "none/rows.jsonl")
 
 
 def test_protected_rows_are_not_written(capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,7 +124,7 @@ def test_what_is_no_file_is_never_replaced(capsys: pytest.CaptureFixture[str]) -
     Path("folder").mkdir()
     for name in ("pipe", "folder"):
         told = refused(capsys, "webvoyager", "voyage.jsonl", "-o", name, "--force")
-        assert f"{name} is not a file. Name one, or write `-` to print." in told
+        assert f"{name} is the file that is read, or not a file. Name another" in told
         assert not Path(name).is_file()
 
 

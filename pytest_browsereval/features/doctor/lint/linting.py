@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_browsereval.config import EvalConfig
@@ -14,6 +15,9 @@ from pytest_browsereval.features.doctor.lint.loading import Loaded, load
 from pytest_browsereval.features.doctor.lint.runs import ask_runs
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.runs.run import StoredRun
+
+if TYPE_CHECKING:
+    from httpx import AsyncClient
 
 # Each looks at one row at a time.
 RULES: tuple[Rule, ...] = (*form.RULES, *dates.RULES)
@@ -90,22 +94,27 @@ async def _answers(urls: Collection[str]) -> Mapping[str, int | str]:
     async with httpx.AsyncClient(follow_redirects=True, timeout=TIMEOUT_S, headers=headers) as client:
 
         async def ask(url: str) -> int | str:
-            try:
-                async with limit, asyncio.timeout(TIMEOUT_S), client.stream("GET", url) as response:
-                    return response.status_code
-            except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
-                return str(error) or type(error).__name__
+            async with limit:
+                return await ask_url(client, url)
 
         return dict(zip(urls, await asyncio.gather(*map(ask, urls)), strict=True))
 
 
+async def ask_url(client: AsyncClient, url: str, **options: Any) -> int | str:
+    """Return the status that a server answers, or why it does not answer."""
+    import httpx
+
+    try:
+        async with asyncio.timeout(TIMEOUT_S), client.stream("GET", url, **options) as response:
+            return response.status_code
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
+        return str(error) or type(error).__name__
+
+
 def _judge_answer(row: Row, url: str, answer: int | str) -> Iterator[Finding]:
-    if isinstance(answer, str):
-        message = f"{url} does not answer: {answer}."
-        yield row.error("dead-url", message, "Name another start page, or leave the row out.")
-    elif answer in _GONE:
-        message = f"{url} answers with the status {answer}."
+    what = "does not answer:" if isinstance(answer, str) else "answers with the status"
+    message = f"{url} {what} {answer}."
+    if isinstance(answer, str) or answer in _GONE:
         yield row.error("dead-url", message, "Name another start page, or leave the row out.")
     elif answer == _NEEDS_LOGIN or answer >= _BROKEN:
-        message = f"{url} answers with the status {answer}."
         yield row.warning("dead-url", message, "Prepare an account, look again later, or leave the row out.")
