@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.errors import PLUGIN_ERRORS, describe_error, is_given_up, nearest
-from pytest_browsereval.features.shared.means import decide_by_mean, weighted_mean
+from pytest_browsereval.features.shared.scores import decide_by_mean, weighted_mean
 from pytest_browsereval.graders.base import GraderConfig, Recorded, hash_json
 from pytest_browsereval.graders.grading import grade_one
 from pytest_browsereval.graders.verdicts import combine

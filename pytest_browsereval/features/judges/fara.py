@@ -26,8 +26,8 @@ from pytest_browsereval.features.shared.judging.base import (
 from pytest_browsereval.features.shared.judging.judge import Given, Judge
 from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
 from pytest_browsereval.features.shared.judging.steps import give_actions, load_steps
-from pytest_browsereval.features.shared.means import decide_by_mean, weighted_mean
 from pytest_browsereval.features.shared.prompts import read_prompts
+from pytest_browsereval.features.shared.scores import decide_by_mean, weighted_mean
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.verdicts import decide
 from pytest_browsereval.model.grades import Criterion, Verdict
