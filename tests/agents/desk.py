@@ -16,8 +16,12 @@ from pytest_browsereval.agents.base import AgentConfig, AgentContext
 from pytest_browsereval.browsers.base import PictureFormat, Tab, Window
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
 from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.features.single_agent.agent import SingleAgent, SingleConfig
+from pytest_browsereval.llm.client import ChatClient
+from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.testing import ScriptedModel
 from pytest_browsereval.tools.base import Tool, ToolContext, ToolError, ToolResult, tool
 from pytest_browsereval.tools.toolbox import Toolbox
 from pytest_browsereval.tools.toolkit import Toolkit
@@ -166,3 +170,21 @@ class Desk:
 
 
 MakeDesk = Callable[..., Desk]
+
+
+async def _no_wait(seconds: float) -> None:
+    del seconds
+
+
+def solve(desk: Desk, model: ScriptedModel, **fields: Any) -> str | None:
+    """Return the answer of a single agent with a scripted model, whose retries do not wait."""
+    config = SingleConfig.model_validate({"model": "scripted", "base_url": model.base_url, **fields})
+
+    async def course() -> str | None:
+        client = ChatClient(config, RetryPolicy(max_tries=config.max_tries, sleep=_no_wait))
+        try:
+            return (await SingleAgent(desk.context(config), config, client).execute()).final_answer
+        finally:
+            await client.close()
+
+    return asyncio.run(course())

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -12,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.benchmarks.infinity import driver
 from pytest_browsereval.benchmarks.infinity.grader import InfinityGrader
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.model.grades import GraderResult, Verdict
@@ -151,21 +148,3 @@ def test_the_state_is_that_of_the_app(live: Live, site: Site, apps: Path) -> Non
     site.pages["/api/state"] = (500, "text/plain", "broken")
     with pytest.raises(Fault, match="answers with status 500"):
         live.run(f"{site.url}/", lambda window: grader.observe(window, task, {}))
-
-
-def test_the_driver_writes_what_a_verifier_returned(tmp_path: Path, subtests: pytest.Subtests) -> None:
-    """A pair of a truth value and a message is a verdict; anything else is none, and is kept as text."""
-    code = "import json, urllib.request\n\ndef verify(url):\n"
-    code += "    state = json.load(urllib.request.urlopen(url + '/api/state?fresh=1'))\n"
-    (tmp_path / "state.json").write_text('{"starred": true}')
-    command = [sys.executable, str(driver.__file__), "verifier.py", "state.json"]
-    for returns, passed, message in (
-        ("state['starred'], 'it is'", True, "it is"),
-        ("[False, 3]", False, "3"),
-        ("1, 'one'", None, "(1, 'one')"),
-    ):
-        with subtests.test(returns=returns):
-            (tmp_path / "verifier.py").write_text(f"{code}    return {returns}\n")
-            subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
-            written = json.loads((tmp_path / driver.VERDICT).read_text())
-            assert written == {"passed": passed, "message": message}

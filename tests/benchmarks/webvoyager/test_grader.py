@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -110,17 +109,3 @@ def test_no_picture_is_no_grade(tmp_path: Path) -> None:
     assert (grade.verdict, grade.score) == (Verdict.ERRORED, None)
     assert "no picture was recorded" in grade.reasoning
     assert requests == []
-
-
-def test_what_is_not_exactly_the_form_is_no_verdict(folder: Path, subtests: pytest.Subtests) -> None:
-    """A word that is like a verdict is asked for once more and then errored."""
-    for reply in (
-        said("unsuccessful"),
-        said("**success**"),
-        {"verdict": "success"},
-        {**said(), "verdict": True},
-    ):
-        with subtests.test(reply=reply):
-            grade, requests = judged(replies(json.dumps(reply)), recorded_in(folder))
-            assert (grade.verdict, grade.score, len(requests)) == (Verdict.ERRORED, None, 2)
-            assert "no usable form" in grade.reasoning

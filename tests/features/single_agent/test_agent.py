@@ -11,37 +11,14 @@ import pytest
 from pytest_browsereval.browsers.base import PictureFormat
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.errors import ConfigError, Fault, StopRun
-from pytest_browsereval.features.single_agent.agent import SingleAgent, SingleConfig
-from pytest_browsereval.llm.client import ChatClient, close_clients
-from pytest_browsereval.llm.retries import RetryPolicy
+from pytest_browsereval.features.single_agent.agent import SingleConfig
+from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.testing import Call, ScriptedModel, call, calls, done, refuses, says
-from tests.agents.desk import PAPER_TOOLS, Desk, MakeDesk, PaperWindow
+from tests.agents.desk import PAPER_TOOLS, Desk, MakeDesk, PaperWindow, solve
 from tests.support import until
 
 CLICK = call("click", target="button Buy")
-
-
-async def no_wait(seconds: float) -> None:
-    del seconds
-
-
-def settings(model: ScriptedModel, **fields: Any) -> SingleConfig:
-    return SingleConfig.model_validate({"model": "scripted", "base_url": model.base_url, **fields})
-
-
-def solve(desk: Desk, model: ScriptedModel, **fields: Any) -> str | None:
-    """Run an attempt, retries without waiting."""
-    config = settings(model, **fields)
-
-    async def course() -> str | None:
-        client = ChatClient(config, RetryPolicy(max_tries=config.max_tries, sleep=no_wait))
-        try:
-            return (await SingleAgent(desk.context(config), config, client).execute()).final_answer
-        finally:
-            await client.close()
-
-    return asyncio.run(course())
 
 
 def texts(message: dict[str, Any]) -> str:
@@ -214,7 +191,7 @@ def test_an_attempt_can_be_cancelled(desk: Desk) -> None:
         await close_clients()
 
     with ScriptedModel([done("x").after(60)]) as model:
-        asyncio.run(course(settings(model)))
+        asyncio.run(course(SingleConfig(model="scripted", base_url=model.base_url)))
 
 
 # -- what is sent stays bounded

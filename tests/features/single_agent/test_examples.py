@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_browsereval.features.single_agent.agent import SingleAgent, SingleConfig
-from pytest_browsereval.llm.client import ChatClient, chat_client
+from pytest_browsereval.features.single_agent.agent import SingleConfig
+from pytest_browsereval.llm.client import chat_client
 from pytest_browsereval.testing import ModelRequest, ScriptedModel, done, says
-from tests.agents.desk import TOOLS_BY_NAME, Desk
+from tests.agents.desk import TOOLS_BY_NAME, Desk, solve
 
 YES = {
     "task": "Press Yes.",
@@ -19,9 +19,8 @@ YES = {
 }
 
 
-def config(model: ScriptedModel | None = None, **fields: Any) -> SingleConfig:
-    url = model.base_url if model else "http://127.0.0.1:9/v1"
-    return SingleConfig.model_validate({"model": "scripted", "base_url": url, **fields})
+def config(**fields: Any) -> SingleConfig:
+    return SingleConfig.model_validate({"model": "scripted", "base_url": "http://127.0.0.1:9/v1", **fields})
 
 
 def first_request(desk: Desk, **fields: Any) -> ModelRequest:
@@ -29,16 +28,7 @@ def first_request(desk: Desk, **fields: Any) -> ModelRequest:
         says('{"tool": "done", "arguments": {"answer": "x"}}') if fields.get("tool_calling") else done("x")
     )
     with ScriptedModel([reply]) as model:
-        block = config(model, **fields)
-
-        async def course() -> None:
-            client = ChatClient(block)
-            try:
-                await SingleAgent(desk.context(block), block, client).execute()
-            finally:
-                await client.close()
-
-        asyncio.run(course())
+        solve(desk, model, **fields)
         model.assert_finished()
     return model.requests[0]
 

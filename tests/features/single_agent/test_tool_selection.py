@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from pytest_browsereval.features.single_agent.agent import SingleConfig
-from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.testing import ScriptedModel, call, calls, done, says
 from pytest_browsereval.tools.toolkit import Directive, Policy, Toolkit, Turn
 from pytest_browsereval.tools.toolkits import CATALOG, resolve_tools
-from tests.agents.desk import PAPER_TOOLS, TOOLS_BY_NAME, Desk, MakeDesk
+from tests.agents.desk import PAPER_TOOLS, TOOLS_BY_NAME, MakeDesk, solve
 
 CLICK = call("click", target="button Buy")
 SEEING = Toolkit(
@@ -35,18 +32,6 @@ ACTING = Toolkit(
 ENDING = Toolkit("ending", "Ending", (TOOLS_BY_NAME["done"],), is_fixed=True)
 KITS = (SEEING, ACTING, ENDING)
 NAMES = [tool.name for tool in PAPER_TOOLS]
-
-
-def solve(desk: Desk, model: ScriptedModel, **fields: Any) -> str | None:
-    config = SingleConfig.model_validate({"model": "scripted", "base_url": model.base_url, **fields})
-
-    async def course() -> str | None:
-        try:
-            return (await config.build(desk.context(config)).execute()).final_answer
-        finally:
-            await close_clients()
-
-    return asyncio.run(course())
 
 
 def system_of(model: ScriptedModel) -> str:
