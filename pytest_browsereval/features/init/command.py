@@ -95,7 +95,7 @@ def _report(written: Sequence[starter.StarterFile], folder: Path, left: Path | N
     if left is not None:
         print(f"{show(left)} is kept as it is; add results/ to it.")
     if len(written) == 1:
-        print("\nThe eval is left as it is. Next, commit that file and the eval, and push.")
+        print("\nThe eval is unchanged. Next, commit that file and the eval, and push.")
         return
     shown = show(folder)
     shown = f"./{shown}" if shown.startswith("-") else shown  # no option of `cd`

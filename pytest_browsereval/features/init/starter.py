@@ -31,7 +31,7 @@ FILES: dict[str, dict[str, str]] = {
 _CONFIG = {"shop.eval.yaml": "the config: agent, rows, site, limits, gate"}
 _ROWS = {"shop.jsonl": "five rows: what to do, and how to tell that it is done"}
 _SITE = {"site/index.html": "the shop"}
-_IGNORED = {GITIGNORE: "what is not to be committed"}
+_IGNORED = {GITIGNORE: "what not to commit"}
 _TEMPLATES = Path(__file__).with_name("templates")
 _IN_CI_FILES = re.compile(r"[\w ./+@,=~()-]+")
 """Names of folders that mean the same in YAML, in a shell and in patterns of paths."""
