@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.causes import Cause
+from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.run import StoredRun
 
 BAD = (Verdict.FAILED, Verdict.ERRORED)
 """In the order of reports."""
+
+MOST_NAMED = 4
+"""Causes in a line of a run's summary."""
 
 Column = tuple[str, str]
 """What attempts are counted in: the id of a run, and a variant."""
@@ -103,3 +109,15 @@ def group_causes(runs: Sequence[StoredRun]) -> Causes:
             found.setdefault((one.verdict, cause.label), group).members.append((one, cause))
     groups = sorted(found.values(), key=lambda one: (BAD.index(one.verdict), -len(one.members), one.name))
     return Causes(tuple(runs), tuple(columns), totals, tuple(groups))
+
+
+def count_causes(run: StoredRun) -> Iterator[str]:
+    """Yield a line of a run's summary for each verdict whose attempts share a cause."""
+    groups: tuple[Group, ...] = ()
+    with suppress(UsageError):  # a record was changed meanwhile
+        groups = group_causes([run]).groups
+    for verdict in BAD:
+        own = [one for one in groups if one.verdict is verdict]
+        if any(len(one.members) > 1 for one in own):
+            parts = join_first([f"{len(one.members):,} {one.label}" for one in own], MOST_NAMED)
+            yield f"causes of {verdict}: {parts}; browsereval causes {run.folder.name}"

@@ -149,13 +149,9 @@ def _mean(values: Sequence[float]) -> float:
     return float(values[0]) if len(values) == 1 else fmean(values)
 
 
-def _seconds(duration_ms: float | None) -> float | None:
-    return None if duration_ms is None else duration_ms / 1000
-
-
 MEASURES: Mapping[str, tuple[str, Callable[[StoredTrial], float | None]]] = {
     "steps": ("", lambda trial: trial.last.total_steps),
-    "time": ("s", lambda trial: _seconds(trial.last.total_duration_ms)),
+    "time": ("s", lambda trial: (took := trial.last.total_duration_ms) and took / 1000),
     "cost": ("usd", lambda trial: trial.cost_usd),
 }
 
@@ -429,13 +425,10 @@ def _nothing(a: _Half, b: _Half, tasks: set[str]) -> str:
             f"the runs have tasks in common, and no variant: {', '.join(a.variants)} in A, "
             f"{', '.join(b.variants)} in B. Name two by --variants A=B."
         )
-    for half, label in ((a, "A"), (b, "B")):
-        if not half.trials:
-            return f"{half.name} ({label}) has no trial with a result, so there is nothing to compare."
-    first, second = a.trials[0].last.query_id, b.trials[0].last.query_id
+    first, second = (repr(half.trials[0].last.query_id) if half.trials else "no result" for half in (a, b))
     return (
-        f"{a.name} and {b.name} have no task in common: one has {first!r}, the other {second!r}. "
-        "They are of different datasets; give two runs over the same rows."
+        f"{a.name} and {b.name} have no task in common: one has {first}, the other {second}. Give two runs "
+        "over the same rows."
     )
 
 

@@ -9,52 +9,55 @@ from pytest_browsereval.features.compare.compare import (
     MEASURES,
     Change,
     Comparison,
-    Pair,
     RunComparison,
     Side,
     count_plain,
 )
 from pytest_browsereval.features.shared.paired import Judgement
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.trial import total_cost
 
 
 def as_json(found: RunComparison) -> dict[str, Any]:
     """Return all of a comparison as plain values."""
-    costs = [total_cost(side) for side in found.list_costs()]
+    sides = zip("ab", (found.a, found.b), found.list_costs(), strict=True)
     return {
-        "a": _run_json(found.a, costs[0]),
-        "b": _run_json(found.b, costs[1]),
+        **{
+            name: {
+                "run": run.name,
+                "folder": format_path(run.folder),
+                "selected": count_plain(run),
+                "cost_usd": total_cost(costs),
+            }
+            for name, run, costs in sides
+        },
         "notes": list(found.notes),
         "differences": list(found.differences),
         **_part_json(found.whole),
         "variants": {name: _part_json(part) for name, part in found.variants.items()},
-        "tasks": [_pair_json(pair) for pair in found.whole.pairs],
-    }
-
-
-def _run_json(run: StoredRun, cost_usd: float | None) -> dict[str, Any]:
-    return {
-        "run": run.name,
-        "folder": format_path(run.folder),
-        "selected": count_plain(run),
-        "cost_usd": cost_usd,
+        "tasks": [
+            {
+                "query_id": pair.query_id,
+                "variant": pair.variant,
+                "change": str(pair.change),
+                "a": _side_json(pair.a),
+                "b": _side_json(pair.b),
+            }
+            for pair in found.whole.pairs
+        ],
     }
 
 
 def _part_json(part: Comparison) -> dict[str, Any]:
     one = part.paired
-    ends = one.interval
+    is_open = part.judgement is Judgement.INCONCLUSIVE
     return {
         "verdict": str(part.judgement),
         "margin": part.margin,
         "confidence": one.confidence,
-        "more_tasks_needed": one.more_tasks(part.margin)
-        if part.judgement is Judgement.INCONCLUSIVE
-        else None,
+        "more_tasks_needed": one.more_tasks(part.margin) if is_open else None,
         "difference": one.value,
-        "interval": ends and ends.as_json(),
+        "interval": one.interval and one.interval.as_json(),
         "p_value": one.p_value,
         "test": str(one.test),
         "tasks_compared": one.tasks,
@@ -70,16 +73,6 @@ def _part_json(part: Comparison) -> dict[str, Any]:
             }
             for m in part.measures
         },
-    }
-
-
-def _pair_json(pair: Pair) -> dict[str, Any]:
-    return {
-        "query_id": pair.query_id,
-        "variant": pair.variant,
-        "change": str(pair.change),
-        "a": _side_json(pair.a),
-        "b": _side_json(pair.b),
     }
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.commands.base import Command, add_overrides
 from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, find_run
@@ -19,6 +20,7 @@ from pytest_browsereval.model.rules import RuleResult
 
 if TYPE_CHECKING:
     from pytest_browsereval.config import GateConfig
+    from pytest_browsereval.runs.run import StoredRun
     from pytest_browsereval.runs.summary import RunSummary
 
 
@@ -35,14 +37,15 @@ def gate(arguments: argparse.Namespace) -> int:
 
     run = find_run(arguments.door, arguments.run_name, arguments.config, with_files=False)
     check_manifest(run)
-    _check_judges(arguments, run)
-    rules, base = _rules(arguments, run)
+    stored = StoredRun(run, arguments.door)
+    manifest = stored.read_manifest()
+    _check_judges(arguments, run, manifest.get("judged_by"))
+    rules, base = _rules(arguments, run, stored, manifest)
     if message := lacks_baseline(rules):
         raise UsageError(message.replace("--eval-baseline", "--baseline"))
     if rules.baseline is not None:
         check_readable(place := base / rules.baseline)
         rules = rules.model_copy(update={"baseline": place})
-    stored = StoredRun(run, arguments.door)
     summary = stored.summary
     selected = count_wanted(stored) if (count := stored.count_selected()) is None else count
     found = (_check_unlimited(summary, rules), lacking(stored), contradicting(stored))
@@ -56,16 +59,14 @@ def gate(arguments: argparse.Namespace) -> int:
     return 0 if all(result.is_met for result in results) else 1
 
 
-def _check_judges(arguments: argparse.Namespace, run: Path) -> None:
+def _check_judges(arguments: argparse.Namespace, run: Path, given: object) -> None:
     """Refuse to decide without a conftest or a package that decides rules of the run.
 
     Raises:
         UsageError: one of them is not here.
     """
     from pytest_browsereval.config_text import format_path
-    from pytest_browsereval.runs.run import StoredRun
 
-    given = StoredRun(run).read_manifest().get("judged_by")
     base = Path.cwd() if arguments.config is None else arguments.config.parent
     here = arguments.door.list_judges(base)
     if lacking := [str(one) for one in given if one not in here] if isinstance(given, list) else []:
@@ -90,14 +91,15 @@ def _check_unlimited(summary: RunSummary, gate: GateConfig) -> RuleResult | None
     return RuleResult("rows", is_met=False, message=message)
 
 
-def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
+def _rules(
+    arguments: argparse.Namespace, run: Path, stored: StoredRun, manifest: Mapping[str, Any]
+) -> tuple[GateConfig, Path]:
     """Return the rules and the folder that their baseline is relative to: that of a config.
 
     Raises:
         UsageError: there are no rules, or the baseline of a run's own gate is missing.
     """
     from pytest_browsereval.config import gate_from, load_gate
-    from pytest_browsereval.runs.run import StoredRun
 
     sets = [*arguments.eval_set]
     if arguments.baseline is not None:
@@ -108,9 +110,8 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
         rules = load_gate(config, registry=arguments.door.load_registry, overrides=sets)
         if rules is None:
             raise UsageError(_describe_no_gate(config, "has no `gate`"))
-        _note_other_eval(run, config)
+        _note_other_eval(run, manifest.get("name"), config)
         return rules, config.absolute().parent
-    stored = StoredRun(run)
     block = stored.find_gate()
     try:
         name = str(run / "manifest.json")
@@ -121,13 +122,9 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
             raise
         raise ConfigError(f"{error}\nA rule of a conftest is known with --config FILE.") from None
     if rules is None:
-        is_known = bool(stored.read_manifest().get("config"))
-        message = "has no gate of its own" if is_known else "has no manifest with its gate"
-        raise UsageError(_describe_no_gate(run, message))
+        raise UsageError(_describe_no_gate(run, "has no gate of its own, or its manifest is missing"))
     is_typed = any(one.partition("=")[0] in ("gate", "gate.baseline") for one in sets)
-    return rules, Path.cwd() if is_typed else _find_base(
-        run, stored.read_manifest().get("config_folder"), rules
-    )
+    return rules, Path.cwd() if is_typed else _find_base(run, manifest.get("config_folder"), rules)
 
 
 def _describe_no_gate(place: Path, why: str) -> str:
@@ -135,14 +132,13 @@ def _describe_no_gate(place: Path, why: str) -> str:
     return f"{place} {why}. Name rules by --config FILE or --eval-set gate.min_pass_rate=0.9."
 
 
-def _note_other_eval(run: Path, config: Path) -> None:
+def _note_other_eval(run: Path, name: object, config: Path) -> None:
     """Say that the rules are those of another eval: one gate for several is fine, a wrong file is not."""
     from pytest_browsereval.config import load_place
     from pytest_browsereval.config_text import format_path
     from pytest_browsereval.model.display import one_line
-    from pytest_browsereval.runs.run import StoredRun
 
-    place, name = None, StoredRun(run).read_manifest().get("name")
+    place = None
     with suppress(ConfigError):  # the rest of the file has to be right for a run, and not for this
         place = load_place(config)
     if place is not None and isinstance(name, str) and name != place[1]:

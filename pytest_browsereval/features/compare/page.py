@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from importlib.resources import files
 from itertools import starmap
 from pathlib import Path
@@ -35,7 +35,6 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.links import PAGE, check_page, way_from
 from pytest_browsereval.run_files import write_whole
 from pytest_browsereval.runs.run import StoredRun
-from pytest_browsereval.runs.trial import StoredTrial
 
 _CHANGES = tuple(Change)
 
@@ -57,8 +56,8 @@ def write_comparison(door: Door, found: RunComparison, file: Path) -> None:
     """
     check_page(file)
     sides = {
-        name: _side(door, run, name, file, {(t.last.query_id, t.last.variant) for t in _trials(found, name)})
-        for name, run in (("a", found.a), ("b", found.b))
+        name: _side(door, run, name, file, {(one.last.query_id, one.last.variant) for one in trials})
+        for name, run, trials in zip("ab", (found.a, found.b), found.trials, strict=True)
     }
     whole = found.whole
     data = {
@@ -93,12 +92,6 @@ def _title(found: RunComparison) -> str:
     names = [run.read_manifest().get("name") for run in (found.a, found.b)]
     a, b = (one_line(name if isinstance(name, str) else "a run", 60) for name in names)
     return f"{a}: two runs compared" if a == b else f"{a} and {b} compared"
-
-
-def _trials(found: RunComparison, name: str) -> Iterator[StoredTrial]:
-    for pair in found.whole.pairs:
-        side = pair.a if name == "a" else pair.b
-        yield from side.trials if side is not None else ()
 
 
 def _side(door: Door, run: StoredRun, name: str, file: Path, tasks: Tasks) -> dict[str, Any]:

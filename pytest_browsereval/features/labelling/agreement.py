@@ -122,15 +122,14 @@ class Disagreement:
 
     attempt: str
     label: str
-    verdict: Verdict
+    grade: Verdict
     reason: str
     """The first line of the grade's reasoning."""
     folder: Path
 
     def as_json(self) -> dict[str, str]:
         """Return it as plain values."""
-        names = {"verdict": "grade"}
-        return {names.get(name, name): str(value) for name, value in asdict(self).items()}
+        return {name: str(value) for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_browsereval.errors import UsageError, nearest
 from pytest_browsereval.features.labelling.agreement import Agreement, Confusion, Disagreement, People
-from pytest_browsereval.features.labelling.labels import LabelLine, Matched, match, settle_labels
+from pytest_browsereval.features.labelling.labels import Label, LabelLine, match, settle_labels
 from pytest_browsereval.model.display import digits_apart, format_count, percent, plain
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
@@ -76,18 +76,18 @@ def calibrate(
             is damaged.
     """
     attempts = [one for run in runs for one in run.attempts]
-    matched = match(lines, attempts)
+    by_attempt, homeless = match(lines, attempts)
     known = sorted({name for attempt in attempts for name in attempt.grader_results})
     if unknown := [name for name in graders if name not in known]:
         raise UsageError(
             f"no attempt of these runs was graded by {unknown[0]!r}.{nearest(unknown[0], known)} "
             f"Their graders: {', '.join(known) or 'none'}."
         )
-    words = {folder: settle_labels(labels) for folder, labels in matched.by_attempt.items()}
+    words = {folder: settle_labels(labels) for folder, labels in by_attempt.items()}
     labelled = {folder: str(word) for folder, word in words.items() if word in ("pass", "fail")}
     said = Counter(words.values())
     # A label that was taken back is on record, but says nothing.
-    current = [one for labels in matched.by_attempt.values() for one in labels.values() if one.label]
+    current = [one for labels in by_attempt.values() for one in labels.values() if one.label]
     return Calibration(
         runs=tuple(run.name for run in runs),
         attempts=len(attempts),
@@ -98,21 +98,17 @@ def calibrate(
         ungraded=sum(not a.grader_results for a in attempts),
         labels=len(current),
         peeked=sum(label.saw_grades for label in current),
-        homeless=matched.homeless,
-        people=tuple(_people(matched)),
+        homeless=tuple(homeless),
+        people=tuple(_people(by_attempt.values())),
         graders=tuple(_agreements(attempts, labelled, graders)),
     )
 
 
-def _people(matched: Matched) -> Iterator[People]:
+def _people(labelled: Collection[Mapping[str, Label]]) -> Iterator[People]:
     """Yield each two labellers who both call some attempts pass or fail."""
-    people = sorted({person for labels in matched.by_attempt.values() for person in labels})
-    for pair in combinations(people, 2):
-        both = [
-            [str(labels[person].label)[:1] for person in pair]
-            for labels in matched.by_attempt.values()
-            if {*pair} <= {*labels}
-        ]
+    for pair in combinations(sorted({person for labels in labelled for person in labels}), 2):
+        known = (labels for labels in labelled if {*pair} <= {*labels})
+        both = [[str(labels[person].label)[:1] for person in pair] for labels in known]
         counts = [both.count([*said]) for said in ("pp", "pf", "ff", "fp")]
         if any(counts):
             yield People(*pair, Confusion(*counts))
@@ -156,9 +152,7 @@ def _agreements(
             ),
             missing=sum(one.folder in labelled and name not in one.grader_results for one in attempts),
             disagreements=tuple(_disagreement(*pair[:2], name) for pair in wrong),
-            errored=tuple(
-                _disagreement(*pair[:2], name) for pair in pairs if pair[2].verdict is Verdict.ERRORED
-            ),
+            errored=tuple(_disagreement(*pair[:2], name) for pair in pairs if pair[2].verdict not in _WORDS),
         )
 
 
@@ -190,52 +184,43 @@ def hold(calibration: Calibration, bar: Bar, graders: Collection[str] = ()) -> t
         graders: those that were named: they are held to the bar even if they are advisory.
     """
     held = [one for one in calibration.graders if one.grader in graders or not one.is_advisory]
-    message = ""
-    if not calibration.graders:
-        message = "no attempt of these runs has a grade"
-    elif not held:
-        message = "all graders are advisory, so none was compared with the limits. Name one by --grader"
-    elif not calibration.labelled:
-        message = "no attempt is labelled pass or fail, so there is nothing to compare"
-    elif not any(one.n for one in held):
-        message = "no labelled attempt has a grade that passed or failed, so there is nothing to compare"
-    if message:
-        return (RuleResult("labels", is_met=False, message=message),)
-    return tuple(result for one in held for result in _rules(one, bar))
+    if any(one.n for one in held):
+        return tuple(result for one in held for result in _rules(one, bar))
+    message = (
+        f"no grade that decides could be compared with a label: {calibration.labelled} of "
+        f"{format_count(calibration.attempts, 'attempt')} labelled pass or fail. Label attempts that were "
+        "graded, or name an advisory grader by --grader"
+    )
+    return (RuleResult("labels", is_met=False, message=message),)
 
 
 def _rules(one: Agreement, bar: Bar) -> Iterator[RuleResult]:
+    kappa, share = one.confusion.kappa, one.confusion.shares["false_positive_rate"]
+    compared = format_count(one.n, "attempt")
     name = f"{one.grader} ({one.fingerprint})" if one.fingerprint else one.grader
-    for key, mark, compare in (
-        ("min_kappa", bar.min_kappa, _compare_kappa),
-        ("max_fpr", bar.max_fpr, _compare_fpr),
-    ):
-        if mark is not None:
-            is_met, message = compare(one, mark, is_strict=bar.is_strict)
-            yield RuleResult(f"{key}[{one.grader}]", is_met, f"{name}: {message}")
-
-
-def _compare_kappa(one: Agreement, floor: float, *, is_strict: bool) -> tuple[bool, str]:
-    kappa = one.confusion.kappa
-    if not one.n:
-        return False, "no labelled attempt has a passed or failed grade of it, so there is nothing to compare"
-    if kappa is None:
-        counted = format_count(one.n, "attempt")
-        return False, f"kappa is not defined where labels and grades say the same of {counted}"
-    reached = kappa.interval.low if is_strict else kappa.value
-    digits = digits_apart(floor, kappa.value, reached, write=plain, least=2)
-    end = f", whose 95 % interval begins at {plain(kappa.interval.low, digits)}," if is_strict else ""
-    relation = "reaches" if reached >= floor else "is under"
-    return reached >= floor, f"kappa {plain(kappa.value, digits)}{end} {relation} {floor:g}"
-
-
-def _compare_fpr(one: Agreement, ceiling: float, *, is_strict: bool) -> tuple[bool, str]:
-    share = one.confusion.shares["false_positive_rate"]
-    if share.value is None or share.interval is None:
-        return False, "no compared attempt is labelled fail, so what it passes wrongly is unknown"
-    reached = share.interval.high if is_strict else share.value
-    digits = digits_apart(ceiling, share.value, reached)
-    end = f", whose 95 % interval ends at {percent(share.interval.high, digits)}," if is_strict else ""
-    relation = f"{'is within' if reached <= ceiling else 'is over'} {percent(ceiling, digits)}"
-    rate = f"false-positive rate {percent(share.value, digits)} ({share.hits}/{share.of})"
-    return reached <= ceiling, f"{rate}{end} {relation}"
+    if bar.min_kappa is not None:
+        is_met, message = (
+            False,
+            f"kappa is not defined where labels and grades say the same of {compared}",
+        )
+        if kappa is not None:
+            reached = kappa.interval.low if bar.is_strict else kappa.value
+            digits = digits_apart(bar.min_kappa, kappa.value, reached, write=plain, least=2)
+            begin = plain(kappa.interval.low, digits)
+            end = f", whose 95 % interval begins at {begin}," if bar.is_strict else ""
+            is_met = reached >= bar.min_kappa
+            relation = "reaches" if is_met else "is under"
+            message = f"kappa {plain(kappa.value, digits)}{end} {relation} {bar.min_kappa:g}"
+        yield RuleResult(f"min_kappa[{one.grader}]", is_met, f"{name}: {message}")
+    if bar.max_fpr is not None:
+        is_met, message = False, f"what it passes wrongly is unknown: no label of {compared} is fail"
+        if share.value is not None and share.interval is not None:
+            reached = share.interval.high if bar.is_strict else share.value
+            digits = digits_apart(bar.max_fpr, share.value, reached)
+            last = percent(share.interval.high, digits)
+            end = f", whose 95 % interval ends at {last}," if bar.is_strict else ""
+            is_met = reached <= bar.max_fpr
+            relation = f"{'is within' if is_met else 'is over'} {percent(bar.max_fpr, digits)}"
+            rate = f"{percent(share.value, digits)} ({share.hits}/{share.of})"
+            message = f"false-positive rate {rate}{end} {relation}"
+        yield RuleResult(f"max_fpr[{one.grader}]", is_met, f"{name}: {message}")

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.runs import HELP, add_config, find_runs, note_edited
+from pytest_browsereval.commands.runs import HELP, add_config, find_run, find_runs, note_edited
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.shared.reporting import add_reports, write_reports
 from pytest_browsereval.model.display import format_count
 
 if TYPE_CHECKING:
-    from pytest_browsereval.door import Door
     from pytest_browsereval.features.labelling.labels import LabelLine
     from pytest_browsereval.runs.run import StoredRun
 
@@ -28,9 +27,11 @@ def label(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.labelling.labels import FILE, LabelBook
     from pytest_browsereval.features.labelling.server import LabellingServer
     from pytest_browsereval.runs.folder import check_log
+    from pytest_browsereval.runs.run import StoredRun
 
     # Labels of one run only: the page numbers its attempts.
-    (run,) = _runs(arguments.door, [arguments.run_name], arguments.config, is_changed=True)
+    folder = find_run(arguments.door, arguments.run_name, arguments.config, is_changed=True)
+    run = StoredRun(folder, arguments.door)
     attempts = [one for one in run.attempts if one.grader_results]
     if not attempts:
         raise UsageError(f"{format_path(run.folder)} has no graded attempt, so there is nothing to label.")
@@ -63,26 +64,17 @@ def calibrate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.labelling.calibration import Bar, hold
     from pytest_browsereval.features.labelling.calibration import calibrate as compare
     from pytest_browsereval.features.labelling.report import make_report
+    from pytest_browsereval.runs.run import StoredRun
 
-    runs = _runs(arguments.door, arguments.run_names, arguments.config)
+    folders = find_runs(arguments.door, arguments.run_names, arguments.config)
+    if len({folder.resolve() for folder in folders}) < len(folders):
+        raise UsageError("a run is named twice. Name each once.")
+    runs = [StoredRun(folder, arguments.door) for folder in folders]
     result = compare(runs, _lines(arguments.labels, runs), arguments.grader)
     bar = Bar(arguments.min_kappa, arguments.max_fpr, is_strict=arguments.strict)
     rules = hold(result, bar, arguments.grader)
     write_reports(arguments, make_report(result, rules))
     return int(note_edited(runs) or not all(rule.is_met for rule in rules))
-
-
-def _runs(
-    door: Door, given: Sequence[str], config: Path | None, *, is_changed: bool = False
-) -> list[StoredRun]:
-    from pytest_browsereval.runs.run import StoredRun
-
-    folders, seen = find_runs(door, given, config, is_changed=is_changed), set[Path]()
-    for folder in folders:
-        if folder.resolve() in seen:
-            raise UsageError(f"the run {folder} is given twice. Leave one out.")
-        seen.add(folder.resolve())
-    return [StoredRun(folder, door) for folder in folders]
 
 
 def _lines(files: Sequence[Path] | None, runs: Sequence[StoredRun]) -> list[LabelLine]:

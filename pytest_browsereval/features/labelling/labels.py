@@ -130,18 +130,10 @@ def as_line(label: Label) -> str:
     return json.dumps(plain, ensure_ascii=False) + "\n"
 
 
-@dataclass(frozen=True)
-class Matched:
-    """Labels by the attempts that they are about."""
-
-    by_attempt: Mapping[Path, Mapping[str, Label]]
-    """By the attempt's folder and the labeller: each one's last word."""
-    homeless: tuple[LabelLine, ...]
-    """About no attempt of these runs."""
-
-
-def match(lines: Sequence[LabelLine], attempts: Sequence[StoredAttempt]) -> Matched:
-    """Find the attempt of every label.
+def match(
+    lines: Sequence[LabelLine], attempts: Sequence[StoredAttempt]
+) -> tuple[Mapping[Path, Mapping[str, Label]], Sequence[LabelLine]]:
+    """Return the last word of each labeller by the attempts' folders, and labels about no attempt of these.
 
     Raises:
         UsageError: a label fits several attempts.
@@ -167,7 +159,7 @@ def match(lines: Sequence[LabelLine], attempts: Sequence[StoredAttempt]) -> Matc
             homeless.append(line)
         else:
             by_attempt.setdefault(found[0].folder, {})[label.labeller] = label
-    return Matched(by_attempt, tuple(homeless))
+    return by_attempt, homeless
 
 
 def settle_labels(labels: Mapping[str, Label]) -> LabelWord | Literal["tie"] | None:
@@ -211,7 +203,7 @@ class LabelBook:
         self._lock = threading.Lock()
         self._seen: set[int] = set()
         # All lines are checked, also those of others: nothing is appended to a damaged file.
-        known = match(read_labels(path), attempts).by_attempt if path.exists() else {}
+        known = match(read_labels(path), attempts)[0] if path.exists() else {}
         self._labels = {
             place: known[attempt.folder][labeller]
             for place, attempt in enumerate(self.attempts)

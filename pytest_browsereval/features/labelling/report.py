@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.features.labelling.agreement import Agreement, Disagreement, People
@@ -33,24 +33,19 @@ def make_report(calibration: Calibration, rules: Sequence[RuleResult]) -> Report
         calibration: of the runs.
         rules: what the bar says.
     """
+    deciding = tuple(f"[{one.grader}]" for one in calibration.graders if not one.is_advisory)
     said = (f"{'met' if rule.is_met else 'NOT MET'}: {rule.message}" for rule in rules)
     results = [{"name": rule.name, "met": rule.is_met, "message": rule.message} for rule in rules]
     return Report(
         title="Graders against people",
-        facts=[*facts(calibration), *map(_describe_people, calibration.people), *said],
+        facts=[*_list_facts(calibration), *map(_describe_people, calibration.people), *said],
         tables=[table for one in calibration.graders for table in _tabulate(one, calibration)],
-        notes=[ADVICE] if is_below(calibration, rules) else [],
+        notes=[ADVICE] if any(not rule.is_met and rule.name.endswith(deciding) for rule in rules) else [],
         content=lambda: {**calibration.as_json(), "rules": results},
     )
 
 
-def is_below(calibration: Calibration, rules: Iterable[RuleResult]) -> bool:
-    """Whether a grader that decides verdicts has missed the bar."""
-    deciding = {f"[{one.grader}]" for one in calibration.graders if not one.is_advisory}
-    return any(not rule.is_met and rule.name.endswith(tuple(deciding)) for rule in rules)
-
-
-def facts(calibration: Calibration) -> Iterator[str]:
+def _list_facts(calibration: Calibration) -> Iterator[str]:
     """Yield in a sentence each what was compared, and what was left out and why."""
     one = calibration
     of_all = f"{one.labelled} of {format_count(one.attempts, 'attempt')}"
@@ -90,9 +85,13 @@ def _describe_people(pair: People) -> str:
 
 def _tabulate(one: Agreement, calibration: Calibration) -> Iterator[Table]:
     marks = filter(None, (one.grader, one.fingerprint, "advisory" if one.is_advisory else ""))
-    (tp, fp), (fn, tn) = one.confusion.table
-    counts = [Row(("grade passed", str(tp), str(fp))), Row(("grade failed", str(fn), str(tn)))]
-    about = [_describe_compared(one, calibration)]
+    counts = [
+        Row((f"grade {word}", *map(str, row)))
+        for word, row in zip(("passed", "failed"), one.confusion.table, strict=True)
+    ]
+    others = ((len(one.errored), "errored"), (one.missing, "not graded by it"))
+    left_out = "".join(f", {count} {word}" for count, word in others if count)
+    about = [f"compared {one.n} of {calibration.labelled} labelled attempts{left_out}"]
     head = ("", "label pass", "label fail")
     yield Table(head if one.n else (), counts if one.n else (), " · ".join(marks), about, "lrr")
     if one.n:
@@ -107,17 +106,8 @@ def _tabulate(one: Agreement, calibration: Calibration) -> Iterator[Table]:
 
 
 def _make_row(one: Disagreement) -> Row:
-    sentence = f"{one_line(one.attempt, 60)}: label {one.label}, grade {one.verdict}. {one_line(one.reason)}"
-    return Row((one.attempt, one.label, str(one.verdict), one.reason), sentence, [format_path(one.folder)])
-
-
-def _describe_compared(one: Agreement, calibration: Calibration) -> str:
-    parts = [f"compared {one.n} of {calibration.labelled} labelled attempts"]
-    if one.errored:
-        parts.append(f"{len(one.errored)} errored")
-    if one.missing:
-        parts.append(f"{one.missing} not graded by it")
-    return ", ".join(parts)
+    sentence = f"{one_line(one.attempt, 60)}: label {one.label}, grade {one.grade}. {one_line(one.reason)}"
+    return Row((one.attempt, one.label, str(one.grade), one.reason), sentence, [format_path(one.folder)])
 
 
 def _figures(one: Agreement) -> Iterator[Row]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
 from itertools import pairwise
-from typing import Any
 
-from pytest_browsereval.features.runs.digest import RunDigest, State, VariantDigest
+from pytest_browsereval.features.runs.digest import RunDigest, RunFiles, State, VariantDigest
 from pytest_browsereval.features.runs.history import History
 from pytest_browsereval.features.runs.provenance import describe_changes, find_provenance
 from pytest_browsereval.model.display import format_count, join_first, one_line
@@ -52,26 +50,20 @@ def find_breaks(history: History) -> dict[tuple[str, str], Break]:
 
     Files are read of runs at a break only.
     """
-    read = lru_cache(maxsize=16)(partial(_read_manifest, history))  # neighbours are asked for again
-    read_rows = lru_cache(maxsize=2)(partial(_read_rows, history))  # of a large run 50 MiB
     found = {}
     for (_, name), points in find_points(history.runs).items():
         for (run, before), (next_run, after) in pairwise(points):
             changes = dict(_changed_judges(run, next_run))
-            if not _is_alike(before, after):
-                names = run.run, next_run.run
-                for word, lines in _changes(before, after, *map(read, names)):
+            files = [history.files[one.run] for one in (run, next_run)]
+            if not before.provenance or before.provenance != after.provenance:
+                for word, lines in _changes(before, after, files):
                     changes.setdefault(word, []).extend(lines)
-                if before.rows != after.rows:
-                    rows = (read_rows(one).get(name, {}) for one in names)
-                    changes.setdefault(DATASET, []).extend(_row_changes(*rows))
+            if before.rows != after.rows:
+                old, new = (_read_rows(one, name) for one in files)
+                changes.setdefault(DATASET, []).extend(_row_changes(old, new))
             if changes:
                 found[next_run.run, name] = Break(run.run, changes)
     return found
-
-
-def _is_alike(a: VariantDigest, b: VariantDigest) -> bool:
-    return bool(a.provenance) and (a.provenance, a.rows) == (b.provenance, b.rows)
 
 
 def _changed_judges(a: RunDigest, b: RunDigest) -> Iterator[tuple[str, list[str]]]:
@@ -99,34 +91,23 @@ _Rows = Mapping[str, str]
 """The hashes of rows as they were, by their ids."""
 
 
-def _read_manifest(history: History, run: str) -> Mapping[str, Any]:
-    # A run of an older version may hold what is known as a secret today.
-    manifest: Mapping[str, Any] = redact_config(history.files[run].read_manifest()[0])
-    return manifest
-
-
-def _read_rows(history: History, run: str) -> Mapping[str, _Rows]:
-    """Return the rows of a run, by its variants."""
-    found: dict[str, dict[str, str]] = {}
-    for row in history.files[run].find_rows()[1]:
-        if not row.is_derived:
-            found.setdefault(row.variant, {})[row.query_id] = row.row_hash
-    return found
+def _read_rows(files: RunFiles, variant: str) -> _Rows:
+    rows = (row for row in files.find_rows()[1] if row.variant == variant and not row.is_derived)
+    return {row.query_id: row.row_hash for row in rows}
 
 
 def _changes(
-    a: VariantDigest, b: VariantDigest, before: Mapping[str, Any], after: Mapping[str, Any]
+    a: VariantDigest, b: VariantDigest, files: Iterable[RunFiles]
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield what has changed but for the rows, by the manifests of two runs."""
     if not (a.provenance and b.provenance):
-        yield (
-            "config",
-            ["what one of the two runs was made of is unknown: its manifest is missing or damaged"],
-        )
-    elif a.provenance != b.provenance:
-        made = [find_provenance(one, a.name) for one in (before, after)]
-        for word, lines in describe_changes(made[0], made[1]).items():
-            yield word, list(_shorten(lines))
+        why = "what one of the two runs was made of is unknown: its manifest is missing or damaged"
+        yield "config", [why]
+        return
+    # A run of an older version may hold what is known as a secret today.
+    before, after = (find_provenance(redact_config(one.read_manifest()[0]), a.name) for one in files)
+    for word, lines in describe_changes(before, after).items():
+        yield word, list(_shorten(lines))
 
 
 def _shorten(lines: Sequence[str]) -> Iterator[str]:
@@ -142,11 +123,9 @@ def _row_changes(old: _Rows, new: _Rows) -> Iterator[str]:
         "removed": [name for name in old if name not in new],
         "edited": edited if all(new.values()) and all(old.values()) else [],
     }
-    told = False
     for kind, names in kinds.items():
         if names:
-            told = True
             shown = join_first([one_line(name, 40) for name in names], MOST_NAMES)
             yield f"{format_count(len(names), 'task')} {kind}: {shown}"
-    if not told:
+    if not any(kinds.values()):
         yield "the file of the rows has changed; which rows is unknown"

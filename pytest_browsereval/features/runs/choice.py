@@ -13,13 +13,11 @@ from pytest_browsereval.features.runs.history import read_history
 from pytest_browsereval.model.display import format_count, join_first, one_line
 from pytest_browsereval.model.remote import RemoteRuns
 from pytest_browsereval.run.lookup import LATEST, LATEST_ON
+from pytest_browsereval.runs.run import RUN_ID
 
 WHOLE = (State.COMPLETE, State.MERGED)
 
 _FIRST = "Run all rows first, without a baseline: add `--eval-set gate={}` if the gate needs one."
-
-_SECOND = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-")
-"""How the id of a run begins."""
 
 MOST_NAMED = 5
 """Branches that a message names."""
@@ -63,9 +61,8 @@ def _read(place: str, remote: RemoteRuns | None) -> Sequence[RunDigest]:
 def _choose(name: str, runs: Sequence[RunDigest], before: str | None) -> RunDigest:
     if own := next((run for run in runs if run.folder == before), None):
         runs = [run for run in runs if run.order < own.order and own.manifest != (run.manifest or None)]
-    elif begun := _SECOND.match(before or ""):  # a session's own run is not there yet
-        day, time = "-".join(begun.groups()[:3]), ":".join(begun.groups()[3:])
-        runs = [run for run in runs if run.started_at[:19] <= f"{day}T{time}"]
+    elif RUN_ID.fullmatch(before or ""):  # a session's own run is not there yet
+        runs = [run for run in runs if re.sub("[-:]", "", run.started_at[:19]) <= str(before)[:15]]
     if name == LATEST:
         # As a baseline, none that nothing can be compared with: a cut-off try of this very run, for example.
         may_be_any = before is None

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_browsereval.features.runs.provenance import hash_provenances
+from pytest_browsereval.features.runs.provenance import hash_provenances, hash_values
 from pytest_browsereval.features.shared.gates import GATE_FILE, read_gate
 from pytest_browsereval.features.shared.manifest_lines import agents_of, block_of, read_resumes
 from pytest_browsereval.features.shared.probes import ProbeCount
@@ -346,24 +344,15 @@ def _missed(gate: Mapping[str, Any] | None) -> Iterator[str]:
 def _plan(manifest: Mapping[str, Any]) -> Iterator[VariantDigest]:
     """Yield the variants of a run that has no summary."""
     variants = block_of(block_of(manifest.get("config")).get("variants"))
-    yield from _plan_variants(json.dumps(variants))
-
-
-@lru_cache(maxsize=256)
-def _plan_variants(variants: str) -> tuple[VariantDigest, ...]:
-    """Return the variants of a block, which are those of many runs."""
-    config = redact_config({"variants": json.loads(variants)})
-    return tuple(
-        VariantDigest(name=_text(name), agent=_text(agent)) for name, agent in agents_of(config).items()
-    )
+    for name, agent in agents_of(redact_config({"variants": variants})).items():
+        yield VariantDigest(name=_text(name), agent=_text(agent))
 
 
 def _hash_files(manifest: Mapping[str, Any]) -> str:
     files = _entries(manifest.get("datasets"))
     if not files or not all(block_of(one).get("sha256") for one in files):
         return ""
-    text = json.dumps([files, block_of(manifest.get("config")).get("dataset")], sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hash_values(files, block_of(manifest.get("config")).get("dataset"))
 
 
 def _graders(summary: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -384,27 +373,14 @@ def _variants(manifest: Mapping[str, Any], rows: Sequence[Result]) -> Iterator[V
             name=plan.name,
             agent=plan.agent,
             provenance=hashes[name],
-            rows=hash_rows(trials, manifest),
+            rows=_hash_rows(trials, manifest),
         )
 
 
-def hash_rows(trials: Iterable[Result], manifest: Mapping[str, Any]) -> str:
-    """Return a hash over rows as they were; by their file where a summary does not know each row's own hash.
-
-    Args:
-        trials: of the rows.
-        manifest: of the run, which knows the files.
-    """
+def _hash_rows(trials: Iterable[Result], manifest: Mapping[str, Any]) -> str:
+    """Return a hash over rows as they were; by their file where a summary does not know a row's own hash."""
     pairs = sorted({(one.query_id, one.row_hash) for one in trials if not one.is_derived})
-    files = () if all(own for _, own in pairs) else (json.dumps(manifest.get("datasets"), sort_keys=True),)
-    return _hash_pairs(tuple(pairs), *files)
-
-
-@lru_cache(maxsize=64)
-def _hash_pairs(pairs: Sequence[tuple[str, str]], *files: str) -> str:
-    """Return the hash; many runs have the same rows."""
-    text = json.dumps([pairs, *files])
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hash_values(pairs, None if all(own for _, own in pairs) else manifest.get("datasets"))
 
 
 def _figures(rows: Sequence[Result]) -> dict[str, Any]:

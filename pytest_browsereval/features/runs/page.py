@@ -134,12 +134,9 @@ def _figures(one: Figures) -> list[Any]:
 
 
 def _grid(history: History, runs: Sequence[RunDigest], places: Mapping[str, int]) -> dict[str, Any]:
-    found = read_grid(history, runs)
+    shown, tasks, left = read_grid(history, runs)
     return {
-        "runs": [places[run.run] for run in found.runs],
-        "tasks": [
-            [one_line(one.query_id), one.variant, _CHANGES.index(one.change), one.cells, one.quarantine]
-            for one in found.tasks
-        ],
-        "left": found.left,
+        "runs": [places[run.run] for run in shown],
+        "tasks": [[one_line(name), own, _CHANGES.index(change), *more] for name, own, change, *more in tasks],
+        "left": left,
     }

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any
 
 from pytest_browsereval.features.shared.manifest_lines import block_of
@@ -46,30 +45,21 @@ WORDS = (
 
 
 def hash_provenances(manifest: Mapping[str, Any], variants: Iterable[str]) -> dict[str, str]:
-    """Return a hash over what each variant of a run was made of; empty where that is unknown.
-
-    What they share is looked at once.
-    """
+    """Return a hash over what each variant of a run was made of; empty where that is unknown."""
     if not manifest:
         return dict.fromkeys(variants, "")
     config = block_of(manifest.get("config"))
     agents = block_of(config.get("variants"))
-    shared = _leave_out({**manifest, "config": {k: v for k, v in config.items() if k != "variants"}})
-    common = json.dumps(shared)
-    return {name: _hash(common, json.dumps([name, agents.get(name)])) for name in variants}
+    kept = {key: value for key, value in manifest.items() if key not in (*_LEFT_OUT, "config")}
+    left_out = {*_LEFT_OUT, "config.variants"}
+    shared = {key: value for key, value in config.items() if f"config.{key}" not in left_out}
+    return {name: hash_values(kept, shared, name, agents.get(name)) for name in variants}
 
 
-@lru_cache(maxsize=256)
-def _hash(*parts: str) -> str:
-    """Return a hash over JSON; most runs of an eval are made of the same."""
-    found = hashlib.sha256()
-    for part in parts:
-        found.update(_dump(json.loads(part)))
-    return found.hexdigest()[:16]
-
-
-def _dump(value: Any) -> bytes:
-    return json.dumps(value, sort_keys=True).encode("utf-8", "surrogatepass")
+def hash_values(*values: Any) -> str:
+    """Return a hash over plain values."""
+    text = json.dumps(values, sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def find_provenance(manifest: Mapping[str, Any], variant: str) -> dict[str, Any]:
@@ -90,11 +80,3 @@ def describe_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dic
 
 def _find_word(key: str) -> str:
     return next((word for start, word in WORDS if key.startswith(start)), "config")
-
-
-def _leave_out(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a manifest without keys that make no difference; none is deeper than in its config."""
-    kept = {key: value for key, value in manifest.items() if key not in _LEFT_OUT}
-    config = block_of(manifest.get("config"))
-    kept["config"] = {key: value for key, value in config.items() if f"config.{key}" not in _LEFT_OUT}
-    return kept

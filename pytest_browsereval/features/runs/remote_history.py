@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -38,61 +39,51 @@ def read_remote(runs: RemoteRuns) -> Iterator[History]:
         UsageError: the store cannot be used.
     """
     with TemporaryDirectory() as copies:
-        looking = _Looking(runs, Path(copies))
-        found = [one for one in map_apart(looking.look, runs.list_runs(), AT_ONCE) if one is not None]
+        looked = map_apart(partial(_look, runs, Path(copies)), runs.list_runs(), AT_ONCE)
+        found = [one for one in looked if one is not None]
         if not found:
             raise NoRunError(f"{runs.url} has no run. Give the folder that the runs of all evals are in.")
-        shown = mark_selections(sorted(found, key=lambda run: run.order, reverse=True))
-        yield History(runs.url, tuple(shown), looking.files)
+        files = {digest.run: own for digest, own in found if own is not None}
+        digests = sorted((digest for digest, _ in found), key=lambda run: run.order, reverse=True)
+        yield History(runs.url, tuple(mark_selections(digests)), files)
 
 
-class _Looking:
-    """Looks at one run after another."""
-
-    def __init__(self, runs: RemoteRuns, copies: Path) -> None:
-        self._runs = runs
-        self._copies = copies
-        self.files: dict[str, RunFiles] = {}
-
-    def look(self, run: str) -> RunDigest | None:
-        """Return the digest of a run as it is now; None for no run."""
-        try:
-            there = self._runs.find_parts(run)
-            if not there.of:
-                return None
-            return self._digest(run, there) if there.done else _describe_begun(run, there)
-        except UsageError as error:
-            return _make(run, state=State.DAMAGED, note=str(error))
-
-    def _digest(self, run: str, there: PartsThere) -> RunDigest:
-        """Return the digest of a run, all parts that are done together."""
-        numbers = tuple(sorted(there.done))
-        folders = {there.done[number]: self._copies / run / str(number) for number in numbers}
-        for place in folders.values():
-            place.mkdir(parents=True)
-        self._runs.save(
-            {f"{folder}/{name}": place / name for folder, place in folders.items() for name in FILES}
-        )
-        files = RunFiles(tuple(folders.values()), numbers if there.of > 1 else (), there.of)
-        self.files[run] = files
-        with _DIGESTING:
-            digest = digest_run(files, run)
-        update: dict[str, Any] = {"folders": tuple(folders)}
-        if there.of > 1:
-            is_whole = digest.state is State.MERGED
-            done = f"{len(there.done)} of {there.of} parts are done"
-            if is_whole or len(there.done) < there.of:
-                update["note"] = f"made in {len(there.done)} parts" if is_whole else done
-            update["parts"] = ()  # none of them is a run of its own here
-        return digest.model_copy(update=update)
+def _look(runs: RemoteRuns, copies: Path, run: str) -> tuple[RunDigest, RunFiles | None] | None:
+    """Return a run as it is now, and the copies of its files if it is done; None for no run."""
+    begun: dict[str, Any] = {
+        "run": run,
+        "eval": run.partition("/")[0],
+        "started_at": "1970-01-01T00:00:00.000Z",
+        "note": "begun and not done: it still runs, or was cut off",
+    }
+    try:
+        there = runs.find_parts(run)
+        if not there.of:
+            return None
+        if there.done:
+            return _digest(runs, copies / run, run, there)
+    except UsageError as error:
+        return RunDigest(**begun | {"note": str(error)}, state=State.DAMAGED), None
+    if there.begun_at:
+        begun["started_at"] = there.begun_at.replace("+00:00", ".000Z")
+    return RunDigest(**begun, state=State.UNFINISHED), None
 
 
-def _make(run: str, **values: Any) -> RunDigest:
-    given: Mapping[str, Any] = {"eval": run.partition("/")[0], "started_at": "1970-01-01T00:00:00.000Z"}
-    return RunDigest.model_validate({"run": run, **given, **values})
-
-
-def _describe_begun(run: str, there: PartsThere) -> RunDigest:
-    note = "begun and not done: it still runs, or was cut off"
-    begun = {"started_at": there.begun_at.replace("+00:00", ".000Z")} if there.begun_at else {}
-    return _make(run, state=State.UNFINISHED, note=note, **begun)
+def _digest(runs: RemoteRuns, copies: Path, run: str, there: PartsThere) -> tuple[RunDigest, RunFiles]:
+    """Return a run, all parts that are done together, and the copies of their files."""
+    numbers = tuple(sorted(there.done))
+    folders = {there.done[number]: copies / str(number) for number in numbers}
+    for place in folders.values():
+        place.mkdir(parents=True)
+    runs.save({f"{folder}/{name}": place / name for folder, place in folders.items() for name in FILES})
+    files = RunFiles(tuple(folders.values()), numbers if there.of > 1 else (), there.of)
+    with _DIGESTING:
+        digest = digest_run(files, run)
+    update: dict[str, Any] = {"folders": tuple(folders)}
+    if there.of > 1:
+        is_whole = digest.state is State.MERGED
+        if is_whole or len(numbers) < there.of:
+            done = f"{len(numbers)} of {there.of} parts are done"
+            update["note"] = f"made in {len(numbers)} parts" if is_whole else done
+        update["parts"] = ()  # none of them is a run of its own here
+    return digest.model_copy(update=update), files

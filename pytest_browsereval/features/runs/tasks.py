@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_browsereval.features.runs.digest import RunDigest, State
 from pytest_browsereval.features.runs.history import History
@@ -38,8 +36,10 @@ class Change(StrEnum):
     STEADY = "passing"
 
 
-@dataclass(frozen=True, slots=True)
-class TaskLine:
+_ORDER = tuple(Change)
+
+
+class TaskLine(NamedTuple):
     """A task by one variant."""
 
     query_id: str
@@ -51,20 +51,10 @@ class TaskLine:
     """The last day on which the newest run's gate leaves it out; empty if it does not."""
 
 
-@dataclass(frozen=True)
-class TaskGrid:
-    """The tasks of an eval over its last runs."""
-
-    runs: tuple[RunDigest, ...]
-    """The oldest first."""
-    tasks: tuple[TaskLine, ...]
-    """The first ones."""
-    left: int = 0
-    """How many more there are."""
-
-
-def read_grid(history: History, runs: Iterable[RunDigest]) -> TaskGrid:
-    """Return the grid of an eval.
+def read_grid(
+    history: History, runs: Iterable[RunDigest]
+) -> tuple[Sequence[RunDigest], Sequence[TaskLine], int]:
+    """Return the last runs of an eval, the oldest first; their first tasks, and how many more there are.
 
     Args:
         history: which reads files of runs.
@@ -84,8 +74,12 @@ def read_grid(history: History, runs: Iterable[RunDigest]) -> TaskGrid:
             versions.setdefault(key, row_hash)
         for key, kinds in _list_kinds(rows, versions).items():
             cells.setdefault(key, [NONE] * len(chosen))[number] = LETTERS[kinds]
-    lines = _lines(cells, quarantine)
-    return TaskGrid(tuple(chosen), tuple(lines), len(cells) - len(lines))
+    lines = [
+        TaskLine(query_id, variant, judge_change(own), "".join(own), str(quarantine.get(query_id, ""))[:10])
+        for (query_id, variant), own in cells.items()
+    ]
+    lines.sort(key=_rank)
+    return chosen, lines[:MOST_TASKS], len(lines[MOST_TASKS:])
 
 
 def _choose_runs(runs: Iterable[RunDigest]) -> list[RunDigest]:
@@ -114,23 +108,11 @@ LETTERS = (EDITED, "P", "F", "M", "E", "P", "F", "M")
 """Of each sum: an error next to a verdict says nothing, and of nothing all rows were edited."""
 
 
-def _lines(cells: Mapping[tuple[str, str], list[str]], quarantine: Mapping[str, Any]) -> list[TaskLine]:
-    lines = (
-        TaskLine(query_id, variant, judge_change(own), "".join(own), str(quarantine.get(query_id, ""))[:10])
-        for (query_id, variant), own in cells.items()
-    )
-    order = list(Change)
-    return heapq.nsmallest(
-        MOST_TASKS,
-        lines,
-        key=lambda one: (order.index(one.change), *_calm(one.cells), natural(one.query_id), one.variant),
-    )
-
-
-def _calm(cells: str) -> tuple[bool, int]:
-    """Return what sorts tasks of one kind: those first that fail now, then those that change most often."""
-    judged = [cell for cell in cells if cell in "PFM"]
-    return judged[-1:] == ["P"], -_count_turns(judged)
+def _rank(one: TaskLine) -> tuple[object, ...]:
+    """Return what sorts tasks: of one kind those first that fail now, then those that change most often."""
+    judged = [cell for cell in one.cells if cell in "PFM"]
+    is_passing = judged[-1:] == ["P"]
+    return _ORDER.index(one.change), is_passing, -_count_turns(judged), natural(one.query_id), one.variant
 
 
 def _count_turns(judged: Sequence[str]) -> int:

@@ -91,7 +91,7 @@ def test_wrong_usage(run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFix
     cases = {
         ("calibrate", "nowhere"): "there is no run 'nowhere'",
         ("calibrate", "."): "has no `tasks/`",
-        ("calibrate", "run", "run"): "is given twice",
+        ("calibrate", "run", "run"): "is named twice",
         ("calibrate", "other"): "Write some by `browsereval label other`",
         ("calibrate", "run", "--grader", "juge"): "Did you mean 'judge'?",
         ("calibrate", "run", "--labels", "label.jsonl"): "no such file",

@@ -78,9 +78,9 @@ def test_labels_find_their_attempts(tmp_path: Path) -> None:
 
     def found(**label: Any) -> list[str]:
         file = write_labels(tmp_path / "labels.jsonl", {"label": "pass", **label})
-        matched = match(read_labels(file), attempts)
-        assert len(matched.homeless) + len(matched.by_attempt) == 1
-        return [path.relative_to(run.root / "tasks").as_posix() for path in matched.by_attempt]
+        by_attempt, homeless = match(read_labels(file), attempts)
+        assert len(homeless) + len(by_attempt) == 1
+        return [path.relative_to(run.root / "tasks").as_posix() for path in by_attempt]
 
     assert found(query_id="a") == ["a/default/1/attempt-2"]
     assert found(query_id="a", attempt=1) == ["a/default/1/attempt-1"]

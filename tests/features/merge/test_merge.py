@@ -183,10 +183,10 @@ def test_labels_stay_with_their_attempts(tmp_path: Path) -> None:
         (store.root / "labels.jsonl").write_text(text)  # the last line has lost its end
     merge_runs([one.root, other.root], tmp_path / "all")
     merged = StoredRun(tmp_path / "all")
-    matched = match(own_labels(merged), merged.attempts)
-    found = {folder.parts[-4]: sorted(labels) for folder, labels in matched.by_attempt.items()}
+    by_attempt, homeless = match(own_labels(merged), merged.attempts)
+    found = {folder.parts[-4]: sorted(labels) for folder, labels in by_attempt.items()}
     assert found == {"a": ["", "eve"], "b": [""]}
-    assert [str(line.label) for line in matched.homeless] == ["query_id x, run elsewhere"]
+    assert [str(line.label) for line in homeless] == ["query_id x, run elsewhere"]
     (other.root / "labels.jsonl").write_text("{")
     merge_runs([one.root, other.root], tmp_path / "more")
     with pytest.raises(UsageError, match=r"labels.jsonl:3: "):

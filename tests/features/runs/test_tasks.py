@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_browsereval.features.runs.digest import RunDigest
 from pytest_browsereval.features.runs.history import read_history
-from pytest_browsereval.features.runs.tasks import LAST, TaskGrid, judge_change, read_grid
+from pytest_browsereval.features.runs.tasks import LAST, TaskLine, judge_change, read_grid
 from pytest_browsereval.run.store import RunStore
 from tests.features.runs.conftest import leave_run, name_of, tried
 from tests.recorded import ERRORED, FAILED, PASSED, write_summary
 
 
-def grid_of(results: Path) -> TaskGrid:
+def grid_of(results: Path) -> tuple[Sequence[RunDigest], Sequence[TaskLine]]:
     history = read_history(results)
-    return read_grid(history, history.runs)
+    return read_grid(history, history.runs)[:2]
 
 
 def cells_of(results: Path) -> dict[str, tuple[str, str]]:
-    return {task.query_id: (task.cells, str(task.change)) for task in grid_of(results).tasks}
+    return {task.query_id: (task.cells, str(task.change)) for task in grid_of(results)[1]}
 
 
 def test_what_has_changed(subtests: pytest.Subtests) -> None:
@@ -70,7 +72,7 @@ def test_which_runs_are_in_it(tmp_path: Path) -> None:
     RunStore(leave_run(tmp_path / "shop", 28, tried("a", FAILED))).drop_summary()
     last = name_of(LAST + 2)
     leave_run(tmp_path / "shop", 29, tried("a", FAILED), merged_from=[last])
-    names = [run.folder for run in grid_of(tmp_path).runs]
+    names = [run.folder for run in grid_of(tmp_path)[0]]
     assert names == [*(name_of(number) for number in range(3, LAST + 2)), name_of(29)]
 
 
@@ -79,10 +81,7 @@ def test_a_quarantine_is_told(tmp_path: Path) -> None:
     run = leave_run(tmp_path / "shop", 1, tried("a", PASSED), tried("b", PASSED))
     gate: dict[str, Any] = {"quarantine": {"a": "2026-12-01"}}
     write_summary(RunStore(run), gate=gate)
-    assert {task.query_id: task.quarantine for task in grid_of(tmp_path).tasks} == {
-        "a": "2026-12-01",
-        "b": "",
-    }
+    assert {one.query_id: one.quarantine for one in grid_of(tmp_path)[1]} == {"a": "2026-12-01", "b": ""}
 
 
 def test_a_summary_that_was_damaged_meanwhile(tmp_path: Path) -> None:
@@ -91,4 +90,4 @@ def test_a_summary_that_was_damaged_meanwhile(tmp_path: Path) -> None:
     leave_run(tmp_path / "shop", 2, tried("a", PASSED))
     history = read_history(tmp_path)
     (run / "summary.json").write_text('{"results": [7]}')
-    assert [task.cells for task in read_grid(history, history.runs).tasks] == [".P"]
+    assert [task.cells for task in read_grid(history, history.runs)[1]] == [".P"]
