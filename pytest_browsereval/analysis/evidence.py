@@ -22,8 +22,8 @@ from pytest_browsereval.runs.trial import StoredTrial
 
 def contradicting(run: StoredRun) -> RuleResult | None:
     """Return a rule that is missed where files of a run contradict each other; None if they do not."""
-    found = _list_contradictions(run)  # what has no record misses the rule complete
-    return RuleResult("records", is_met=False, message=_describe(found)) if found else None
+    message = _describe(_list_contradictions(run))  # what has no record misses the rule complete
+    return RuleResult("records", is_met=False, message=message) if message else None
 
 
 def describe_contradictions(run: StoredRun) -> str:
@@ -31,8 +31,7 @@ def describe_contradictions(run: StoredRun) -> str:
 
     Results without a record are among them: what a run has lost cannot regress against it.
     """
-    found = _list_contradictions(run, with_lost=True)
-    return _describe(found) if found else ""
+    return _describe(_list_contradictions(run, with_lost=True))
 
 
 def check_run(run: StoredRun) -> None:
@@ -59,10 +58,9 @@ def check_contradictions(run: StoredRun) -> None:
 
 
 def _describe(found: Sequence[str]) -> str:
-    return (
-        f"records that other files of the run contradict: {join_first(found, NAMED, '; ')}. Restore what was "
-        "changed, or have the run graded again (--eval-regrade)"
-    )
+    first = join_first(found, NAMED, "; ")
+    advice = "Restore what was changed, or have the run graded again (--eval-regrade)"
+    return f"records that other files of the run contradict: {first}. {advice}" if found else ""
 
 
 def _list_contradictions(run: StoredRun, *, with_lost: bool = False) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pytest_browsereval.capture.tracebacks import shorten, tracebacks
@@ -94,36 +94,28 @@ def _lines(
     metadata: TaskMetadata, folder: Path, known: Iterable[str], row: str, here: Path | None
 ) -> Iterator[str]:
     yield ""
-    yield f"task     {one_line(metadata.query)}"
-    if row:
-        yield f"row      {row}"
     shown = folder.relative_to(here) if here and folder.is_relative_to(here) else folder
-    yield f"folder   {shown}"  # not at the end, where readers look for the reason
-    if metadata.start_url:
-        yield f"started  {one_line(metadata.start_url)}"
-    if metadata.final_url:
-        yield f"ended    {one_line(metadata.final_url)}"
-    answer = "(none)" if metadata.final_answer is None else repr(one_line(metadata.final_answer))
-    yield f"answer   {answer}"
-    took = metadata.total_duration_ms
-    kind, steps = (
-        one_line(str(metadata.agent_config.get("type", "?"))),
-        format_count(metadata.total_steps, "step"),
-    )
+    took, kind = metadata.total_duration_ms, one_line(str(metadata.agent_config.get("type", "?")))
     time = "time not known" if took is None else f"{took / 1000:.1f} s"
-    yield f"agent    {kind}, {steps}, {time}, {metadata.termination_reason}"
+    steps = format_count(metadata.total_steps, "step")
+    facts = {
+        "task": one_line(metadata.query),
+        "row": row,
+        "folder": str(shown),  # not at the end, where readers look for the reason
+        "started": one_line(metadata.start_url or ""),
+        "ended": one_line(metadata.final_url or ""),
+        "answer": "(none)" if metadata.final_answer is None else repr(one_line(metadata.final_answer)),
+        "agent": f"{kind}, {steps}, {time}, {metadata.termination_reason}",
+    }
+    yield from (f"{name:<9}{text}" for name, text in facts.items() if text)
     yield from known
     if metadata.usage_by_role:
-        yield "tokens   " + "; ".join(
-            f"{role} {_format_usage(u)}" for role, u in metadata.usage_by_role.items()
-        )
+        yield f"tokens   {_format_usages(metadata.usage_by_role)}"
     for grade in metadata.grader_results.values():
         yield from _grade(grade, metadata.reason)
     asked = {name: g.usage for name, g in metadata.grader_results.items() if g.usage.requests}
     if asked:
-        yield "judges   " + "; ".join(
-            f"{one_line(name)} {_format_usage(usage)}" for name, usage in asked.items()
-        )
+        yield f"judges   {_format_usages(asked)}"
     for warning in metadata.warnings[-3:]:
         # The reason of an error is often a warning as well.
         if not _is_said(warning.message, metadata.reason):
@@ -135,9 +127,12 @@ def _is_said(text: str, *said: str) -> bool:
     return bool(text.strip()) and any(text.strip() in one for one in said)
 
 
-def _format_usage(usage: Usage) -> str:
-    cost = "" if usage.cost_usd is None else f", ${usage.cost_usd:.4f}"
-    return f"{usage.input_tokens:,} in, {usage.output_tokens:,} out{cost}"
+def _format_usages(usages: Mapping[str, Usage]) -> str:
+    costs = {name: "" if one.cost_usd is None else f", ${one.cost_usd:.4f}" for name, one in usages.items()}
+    return "; ".join(
+        f"{one_line(name)} {one.input_tokens:,} in, {one.output_tokens:,} out{costs[name]}"
+        for name, one in usages.items()
+    )
 
 
 def _grade(grade: GraderResult, reason: str) -> Iterator[str]:

@@ -144,12 +144,8 @@ def format_time(ms: float | None) -> str:
 def totals(summary: RunSummary, selected: int | None, *, width: int = 80) -> Iterator[str]:
     """Yield the pass rate with its denominator, errors, money: one line, or more where it is too long."""
     rate = summary.pass_rate
-    shown = (
-        "no trial was judged"
-        if rate is None
-        else (f"pass rate {percent(rate)} ({summary.count(Verdict.PASSED)} of {summary.judged} judged)")
-    )
-    parts = [shown]
+    judged = f"({summary.count(Verdict.PASSED)} of {summary.judged} judged)"
+    parts = ["no trial was judged" if rate is None else f"pass rate {percent(rate)} {judged}"]
     if errored := summary.count(Verdict.ERRORED):
         sources = ", ".join(f"{source} {n}" for source, n in summary.errors_by_source().items())
         parts.append(f"{errored} errored, not in the rate ({sources})")
@@ -180,13 +176,9 @@ def totals(summary: RunSummary, selected: int | None, *, width: int = 80) -> Ite
 def warnings_of_passed(summary: RunSummary) -> Iterator[str]:
     """Yield the number of warnings of passed trials: pytest prints no report of these."""
     passed = [trial.last for trial in summary.trials if trial.last.verdict is Verdict.PASSED]
-    counts = [data.warning_count for data in passed if data.warning_count]
-    if counts:
-        count = sum(counts)
-        yield (
-            f"{count} warning{'s' if count != 1 else ''} in {len(counts)} of {len(passed)} passed trials: "
-            "see the metadata.json of each"
-        )
+    if counts := [data.warning_count for data in passed if data.warning_count]:
+        many = f"{format_count(sum(counts), 'warning')} in {len(counts)} of {len(passed)} passed trials"
+        yield f"{many}: see the metadata.json of each"
 
 
 def draw_repeats(summary: RunSummary) -> Iterator[str]:
@@ -201,8 +193,8 @@ def draw_repeats(summary: RunSummary) -> Iterator[str]:
         )
     yield " · ".join(f"{found.counts[kind]} {kind}" for kind in Stability if found.counts[kind])
     for task in found.unsteady[:MOST_UNSTEADY]:
-        counts = {"passed": task.passed, "failed": task.failed, "errored": task.errored}
-        message = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+        counts = ((task.passed, "passed"), (task.failed, "failed"), (task.errored, "errored"))
+        message = ", ".join(f"{count} {name}" for count, name in counts if count)
         variant = f" ({task.variant})" if task.variant != "default" else ""
         yield f"  {task.stability}: {one_line(task.query_id, 60)}{variant}: {message}"
     if (more := len(found.unsteady) - MOST_UNSTEADY) > 0:

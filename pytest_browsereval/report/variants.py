@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from statistics import fmean
 
@@ -59,7 +59,8 @@ def draw_variants(
         whole.setdefault(trial.last.variant, []).append(trial)
     names = [only_printable(name, ascii_only) for name, _ in shown]
     cut = "..." if ascii_only else "…"
-    for place, columns in enumerate(_split(variants, shown, whole, width)):
+    below = _figures(whole)
+    for place, columns in enumerate(_split(variants, shown, below.values(), width)):
         if place:
             yield Line("")
         taken = sum(wide + _GAP for wide in columns.values())
@@ -74,7 +75,7 @@ def draw_variants(
             )
         if len(ordered) > len(shown):
             yield Line(f"  {cut} {_count_rest(ordered[len(shown) :])}")
-        for name, figures in _figures(whole).items():
+        for name, figures in below.items():
             yield Line(f"  {_join([name, *(figures.get(one, '') for one in columns)], widths, cut)}")
 
 
@@ -99,26 +100,26 @@ def _cell(trials: Sequence[StoredTrial]) -> str:
 
 def _figures(whole: Cells) -> dict[str, dict[str, str]]:
     """Return the lines below the tasks, by their names: as in rates, derived rows are left out."""
-    steps = {name: f"{fmean(one.last.total_steps for one in own):.1f}" for name, own in whole.items()}
-    means = {name: _mean(one.last.total_duration_ms for one in own) for name, own in whole.items()}
-    times = {name: format_time(mean) for name, mean in means.items()}
-    costs = {name: total_cost(one.cost_usd for one in own) for name, own in whole.items()}
-    spent = {name: "unknown" if cost is None else f"${cost:.4f}" for name, cost in costs.items()}
-    passed = {name: _cell(own) for name, own in whole.items()}
-    figures = {"passed": passed, "mean steps": steps, "mean time": times}
-    return {**figures, **({"cost": spent} if any(cost != 0 for cost in costs.values()) else {})}
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
+    found: dict[str, dict[str, str]] = {"passed": {}, "mean steps": {}, "mean time": {}, "cost": {}}
+    for name, own in whole.items():
+        known = [one.last.total_duration_ms for one in own if one.last.total_duration_ms is not None]
+        cost = total_cost(one.cost_usd for one in own)
+        found["passed"][name] = _cell(own)
+        found["mean steps"][name] = f"{fmean(one.last.total_steps for one in own):.1f}"
+        found["mean time"][name] = format_time(fmean(known) if known else None)
+        found["cost"][name] = "unknown" if cost is None else f"${cost:.4f}"
+    if set(found["cost"].values()) <= {"$0.0000"}:
+        del found["cost"]
+    return found
 
 
 def _split(
-    variants: Sequence[str], shown: Sequence[tuple[str, Cells]], whole: Cells, width: int
+    variants: Sequence[str],
+    shown: Sequence[tuple[str, Cells]],
+    figures: Collection[Mapping[str, str]],
+    width: int,
 ) -> Iterator[dict[str, int]]:
     """Yield the variants of each table with the widths of their columns."""
-    figures = _figures(whole).values()
     columns: dict[str, int] = {}
     for variant in variants:
         texts = [_cell(cells.get(variant, ())) for _, cells in shown]

@@ -68,6 +68,11 @@ class TaskRepeats:
             return Stability.FLAKY_ENVIRONMENT
         return Stability.STABLE_PASS if self.passed else Stability.STABLE_FAIL
 
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        keys = ("query_id", "variant", "stability", "passed", "failed", "errored")
+        return {key: getattr(self, key) for key in keys}
+
     def pass_at(self, k: int) -> Fraction:
         """Return pass@k: how likely one of k trials, drawn from those judged, passed (Chen et al. 2021).
 
@@ -131,17 +136,7 @@ class Repeats:
             "tasks": len(self.tasks),
             "tasks_counted": len(self.counted),
             "stability": {str(kind): self.counts[kind] for kind in Stability if self.counts[kind]},
-            "unsteady": [
-                {
-                    "query_id": task.query_id,
-                    "variant": task.variant,
-                    "stability": str(task.stability),
-                    "passed": task.passed,
-                    "failed": task.failed,
-                    "errored": task.errored,
-                }
-                for task in self.unsteady
-            ],
+            "unsteady": [task.as_json() for task in self.unsteady],
         }
 
 

@@ -40,37 +40,28 @@ PARTIAL = ".partial"
 
 
 class RunDoor(Protocol):
-    """What a run asks plug-ins."""
+    """What a run asks plug-ins, and what it gets where it is read without any."""
 
     def find_cause(self, metadata: TaskMetadata, folder: Path) -> Cause | None:
         """Return why an attempt did not pass; None if it passed, or if nobody knows."""
-
-    def fetch_run(self, url: str) -> Sequence[Path]:
-        """Return copies of the parts of a run at a URL, with all files."""
-
-    def make_table(self, run: StoredRun, name: str) -> Any:
-        """Return a table of a run."""
-
-    def sum_up_run(self, run: StoredRun) -> dict[str, Any]:
-        """Return the figures that plug-ins add to those of a run."""
-
-
-class _Closed:
-    """The door of a run that is read without plug-ins."""
-
-    def find_cause(self, metadata: TaskMetadata, folder: Path) -> Cause | None:
         return None
 
     def fetch_run(self, url: str) -> Sequence[Path]:
+        """Return copies of the parts of a run at a URL, with all files."""
         raise UsageError(f"{url} has files of attempts that are needed. Run `browsereval pull` first.")
 
     def make_table(self, run: StoredRun, name: str) -> Any:
-        raise UsageError(
-            f"{format_path(run.folder)} is read without plug-ins, so there is no table {name!r}."
-        )
+        """Return a table of a run."""
+        where = format_path(run.folder)
+        raise UsageError(f"{where} is read without plug-ins, so there is no table {name!r}.")
 
     def sum_up_run(self, run: StoredRun) -> dict[str, Any]:
+        """Return the figures that plug-ins add to those of a run."""
         return {}
+
+
+class _Closed(RunDoor):
+    """The door of a run that is read without plug-ins."""
 
 
 class StoredRun:

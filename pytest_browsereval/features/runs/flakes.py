@@ -48,23 +48,13 @@ class Flakes:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
-        counts = ("passed", "failed", "errored")
         return {
             "stability": {str(kind): self.counts[kind] for kind in WORST},
             "tasks_with_one_trial": self.once,
             "tasks_edited": self.edited,
             "trials_of_edited_rows": self.left_out,
             "trials_in_two_runs": self.twice,
-            "tasks": [
-                {
-                    "query_id": task.query_id,
-                    "variant": task.variant,
-                    "stability": str(task.stability),
-                    **{key: getattr(task, key) for key in counts},
-                    "runs": marks,
-                }
-                for task, marks in self.tasks
-            ],
+            "tasks": [{**task.as_json(), "runs": marks} for task, marks in self.tasks],
         }
 
 
