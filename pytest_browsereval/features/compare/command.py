@@ -44,11 +44,7 @@ def compare(arguments: argparse.Namespace) -> int:
     except ConfigError as error:
         raise UsageError(f"{error} {_HOW}{_describe_models(arguments.a, arguments.b)}") from None
     found = compare_runs(
-        read_run(first),
-        read_run(second),
-        margin=arguments.margin,
-        with_edited=arguments.with_edited,
-        variants=arguments.variants,
+        read_run(first), read_run(second), margin=arguments.margin, variants=arguments.variants
     )
     if arguments.html is not None:
         if arguments.html in (arguments.json, arguments.markdown):
@@ -88,9 +84,6 @@ def _compare_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--variants", metavar="A=B", type=_two, help="compare variant A of run A with variant B of run B"
-    )
-    parser.add_argument(
-        "--with-edited", action="store_true", help="compare edited rows too, as if they had not changed"
     )
     parser.add_argument(
         "--html",

@@ -315,7 +315,6 @@ def compare(
     *,
     margin: float = MARGIN,
     confidence: float = CONFIDENCE,
-    with_edited: bool = False,
     variants: tuple[str, str] | None = None,
     left_out: Collection[str] = (),
 ) -> RunComparison:
@@ -326,7 +325,6 @@ def compare(
         b: the other one.
         margin: how much worse B may be and still count as not worse.
         confidence: of the difference's interval, and of what is said of it.
-        with_edited: True compares the results of edited rows as if the rows were the same.
         variants: one of A and one of B that are compared with each other, and no others.
         left_out: ids of tasks that do not count.
 
@@ -340,7 +338,7 @@ def compare(
         first, second = first.choose(variants[0]), second.choose(variants[1])
     left, right = _find_sides(first, {}), _find_sides(second, names)
     pairs = tuple(
-        Pair(*key, _change(own, other, with_edited=with_edited), own, other)
+        Pair(*key, _change(own, other), own, other)
         for key in sorted(left.keys() | right.keys())
         for own, other in ((left.get(key), right.get(key)),)
     )
@@ -392,11 +390,11 @@ def _make_side(trials: tuple[StoredTrial, ...]) -> Side:
     return Side(trials, judged, verdicts.count(_PASSED))
 
 
-def _change(a: Side | None, b: Side | None, *, with_edited: bool) -> Change:
+def _change(a: Side | None, b: Side | None) -> Change:
     if a is None or b is None:
         return Change.ONLY_B if a is None else Change.ONLY_A
     hashes = [side.row_hashes for side in (a, b)]
-    if all(hashes) and hashes[0] != hashes[1] and not with_edited:
+    if all(hashes) and hashes[0] != hashes[1]:
         return Change.EDITED
     before, after = a.rate, b.rate
     if before is None or after is None:

@@ -80,13 +80,6 @@ def test_regressions(tmp_path: Path) -> None:
     )
 
 
-def test_so_many_regressions_are_allowed(tmp_path: Path) -> None:
-    """As many as the rule says."""
-    run(tmp_path / "a", attempt("a"), attempt("b"))
-    found = rules(tmp_path, [attempt("a", FAILED), attempt("b")], max_regressions=1)["max_regressions"]
-    assert (found.is_met, found.message) == (True, "1 regressed against a (a); at most 1")
-
-
 def test_what_the_baseline_lacks_is_told(tmp_path: Path) -> None:
     """A baseline of a few rows says nothing of the others."""
     run(tmp_path / "a", attempt("a"))
@@ -159,12 +152,10 @@ def test_without_a_common_task(tmp_path: Path) -> None:
     ("content", "told"),
     [
         ("{", "is not a baseline, or is damaged: Expecting property name"),
-        ("[]", "is not a baseline, or is damaged: list indices"),
         ('{"trials": []}', "is not a baseline, or is damaged: 'baseline_version'"),
         ('{"baseline_version": 2}', "is of form 2, and this version reads form 1"),
         ('{"baseline_version": 1, "selected": 1, "manifest": {}, "trials": []}', "has no trial"),
         ('{"baseline_version": 1, "selected": 1, "manifest": {}, "trials": [{"query_id": 1}]}', "is damaged"),
-        ('{"baseline_version": 1, "selected": "x", "manifest": {}, "trials": []}', "is damaged"),
         ('{"baseline_version": 1, "selected": 1, "manifest": 3, "trials": []}', "is damaged"),
     ],
 )

@@ -36,16 +36,6 @@ def test_runs_of_sessions_are_listed(evals: Evals, capsys: pytest.CaptureFixture
     assert (empty, place.startswith("page: "), err) == ("", True, "")
 
 
-def test_a_run_without_a_gate_that_was_stopped(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is partial: not in the line, and listed with what it lacks."""
-    evals.write_rows(row("a", says="wrong"), row("b"))
-    evals.write_config()
-    assert evals.run("-x").ret == 1
-    assert main(["runs", str(evals.path / "results")]) == 0
-    out = capsys.readouterr().out.splitlines()
-    assert out[4] == "    partial: 1 of 2 trials have no result"
-
-
 def test_a_run_of_named_rows_is_partial(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
     """It is not compared with those of all rows, which are compared with each other."""
     evals.write_rows(row("mug"), row("cup"))

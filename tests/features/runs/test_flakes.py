@@ -77,9 +77,3 @@ def test_a_trial_in_two_runs_counts_once(tmp_path: Path) -> None:
     found = of(first, second, whole)
     assert (told(found), found.twice) == ({"a": ("flaky by agent", "FP.")}, 1)
     assert (found.tasks[0][0].passed, found.tasks[0][0].failed) == (1, 1)
-
-
-def test_what_cannot_be_told(tmp_path: Path) -> None:
-    """One trial of each task says nothing."""
-    found = of(ran(tmp_path, 1, attempt("a"), attempt("b")))
-    assert (found.tasks, found.once) == ([], 2)
