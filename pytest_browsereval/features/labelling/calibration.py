@@ -199,10 +199,7 @@ def _rules(one: Agreement, bar: Bar) -> Iterator[RuleResult]:
     compared = format_count(one.n, "attempt")
     name = f"{one.grader} ({one.fingerprint})" if one.fingerprint else one.grader
     if bar.min_kappa is not None:
-        is_met, message = (
-            False,
-            f"kappa is not defined where labels and grades say the same of {compared}",
-        )
+        is_met, message = (False, f"kappa is not defined where labels and grades say the same of {compared}")
         if kappa is not None:
             reached = kappa.interval.low if bar.is_strict else kappa.value
             digits = digits_apart(bar.min_kappa, kappa.value, reached, write=plain, least=2)
