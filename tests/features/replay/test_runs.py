@@ -257,14 +257,6 @@ def test_an_agent_without_models_has_an_empty_cassette(evals: Evals, monkeypatch
     assert len((evals.path / "cassettes/shop/default/a-1.jsonl").read_text().splitlines()) == 2
 
 
-@pytest.mark.slow
-def test_grading_again_replays_nothing(recorded: Evals) -> None:
-    """It asks judges of its own accord; the two options are told apart."""
-    code, output = go(recorded, "--eval-regrade=latest", "--eval-llm=replay", env=KEYS)
-    assert code == 4, output
-    assert "--eval-regrade makes no attempts, and --eval-llm=replay is for the model calls of" in output
-
-
 STOCK = """<!doctype html><title>Stock</title><p>?</p>
 <button onclick="show('/mugs')">Mugs</button> <button onclick="show('/cups')">Cups</button>
 <script>async function show(where) {
