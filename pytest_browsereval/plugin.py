@@ -127,17 +127,18 @@ def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
         raise _usage_error(error, session.config) from None
     except pytest.UsageError as error:
         refused, base = "\n".join(map(str, error.args)), session.config.invocation_params.dir
-        files = dict.fromkeys(arg.partition("::")[0] for arg in session.config.args)
+        named = dict.fromkeys(arg.partition("::")[0] for arg in session.config.args)
+        files = [file for file in named if f"not found: {base / file}" in refused]
         hints = [
             f"Configs of evals are called *.eval{Path(file).suffix}. For another name: `pytest "
             f"--eval-config={file}`"
             for file in files
-            if Path(file).suffix in CONFIG_SUFFIXES and f"not found: {base / file}" in refused
+            if Path(file).suffix in CONFIG_SUFFIXES
         ]
         hints += [
             f"Rows are run by a config that names them: write `dataset: {file}` in a file *.eval.yaml."
             for file in files
-            if Path(file).suffix in (".jsonl", ".csv") and f"not found: {base / file}" in refused
+            if Path(file).suffix in (".jsonl", ".csv")
         ]
         raise pytest.UsageError(*error.args, *hints) from None
 

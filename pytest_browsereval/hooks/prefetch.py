@@ -126,7 +126,8 @@ class Prefetch:
             RunStopped: the run was stopped before it could start.
             StoreError: the run folder cannot be written.
         """
-        if (judged := self._find_result(item)) is not None:
+        # A plug-in may run an item again that has a result already, and must not.
+        if item.was_judged and (judged := item.active_run.store.last_result(item.entry.key)) is not None:
             return judged
         if self._why_stopped and not self.lanes.has_result(item):
             self._skip_stopped(item)
@@ -163,10 +164,6 @@ class Prefetch:
             self._end(item)
         item.was_judged = outcome.metadata.verdict is not Verdict.ERRORED
         return outcome
-
-    def _find_result(self, item: EvalItem) -> AttemptRecord | None:
-        """Return the result that an item has already, where a plug-in runs it again and must not."""
-        return item.active_run.store.last_result(item.entry.key) if item.was_judged else None
 
     def _stop(self, item: EvalItem, why: str) -> None:
         if self.session.is_worker:

@@ -53,15 +53,6 @@ def test_a_config_of_another_name_is_recognized(evals: Evals) -> None:
     assert "write `dataset: rows.jsonl` in a file *.eval.yaml." in evals.run("rows.jsonl").stderr.str()
 
 
-def test_several_configs_run_together(evals: Evals) -> None:
-    """``--eval-config`` may be repeated; each config has a run folder of its own."""
-    evals.write_rows(row("a"))
-    evals.write_config("one.yaml")
-    evals.write_config("two.yaml")
-    evals.run("--eval-config=one.yaml", "--eval-config=two.yaml").assert_outcomes(passed=2)
-    assert evals.summary("one")["passed"] == evals.summary("two")["passed"] == 1
-
-
 def test_ids_outside_the_root_folder_stay_apart(evals: Evals, tmp_path: Path) -> None:
     """Two configs outside pytest's root folder have different node ids, and each can be selected."""
     root = evals.path / "project"

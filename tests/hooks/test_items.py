@@ -63,13 +63,6 @@ def test_the_attempt_folder_holds_what_the_formats_say(evals: Evals) -> None:
     assert not list((run / "in-flight").iterdir())
 
 
-def test_one_id_runs_alone(evals: Evals) -> None:
-    """``file::id`` selects one row."""
-    evals.write([row("one"), row("two")])
-    evals.run("shop.eval.yaml::two").assert_outcomes(passed=1)
-    assert [r["query_id"] for r in evals.summary()["results"]] == ["two"]
-
-
 def test_k_m_and_collect_only_select_without_running(evals: Evals) -> None:
     """``-k`` matches ids, ``-m`` tags and datasets as registered markers; ``--co`` makes no run folder."""
     by_name = evals.play([row("buy-mug", tags=["smoke"]), row("buy-pen")], "--co", "-q", "-k", "pen")

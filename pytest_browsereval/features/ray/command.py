@@ -22,13 +22,11 @@ def ray(arguments: argparse.Namespace) -> int:
     from importlib.util import find_spec
 
     from pytest_browsereval.features.ray.ending import INTERRUPTED
-    from pytest_browsereval.features.ray.tasks import ending_signals
 
     if find_spec("ray") is None:
         raise UsageError("this command needs an extra. Run `pip install 'pytest-browsereval[ray]'`")
     try:
-        with ending_signals():
-            return _run(arguments)
+        return _run(arguments)
     except (KeyboardInterrupt, SystemExit) as end:
         if isinstance(end, SystemExit) and end.code != signal.SIGTERM:  # what Ray makes of it as it starts
             raise

@@ -24,21 +24,6 @@ from pytest_browsereval.runs.run import PARTIAL
 _PART_OF_RUN = re.compile(rf"(.+)/{PARTS}/(\d+-of-\d+)")
 
 
-def find_parts(url: str) -> tuple[list[Part], bool]:
-    """Return the parts that a URL means, and whether that is all of a run.
-
-    Raises:
-        RemoteError: there are none, or the store cannot be used.
-    """
-    url = url.rstrip("/")
-    match = _PART_OF_RUN.fullmatch(url)
-    parts = list_parts(Bucket.open(match[1] if match else url))
-    parts = [part for part in parts if match is None or part.name == match[2]]
-    if not parts:
-        raise RemoteError(f"there is no run at {url}. Give the URL of a run: FOLDER/EVAL/ID.")
-    return parts, match is None
-
-
 # -- what is done
 
 
@@ -77,15 +62,19 @@ def pull_run(url: str, folder: Path) -> None:
 
 def _find(url: str) -> list[tuple[Part, Done]]:
     """Return the parts that a URL means, each with the try that counts."""
-    parts, is_all = find_parts(url)
-    done = [(part, part.done()) for part in parts]
+    url = url.rstrip("/")
+    match = _PART_OF_RUN.fullmatch(url)
+    parts = list_parts(Bucket.open(match[1] if match else url))
+    done = [(part, part.done()) for part in parts if match is None or part.name == match[2]]
+    if not done:
+        raise RemoteError(f"there is no run at {url}. Give the URL of a run: FOLDER/EVAL/ID.")
     if open_ones := [part.path for part, one in done if one is None]:
         raise RemoteError(
             f"{parts[0].bucket.url}: {', '.join(open_ones)} is begun and not done, so nobody knows which try "
             "of it counts. Run `browsereval push` where it was made, or the part again."
         )
     found = [(part, one) for part, one in done if one is not None]
-    if is_all:
+    if match is None:
         _check_whole(found)
     return found
 

@@ -61,7 +61,9 @@ class RoundOrder:
             if isinstance(item, EvalItem) and isinstance(item.active_run.config.trials, RoundsConfig):
                 places[item.active_run].append(place)
         for own in places.values():
-            items: list[Any] = sorted((session.items[place] for place in own), key=_round_of)
+            items: list[Any] = sorted(
+                (session.items[place] for place in own), key=lambda item: item.entry.trial
+            )
             for place, item in zip(own, items, strict=True):
                 session.items[place] = item
 
@@ -97,10 +99,6 @@ class RoundOrder:
         is_one = report.outcome == "skipped" and getattr(report, "browsereval_unmade", None) == "decided"
         is_needless = is_one and NONE_MADE not in str(report.longrepr)
         return ("not needed", "-", "NOT NEEDED") if is_needless else None
-
-
-def _round_of(item: EvalItem) -> int:
-    return item.entry.trial
 
 
 class RoundControl:
