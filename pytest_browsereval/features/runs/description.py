@@ -24,7 +24,7 @@ from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.runs.folder import LOG_FILE
-from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.run import PARTIAL, StoredRun
 from pytest_browsereval.runs.summary import PARTS, RunSummary
 from pytest_browsereval.runs.summary_file import SUMMARY
 
@@ -130,8 +130,9 @@ def _list_figures(run: StoredRun, summary: RunSummary | None) -> Iterator[Line]:
 def _list_said(
     run: StoredRun, summary: RunSummary | None, say: Callable[[StoredRun], Sequence[str]] | None
 ) -> Iterator[Line]:
-    """Yield what features say of its figures."""
-    said = [*say(run)] if say is not None and summary is not None and run.read_figures() else []
+    """Yield what features say of its figures; nothing of a copy without the files that they may read."""
+    is_whole = summary is not None and bool(run.read_figures()) and not (run.folder / PARTIAL).exists()
+    said = [*say(run)] if say is not None and is_whole else []
     yield "said", said, "figures", said
 
 
