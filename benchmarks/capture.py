@@ -21,7 +21,7 @@ from typing import Any
 from measuring import measure_apart, median, report
 from table import Line, against, exit_code, table
 
-from pytest_browsereval.browsers.base import PictureFormat, WindowRequest, WindowTraffic
+from pytest_browsereval.browsers.base import PictureFormat, WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig, ScreenshotMode
@@ -135,7 +135,7 @@ async def attempt(
         recording = await stack.enter_async_context(
             Recording(folder, trace=variant.trace, console=variant.console, redact=str)
         )
-        request = WindowRequest("benchmark", url, traffic=WindowTraffic(har=har), opened=recording.begin)
+        request = WindowRequest("benchmark", url, har=har, opened=recording.begin)
         window = await browser.open_window(request)
         stack.push_async_callback(window.close)
         config = CaptureContextConfig(

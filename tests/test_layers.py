@@ -75,7 +75,7 @@ DOORS: dict[str, set[str]] = {
         "features.programs.server.served",
     },  # asked, served
     "uvicorn": {"features.programs.server.http"},
-    "httpx2": {"features.mcp_browser.http"},
+    "httpx2": {"features.mcp_browser.http", "features.mcp_browser.wire"},
     "jsonschema": {"tools.foreign"},
     "PIL": {
         "browsers.picture_size",

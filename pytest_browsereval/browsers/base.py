@@ -17,33 +17,6 @@ if TYPE_CHECKING:
 PictureFormat = Literal["jpeg", "png", "webp"]
 
 
-class RecordedAnswers(ABC):
-    """Replies of servers that were recorded, and stand in for them."""
-
-    @abstractmethod
-    async def attach(self, context: BrowserContext) -> None:
-        """Answer the requests of a window from now on.
-
-        Raises:
-            OSError: the recording cannot be read.
-            ValueError: it is not a HAR file.
-        """
-
-
-@dataclass(frozen=True)
-class WindowTraffic:
-    """What becomes of the network traffic of a window."""
-
-    har: Path | None = None
-    """Where it is recorded; complete once the window has closed."""
-    answers: RecordedAnswers | None = None
-    """What pages get for their requests; None: what servers answer."""
-
-
-PLAIN_TRAFFIC = WindowTraffic()
-"""Servers answer, and nothing is recorded."""
-
-
 @dataclass(frozen=True)
 class WindowRequest:
     """What an attempt wants of its window."""
@@ -55,8 +28,10 @@ class WindowRequest:
     """JavaScript evaluated in the start page once it has loaded."""
     wants_cdp: bool = False
     """True: a program of another process attaches to the window's browser, by :attr:`Window.cdp_url`."""
-    traffic: WindowTraffic = PLAIN_TRAFFIC
-    """How its network traffic is recorded, and what answers its requests."""
+    har: Path | None = None
+    """Where its network traffic is recorded; complete once it has closed. None: nowhere."""
+    answers: Callable[[BrowserContext], Awaitable[object]] | None = None
+    """Has recorded replies answer its requests from now on; None: servers do."""
     context: Mapping[str, Any] = field(default_factory=dict)
     """What the row chooses of its window, such as a device."""
     clock: str | None = None
@@ -261,11 +236,6 @@ class Browser(ABC):
     @abstractmethod
     def description(self) -> str:
         """Name, version and binary, for the header and the manifest; empty before ``start``."""
-
-    @property
-    @abstractmethod
-    def is_alive(self) -> bool:
-        """False once the browser has died or has been closed."""
 
     @property
     def survey(self) -> Survey:

@@ -100,7 +100,7 @@ class CaptureContext:
         self.steps = 0
         """Tool calls begun."""
         self.said = ""
-        """The last text that a model of this part said."""
+        """The last text that a model of this part said; empty if none did."""
         self.latest: messages.Message | None = None
         """The last message of this part."""
         self.parent: CaptureContext | None = None
@@ -142,10 +142,6 @@ class CaptureContext:
         """
         self.latest = message
         self.afterwards.log(self.place_message(self.sizes.fit_message(message)))
-
-    def last_assistant_message(self) -> str:
-        """Return the last text that a model of this part said; empty if none did."""
-        return self.said
 
     def place_message(self, message: messages.Message) -> messages.Message:
         """Return a message as it belongs to the part that says it."""
@@ -392,7 +388,7 @@ class CaptureContext:
         """Record the start page; one that cannot be drawn is no loss: pictures of steps warn of that."""
         if self._draws and self.window.url not in ("", "about:blank"):
             with suppress(Fault, OSError):
-                await self.screenshot.capture_start()
+                await self.screenshot.capture(is_start=True)
 
     async def final_picture(self) -> None:
         """Record the page at the end, unless that is off or was done after a tool call."""

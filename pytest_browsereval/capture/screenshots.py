@@ -31,34 +31,22 @@ class ScreenshotCapture:
         """Return the file of a picture."""
         return self._folder / f"{number:03d}.{self._picture}"
 
-    async def capture(self) -> int:
-        """Take a picture and return its number, from 1.
+    async def capture(self, *, is_start: bool = False) -> int:
+        """Take a picture and return its number, from 1; 0 is that before the first step.
+
+        Graders count and judge the pictures of steps.
 
         Raises:
             Fault: source *screenshot*, when the page cannot be drawn.
             OSError: the file could not be written.
         """
-        data = await self._take()
+        data = await self._window.screenshot(self._picture, self._quality)
         # Not before: an attempt without pictures has no folder for them.
-        if not self.count:
-            self._folder.mkdir(exist_ok=True)
-        write_new(self.path(self.count + 1), data)
-        self.count += 1
-        return self.count
-
-    async def capture_start(self) -> None:
-        """Take the picture before the first step: number 0, as graders count and judge those of steps.
-
-        Raises:
-            Fault: as ``capture`` does.
-            OSError: the same.
-        """
-        data = await self._take()
         self._folder.mkdir(exist_ok=True)
-        write_new(self.path(0), data)
-
-    async def _take(self) -> bytes:
-        return await self._window.screenshot(self._picture, self._quality)
+        number = 0 if is_start else self.count + 1
+        write_new(self.path(number), data)
+        self.count = number
+        return number
 
 
 def write_new(path: Path, data: bytes) -> None:

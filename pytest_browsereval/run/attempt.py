@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.agents.playing import play
-from pytest_browsereval.browsers.base import Window, WindowTraffic
+from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.capture.har import record_traffic
 from pytest_browsereval.capture.message_log import log_last
@@ -126,7 +126,8 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
                     task.start_url,
                     task.setup_script,
                     wants_cdp=trial.agent.needs().cdp,
-                    traffic=WindowTraffic(har, course.traffic.answers),
+                    har=har,
+                    answers=course.traffic.answers,
                     context=task.context,
                     clock=task.clock or config.clock,
                     site_urls=course.urls,

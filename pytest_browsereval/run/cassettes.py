@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pytest_browsereval.browsers.base import RecordedAnswers
 from pytest_browsereval.capture.har import Keep
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.ids import safe_folder
@@ -19,6 +18,8 @@ from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.runs.attempt import StoredAttempt
 
 if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext
+
     from pytest_browsereval.run.active import ActiveRun
 
 LIVE = "live"
@@ -53,8 +54,8 @@ class InterceptedCalls(Protocol):
 class PageTraffic:
     """The requests of an attempt's pages, beyond the record that is kept of them for graders."""
 
-    answers: RecordedAnswers | None = None
-    """Stand in for servers, where the attempt is a replay."""
+    answers: Callable[[BrowserContext], Awaitable[object]] | None = None
+    """Has recorded replies answer a window, where the attempt is a replay."""
     keep: Keep | None = None
     """Makes the recording, where there is to be one."""
     recording: dict[str, Any] | None = None

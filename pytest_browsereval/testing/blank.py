@@ -35,22 +35,10 @@ class BlankBrowserConfig(BrowserConfig):
 class BlankBrowser(Browser):
     """Opens windows at once and keeps nothing."""
 
-    def __init__(self) -> None:
-        self._is_alive = False
-
-    @property
-    def description(self) -> str:
-        """What the header and the manifest call it."""
-        return "blank windows, no browser" if self._is_alive else ""
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether it was started and not closed."""
-        return self._is_alive
+    description = "blank windows, no browser"
 
     async def start(self) -> None:
-        """Begin to open windows."""
-        self._is_alive = True
+        """Start nothing."""
 
     async def open_window(self, request: WindowRequest) -> Window:
         """Open a window.
@@ -70,8 +58,7 @@ class BlankBrowser(Browser):
         return window
 
     async def close(self) -> None:
-        """Open no more windows."""
-        self._is_alive = False
+        """Close nothing."""
 
 
 class BlankWindow(Window):

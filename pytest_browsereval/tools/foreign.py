@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from pytest_browsereval.browsers.base import ForeignTool, Window
-from pytest_browsereval.redaction.known import beginning
+from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.tools.base import SetsOff, Tool, ToolError
 from pytest_browsereval.tools.toolkit import TOOL_NAME
 
@@ -74,11 +74,8 @@ def _problems(schema: dict[str, Any], arguments: dict[str, Any]) -> Iterator[str
         return
     for error in errors:
         place = ".".join(map(str, error.absolute_path))
-        yield f"{place}: {_short(error.message)}" if place else _short(error.message)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= PROBLEM_LENGTH else f"{beginning(text, PROBLEM_LENGTH)}…"
+        why = shorten(error.message, PROBLEM_LENGTH)
+        yield f"{place}: {why}" if place else why
 
 
 def offer_names(names: Iterable[str]) -> dict[str, str]:

@@ -34,7 +34,7 @@ SwitchBlock = Annotated[
 """A block of a config: switches by the names of tools and toolkits, or ``only`` those that are on."""
 
 
-def is_on(tool: str, kits: Iterable[Toolkit], switches: Mapping[str, object]) -> bool:
+def is_on(tool: str, kits: Iterable[Toolkit], switches: Mapping[str, bool]) -> bool:
     """Return whether switches leave a tool on. The first line that applies decides.
 
     1. A toolkit that owns it is false: off, no matter what its own switch says.
@@ -46,21 +46,16 @@ def is_on(tool: str, kits: Iterable[Toolkit], switches: Mapping[str, object]) ->
     Args:
         tool: its name.
         kits: all that switches may name.
-        switches: by the names of tools and toolkits; what is neither true nor false is not set.
+        switches: by the names of tools and toolkits.
     """
     owners = [kit for kit in kits if tool in kit.names]
     if not owners or any(kit.is_fixed for kit in owners):
         return bool(owners)
-    own = _set(switches, tool)
-    of_owners = [_set(switches, kit.key) for kit in owners]
+    own = switches.get(tool)
+    of_owners = [switches.get(kit.key) for kit in owners]
     if False in of_owners:
         return False
     if True in of_owners:
         return own is not False
-    default = any(kit.default_on for kit in owners) and _set(switches, OTHERS) is not False
+    default = any(kit.default_on for kit in owners) and switches.get(OTHERS) is not False
     return default if own is None else own
-
-
-def _set(switches: Mapping[str, object], key: str) -> bool | None:
-    value = switches.get(key)
-    return value if isinstance(value, bool) else None

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.benchmarks.webarena.verified.events import read_events
-from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
+from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.har import HAR_FILE, TEXT_LIMIT_BYTES, record_traffic
@@ -91,7 +91,7 @@ async def buy(browser: Any, url: str, folder: Path, wanted: Traffic = NOTHING, *
         return text.replace("card-4711", "***")
 
     async with record_traffic(folder, wanted, redact) as har:
-        window = await browser.open_window(WindowRequest("row", url, traffic=WindowTraffic(har), **request))
+        window = await browser.open_window(WindowRequest("row", url, har=har, **request))
         assert isinstance(window, PlaywrightWindow)
         await window.page.evaluate(SEND)
         await window.page.click("button")
@@ -174,7 +174,7 @@ def test_what_is_too_long_is_left_out(
 
     async def course() -> None:
         async with record_traffic(tmp_path, Traffic(), str) as har:
-            window = await browser.open_window(WindowRequest("row", shop.url, traffic=WindowTraffic(har)))
+            window = await browser.open_window(WindowRequest("row", shop.url, har=har))
             body = f"'x'.repeat({TEXT_LIMIT_BYTES + 1})"
             await window.page.evaluate(f"() => fetch('/up', {{method: 'POST', body: {body}}})")
             await window.close()

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
+from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.origin_filter import OriginFilter
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.playwright.origins import AllowedOrigins
@@ -147,13 +147,13 @@ def test_traffic_is_recorded_and_answered_from_a_recording(
     har = tmp_path / "all.har"
 
     async def use() -> None:
-        request = replace(PLAIN, start_url=url, traffic=WindowTraffic(har))
+        request = replace(PLAIN, start_url=url, har=har)
         await (await browser.open_window(request)).close()
         entries = json.loads(har.read_text())["log"]["entries"]
         assert [(entry["request"]["url"], entry["response"]["status"]) for entry in entries] == [(url, 200)]
         pages.page("/recorded", "<title>Live</title>")
         asked = len(pages.requests)
-        replayed = await browser.open_window(replace(request, traffic=WindowTraffic(answers=HarAnswers(har))))
+        replayed = await browser.open_window(replace(request, har=None, answers=HarAnswers(har)))
         assert await replayed.page.title() == "Recorded"
         assert len(pages.requests) == asked
         await replayed.close()

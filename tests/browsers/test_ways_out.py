@@ -14,7 +14,7 @@ import pytest
 
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
-from pytest_browsereval.browsers.playwright.guard import OriginGuard
+from pytest_browsereval.browsers.playwright.tabs import Tabs
 from tests.support import Run, running, serving, until
 
 # `U` stands for the address: of the other server, or of a page here that redirects there.
@@ -226,13 +226,13 @@ def test_no_way_leads_out_of_the_allowed_origins(
 ) -> None:
     """Not one request, socket or datagram gets to the other server, and a warning says so."""
     refused: list[str] = []
-    warn = OriginGuard._warn
+    warn = Tabs._warn_of
 
-    def note(guard: OriginGuard, url: str) -> str:
+    def note(tabs: Tabs, url: str) -> str:
         refused.append(url)
-        return warn(guard, url)
+        return warn(tabs, url)
 
-    monkeypatch.setattr(OriginGuard, "_warn", note)
+    monkeypatch.setattr(Tabs, "_warn_of", note)
     host = other.url.removeprefix("http://")
     with running(PlaywrightBrowserConfig(allowed_origins=("https://shop.example",)), run) as browser:
 

@@ -146,13 +146,13 @@ def test_what_was_said_last_is_not_said_twice(context: Contexts) -> None:
     capture = context(screenshots="off")
     capture.log_user("Buy a mug.")
     capture.log_user("Buy a mug.")
-    assert capture.last_assistant_message() == ""
+    assert capture.said == ""
     capture.log_assistant("Which one?")
     capture.log_user("Buy a mug.")
     said = [(message.type, getattr(message, "content", "")) for message in capture.messages.messages]
     assert said == [("user", "Buy a mug."), ("assistant", "Which one?"), ("user", "Buy a mug.")]
-    assert capture.last_assistant_message() == "Which one?"
-    assert capture.nest("part").last_assistant_message() == ""
+    assert capture.said == "Which one?"
+    assert capture.nest("part").said == ""
 
 
 def test_errors_are_in_the_log_and_warnings_are_not(context: Contexts) -> None:

@@ -30,7 +30,6 @@ class LyingConfig(PlainConfig):
 
 class Plain(Browser):
     description = "plain windows"
-    is_alive = True
 
     async def start(self):
         """Nothing to start."""

@@ -22,7 +22,7 @@ ROWS: list[tuple[dict[str, Any], str]] = [
     ({"start_url": "localhost:3000"}, "has no scheme. Write http://localhost:3000\n"),
     ({"start_url": "shop.example.com/cart"}, "has no scheme. Write https://shop.example.com/cart\n"),
     ({"start_url": "127.0.0.1"}, "has no scheme. Write http://127.0.0.1\n"),
-    ({"context": {"clock": "2026-03-01"}}, "clock is a key of the row itself. Write it next to `context`"),
+    ({"context": {"clock": "2026-03-01"}}, "context.clock cannot be chosen by a row. A row may choose"),
     (
         {"context": {"locale": "german"}},
         "context.locale: 'german' is not a locale. Write one such as 'de-DE'.",

@@ -162,10 +162,9 @@ class VoidConfig(BrowserConfig):
 
 class Void(Browser):
     description = "void"
-    is_alive = False
 
     async def start(self) -> None:
-        self.is_alive = True
+        pass
 
     async def open_window(self, request: WindowRequest) -> Window:
         window = VoidWindow()
@@ -174,7 +173,7 @@ class Void(Browser):
         return window
 
     async def close(self) -> None:
-        self.is_alive = False
+        pass
 
 
 class VoidWindow(Window):

@@ -40,10 +40,9 @@ class TextBrowserConfig(BrowserConfig):
 class TextBrowser(Browser):
     description = "a reader of pages"  # for the header and the manifest
     survey = Survey(tools=(GET,))
-    is_alive = False
 
     async def start(self):
-        self.is_alive = True
+        pass
 
     async def open_window(self, request):
         window = TextWindow()
@@ -55,7 +54,7 @@ class TextBrowser(Browser):
         return window
 
     async def close(self):
-        self.is_alive = False
+        pass
 
 
 class TextWindow(Window):

@@ -194,17 +194,17 @@ class ChromiumBrowser(Browser):
     def _options(self, request: WindowRequest, devices: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Return the keyword arguments for the window's context."""
         options = self.config.context_options(request, devices)
-        if request.traffic.har is not None:
+        if request.har is not None:
             # Attached: with no content at all, what was sent would not be recorded either.
-            recording = {"path": request.traffic.har, "content": "attach", "mode": "full"}
+            recording = {"path": request.har, "content": "attach", "mode": "full"}
             options |= {f"record_har_{name}": value for name, value in recording.items()}
-        if request.traffic.answers is not None:
+        if request.answers is not None:
             options["service_workers"] = "block"  # nobody sees what they ask for
         return options
 
     def _rules(self, request: WindowRequest) -> WindowRules:
         rules = self.config.rules(request.start_url)
-        return rules if request.traffic.har is None else replace(rules, close_s=HAR_CLOSE_S)
+        return rules if request.har is None else replace(rules, close_s=HAR_CLOSE_S)
 
     async def _serving(self, request: WindowRequest) -> Connection:
         """Return the connection that the window is opened by."""
@@ -225,11 +225,6 @@ class ChromiumBrowser(Browser):
     def description(self) -> str:
         """Name, version and binary or address; empty before ``start``."""
         return self._connection.name if self._connection else ""
-
-    @property
-    def is_alive(self) -> bool:
-        """False once the browser has died or has been closed."""
-        return self._connection is not None and self._connection.is_alive
 
     async def start(self) -> None:
         """Launch the browser, or attach to it.
@@ -268,8 +263,8 @@ class ChromiumBrowser(Browser):
                 # Not a fixed time: pages wait by their timers, which run on.
                 await window.context.clock.install(time=(now := resolve_clock(request.clock, zone)))
                 window.conditions += (f"clock={now.isoformat()}",)
-            if request.traffic.answers is not None:
-                await request.traffic.answers.attach(window.context)
+            if request.answers is not None:
+                await request.answers(window.context)
             if request.opened is not None:
                 await request.opened(window)
             await go_to_start(window, request)

@@ -97,14 +97,11 @@ class PageOptions(BrowserConfig):
         """
         del clock
         for name in context:
-            if name in ("clock", "ready", "start_url", "setup_script"):
-                raise ValueError(
-                    f"{name} is a key of the row itself. Write it next to `context`, not inside it."
-                )
             if name not in ROW_KEYS:
                 raise ValueError(
                     f"context.{name} cannot be chosen by a row.{nearest(name, ROW_KEYS)} A row may choose "
-                    f"{', '.join(ROW_KEYS)}; write others as `browser: {{context: {{{name}: ...}}}}`."
+                    f"{', '.join(ROW_KEYS)}. Others are in the config, `browser: {{context: "
+                    "...}`; keys of the row, such as clock, stand next to its `context`."
                 )
         try:
             read_options(context)

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -31,16 +31,6 @@ class _Stored(BaseModel):
     value: str
 
 
-class _Cookie(_Stored):
-    url: str = ""
-    domain: str = ""
-    path: str = ""
-    expires: float = -1
-    http_only: bool = Field(default=False, alias="httpOnly")
-    secure: bool = False
-    same_site: Literal["Strict", "Lax", "None"] = Field(default="Lax", alias="sameSite")
-
-
 class _Origin(BaseModel):
     model_config = ConfigDict(strict=True, defer_build=True)
 
@@ -51,7 +41,7 @@ class _Origin(BaseModel):
 class _State(BaseModel):
     model_config = ConfigDict(strict=True, defer_build=True)
 
-    cookies: list[_Cookie] = []
+    cookies: list[_Stored] = []
     origins: list[_Origin] = []
 
 

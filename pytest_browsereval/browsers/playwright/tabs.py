@@ -14,14 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import PageError
-from pytest_browsereval.browsers.playwright.origins import AllowedOrigins, shorten
+from pytest_browsereval.browsers.playwright.origins import AllowedOrigins, origin_of, shorten
 from pytest_browsereval.browsers.playwright.page_text import read_title
-from pytest_browsereval.browsers.playwright.waiting import describe_unloaded, playwright_error, quietly
+from pytest_browsereval.browsers.playwright.waiting import (
+    DialogWatch,
+    describe_unloaded,
+    playwright_error,
+    quietly,
+)
 from pytest_browsereval.browsers.playwright.world import ApartError, ask_apart
 from pytest_browsereval.errors import BrowserEvalError
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Download, Frame, Page, Request, Response
+
+    from pytest_browsereval.browsers.origin_filter import OriginFilter
 
 _STATUS = "() => performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0"
 
@@ -140,20 +147,22 @@ class Tabs:
 
     Args:
         most: how many may be open; further ones are closed at once.
-        notes: takes tabs that close or crash.
-        allowed: what may be loaded; the guard tells of the rest.
+        notes: takes tabs that close or crash, and what was not loaded.
+        background: where answers to the browser are awaited.
+        allowed: what may be loaded.
+        behind: the filter that all traffic goes through; None where everything is allowed.
         opened: called with every tab that opens, to listen to its page and attach to it.
-        flooded: called with every page that is too many, to close it.
     """
 
     def __init__(
         self,
         most: int,
         notes: Notes,
-        allowed: AllowedOrigins,
+        background: DialogWatch,
         *,
+        allowed: AllowedOrigins,
+        behind: OriginFilter | None,
         opened: Callable[[OpenTab], None],
-        flooded: Callable[[Page], object],
     ) -> None:
         self.open: list[OpenTab] = []
         self.current: OpenTab | None = None
@@ -170,9 +179,13 @@ class Tabs:
         """The tab that the latest snapshot is of: refs belong to it."""
         self._most = most
         self._notes = notes
+        self._background = background
         self._allowed = allowed
+        self._refused = ""
+        """What the filter has refused last, until a page shows that it failed."""
+        if behind is not None:
+            behind.on_refused, behind.on_unreachable = self._on_refused, notes.warn
         self._opened = opened
-        self._flooded = flooded
         self._last_id = 0
         self._downloaded = 0.0
 
@@ -209,7 +222,7 @@ class Tabs:
             flood = f"More than {self._most} tabs were opened; further ones were closed at once."
             self._notes.say(f"Warning: {flood}")
             self._notes.warn(flood)
-            self._flooded(page)
+            self._background.spawn(page.close())
             return
         self._last_id += 1
         tab = OpenTab(self._last_id, page)
@@ -225,13 +238,30 @@ class Tabs:
         self._opened(tab)
 
     def on_navigated(self, frame: Frame) -> None:
-        """Remember that a tab's page has changed its address."""
+        """Remember that a tab's page has changed its address; leave one again that is not allowed."""
+        # The filter sees hosts only: that a page failed for it shows here.
+        if self._refused and frame.url.startswith("chrome-error:"):
+            self._notes.say(self._warn_of(self._refused))
+            self._refused = ""
+        if not self._allowed.allow(frame.url):
+            self._notes.say(self._warn_of(frame.url))
+            self._background.spawn(frame.goto("about:blank"))
         if frame.parent_frame is None and (tab := self.of(frame.page)):
             tab.is_parsed = False
             tab.loaded.clear()
             tab.navigated.set()
             if tab.error is not None:  # the page before may be shown again, without another document
                 tab.is_answered = False
+
+    def _on_refused(self, url: str) -> None:
+        self._refused = url
+        self._warn_of(url)
+
+    def _warn_of(self, url: str) -> str:
+        place = origin_of(url) if "://" in url else url
+        text = f"{shorten(place)} was blocked: it is not among the allowed origins."
+        self._notes.warn(text)
+        return text
 
     def on_document(self, page: Page) -> None:
         """Remember that a tab has another document."""
@@ -312,7 +342,7 @@ class Tabs:
         if time.monotonic() - self._downloaded < _DOWNLOAD_S:
             for tab in [one for one in self.fresh if not one.page.url]:
                 self.forget(tab)
-                self._flooded(tab.page)
+                self._background.spawn(tab.page.close())
         if self.fresh:
             self.current = self.fresh[-1]
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pytest_browsereval.browsers.base import PageError, PictureFormat, Tab, Window
 from pytest_browsereval.browsers.playwright.clipboard import DOWNLOAD, QUESTION, WATCH
 from pytest_browsereval.browsers.playwright.downloads import Downloads
-from pytest_browsereval.browsers.playwright.guard import OriginGuard
 from pytest_browsereval.browsers.playwright.origins import cap_text
 from pytest_browsereval.browsers.playwright.page_text import read_title, take_snapshot
 from pytest_browsereval.browsers.playwright.pictures import Camera
@@ -49,14 +48,14 @@ class PlaywrightWindow(Window):
         self._notes = Notes()
         self._dialogs = DialogWatch()
         self._camera = Camera(self._dialogs, self._attach)
-        self._guard = OriginGuard(rules.allowed, self._notes, self._dialogs, place.origins)
         self._not_ours = tuple(place.context.pages) if place.is_guest else ()
         self._tabs = Tabs(
             rules.max_tabs + len(self._not_ours),
             self._notes,
-            rules.allowed,
+            self._dialogs,
+            allowed=rules.allowed,
+            behind=place.origins,
             opened=self._on_tab,
-            flooded=lambda page: self._dialogs.spawn(page.close()),
         )
         self.downloads = Downloads()
         """What pages have downloaded."""
@@ -320,7 +319,6 @@ class PlaywrightWindow(Window):
         self._tabs.on_navigated(frame)
         if frame.parent_frame is None:
             self._follow(frame.page)
-        self._guard.on_navigated(frame)
 
     # -- doing something in it
 

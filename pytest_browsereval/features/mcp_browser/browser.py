@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_browsereval.browsers.base import Browser, Survey, WindowRequest
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun
-from pytest_browsereval.features.mcp_browser.mapping import Mapped, MappingProblem, browser_tools, map_tools
+from pytest_browsereval.features.mcp_browser.mapping import Mapped, MappingProblem, map_tools
 from pytest_browsereval.features.mcp_browser.window import McpWindow
 from pytest_browsereval.features.mcp_browser.wire import CallRefused, McpSession, ServerGone
 from pytest_browsereval.redaction.marks import HIDDEN
@@ -31,29 +31,16 @@ class McpBrowser(Browser):
         config: where it is and what its tools are for.
     """
 
+    description = ""
+    """Name and version of the server, and where it is."""
+    survey = Survey()
+    """The tools of the server."""
+
     def __init__(self, config: McpBrowserConfig) -> None:
         self.config = config
-        self._survey = Survey()
         self._mapped: Mapped | None = None
-        self._description = ""
         self._spare: McpSession | None = None
         self._leftovers: list[str] = []
-        self._is_alive = False
-
-    @property
-    def description(self) -> str:
-        """Name and version of the server, and where it is."""
-        return self._description
-
-    @property
-    def is_alive(self) -> bool:
-        """False once it has been closed; whether the server lives, each window finds out."""
-        return self._is_alive
-
-    @property
-    def survey(self) -> Survey:
-        """The tools of the server."""
-        return self._survey
 
     async def start(self) -> None:
         """Ask the server for its tools, which stay the same until the end.
@@ -65,19 +52,20 @@ class McpBrowser(Browser):
         session = await self._connect(ErrorSource.BROWSER)
         try:
             listed = await session.tools(config.connect_timeout_s)
-            tools = browser_tools(listed)
-            mapped = self._mapped = map_tools(config.tools, tools, has_process=bool(config.command))
+            mapped = self._mapped = map_tools(config.tools, listed, has_process=bool(config.command))
         except BaseException as error:
             await asyncio.shield(session.close())
             if not isinstance(error, (MappingProblem, ServerGone, CallRefused, TimeoutError)):
                 raise
             raise self._fault(ErrorSource.BROWSER, error) from None
-        left_out = [tool.name for tool in listed if tool not in tools]
-        notes = tuple(_notes(config, mapped, left_out))
-        tools = tuple(replace(tool, page_argument=mapped.page_argument(tool.name)) for tool in tools)
-        self._survey = Survey(tools, 1 if config.is_shared else None, notes, no_cdp=NO_CDP)
-        self._description = f"{session.server} (MCP: {config.label()})"
-        self._is_alive = True
+        tools = (tool for tool in listed if tool.name in mapped.schemas)
+        self.survey = Survey(
+            tuple(replace(tool, page_argument=mapped.page_argument(tool.name)) for tool in tools),
+            config.max_windows,
+            tuple(_notes(config, mapped, [tool.name for tool in listed if tool.name not in mapped.schemas])),
+            no_cdp=NO_CDP,
+        )
+        self.description = f"{session.server} (MCP: {config.label()})"
         if config.command:
             self._spare = session  # it has a process of its own, in which nothing was done yet
         else:
@@ -126,7 +114,6 @@ class McpBrowser(Browser):
 
     async def close(self) -> None:
         """Forget the server; windows close their own sessions. Never raises."""
-        self._is_alive = False
         spare, self._spare = self._spare, None
         if spare is not None:
             await spare.close()
@@ -142,7 +129,7 @@ def _notes(config: McpBrowserConfig, mapped: Mapped, left_out: list[str]) -> Ite
             "the next one finds. Write `sessions: isolated` if the server gives each session a browser of "
             "its own"
         )
-    if not any("url" in use.groups for use in mapped.uses.values()):
+    if not mapped.tells_url:
         yield (
             "the address of the page is not known once a tool was called: no `pattern` under browser.tools "
             "tells it"

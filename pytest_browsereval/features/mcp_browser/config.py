@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import ClassVar, Literal, Self
 from urllib.parse import parse_qsl, urlsplit
@@ -24,6 +23,10 @@ ENDPOINT_PATH = "/mcp"
 
 _OLDEST_SDK = "2.3"
 """The first one that limits how much one event of a server may hold."""
+_REFUSED = (
+    " Look up the path of its MCP endpoint, which often ends in /mcp. Some servers answer to the name "
+    "`localhost` only; where it wants a key, write `headers: {Authorization: Bearer ${NAME_OF_VARIABLE}}`."
+)
 
 
 class McpBrowserConfig(BrowserConfig):
@@ -138,20 +141,10 @@ class McpBrowserConfig(BrowserConfig):
         try:
             await browser.start()
         except Fault as fault:
-            raise ConfigError(f"browser: {fault}{self._advice(str(fault))}") from None
+            raise ConfigError(f"browser: {fault}{_REFUSED * ('HTTP status' in str(fault))}") from None
         finally:
             await browser.close()
         return browser.survey
-
-    def _advice(self, why: str) -> str:
-        host = urlsplit(self.url or "").hostname
-        if "HTTP status 403" in why and host == "127.0.0.1":
-            return " Some servers answer to one name only: try `localhost` in the url."
-        if "HTTP status 401" in why:
-            return " Write `headers: {Authorization: Bearer ${NAME_OF_VARIABLE}}`"
-        if "HTTP status 404" in why or "text/html" in why:
-            return " Look up the path of its MCP endpoint; it often ends in /mcp."
-        return ""
 
     @property
     def max_windows(self) -> int | None:
@@ -169,19 +162,16 @@ class McpBrowserConfig(BrowserConfig):
 
 
 def _check_packages() -> None:
-    missing = ["mcp"] if importlib.util.find_spec("mcp") is None else []
-    if not missing and _parts(version("mcp")) < _parts(_OLDEST_SDK):
-        missing = [f"mcp {_OLDEST_SDK} or newer (here is {version('mcp')})"]
-    if missing:
+    try:
+        found = version("mcp")
+    except PackageNotFoundError:
+        found = "none"
+    here, oldest = (tuple(map(int, re.findall(r"\d+", one)[:2])) for one in (found, _OLDEST_SDK))
+    if here < oldest:  # without what pre-releases have more
         raise ConfigError(
-            f"`browser: {{type: mcp}}` needs the package {', '.join(missing)}. "
+            f"`browser: {{type: mcp}}` needs the package mcp {_OLDEST_SDK} or newer (here is {found}). "
             "Run `pip install 'pytest-browsereval[mcp]'`"
         )
-
-
-def _parts(release: str) -> tuple[int, ...]:
-    """Return the first two numbers of a version, which its pre-releases share."""
-    return tuple(int(part) for part in re.findall(r"\d+", release)[:2])
 
 
 def _format_words(words: Sequence[str]) -> Iterator[str]:

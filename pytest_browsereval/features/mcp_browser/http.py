@@ -54,7 +54,12 @@ def http_client(endpoint_url: str, headers: Mapping[str, str], watch: Watch) -> 
 
     class Watched(httpx2.AsyncHTTPTransport):
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-            response = await super().handle_async_request(_with_query(request, query))
+            named = request.url
+            request.url = named.copy_with(query=query.encode() or None)
+            try:
+                response = await super().handle_async_request(request)
+            finally:
+                request.url = named
             if request.method != "POST":
                 return response
             assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 of an async transport
@@ -76,16 +81,6 @@ def http_client(endpoint_url: str, headers: Mapping[str, str], watch: Watch) -> 
         timeout=httpx2.Timeout(_CONNECT_S, read=None),
         transport=Watched(verify=find_certificates(endpoint_url)),
     )
-
-
-def _with_query(request: httpx2.Request, query: str) -> httpx2.Request:
-    import httpx2
-
-    if not query:
-        return request
-    url = request.url.copy_with(query=query.encode())
-    headers, stream, more = request.headers, request.stream, request.extensions
-    return httpx2.Request(request.method, url, headers=headers, stream=stream, extensions=more)
 
 
 _ESCAPE = re.compile(

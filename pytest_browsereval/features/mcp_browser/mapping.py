@@ -91,15 +91,6 @@ class ToolUses(BaseModel):
         return {"tool": value} if isinstance(value, str) else value
 
 
-@dataclass(frozen=True)
-class Where:
-    """Where the browser is, as far as a text tells."""
-
-    page: str | None = None
-    url: str | None = None
-    title: str | None = None
-
-
 def list_pages(use: ToolUse | None, text: str) -> list[str]:
     """Return the names of all pages that a tool's text lists; none where its pattern finds but one."""
     if use is None or use.pattern is None or "{page}" not in use.pattern:
@@ -107,13 +98,10 @@ def list_pages(use: ToolUse | None, text: str) -> list[str]:
     return re.findall(re.sub(r"\(\?P<\w+>", "(?:", use.pattern).replace("{page}", r"(\w+)"), text)
 
 
-def read_where(use: ToolUse | None, text: str, page: str | None) -> Where:
-    """Return what a tool's text tells by its pattern."""
-    if use is None or use.pattern is None:
-        return Where()
-    found = re.search(use.pattern.replace("{page}", re.escape(page or "")), text)
-    groups = found.groupdict() if found else {}
-    return Where(**{name: value.strip() for name, value in groups.items() if value})
+def read_where(use: ToolUse, text: str, page: str | None) -> dict[str, str]:
+    """Return what a tool's text tells by its pattern of where the browser is; see ``GROUPS``."""
+    found = re.search(use.pattern.replace("{page}", re.escape(page or "")), text) if use.pattern else None
+    return {name: value.strip() for name, value in found.groupdict().items() if value} if found else {}
 
 
 class MappingProblem(ValueError):
@@ -126,11 +114,12 @@ class Mapped:
 
     uses: Mapping[Purpose, ToolUse]
     schemas: Mapping[str, dict[str, Any]]
-    """The argument schemas of the server's tools, by name."""
+    """The argument schemas of those of the server's tools that are a browser's, by name."""
 
-    def get(self, purpose: Purpose) -> ToolUse | None:
-        """Return the use of a tool for a purpose."""
-        return self.uses.get(purpose)
+    @property
+    def tells_url(self) -> bool:
+        """Whether some tool's text tells the address of the page."""
+        return any("url" in use.groups for use in self.uses.values())
 
     @property
     def wants_page(self) -> bool:
@@ -174,12 +163,6 @@ def find_known(names: Collection[str]) -> Mapping[str, Any]:
     return next((one for one in KNOWN.values() if set(one["lists"]) <= set(names)), {})
 
 
-def browser_tools(tools: Sequence[ForeignTool]) -> tuple[ForeignTool, ...]:
-    """Return the tools of a server that are a browser's."""
-    left_out = find_known([tool.name for tool in tools]).get("not_offered", ())
-    return tuple(tool for tool in tools if tool.name not in left_out)
-
-
 def map_tools(declared: ToolUses, tools: Sequence[ForeignTool], *, has_process: bool) -> Mapped:
     """Return the uses of a server's tools, checked against their schemas.
 
@@ -191,13 +174,13 @@ def map_tools(declared: ToolUses, tools: Sequence[ForeignTool], *, has_process: 
     Raises:
         MappingProblem: with everything that is missing, and what to write.
     """
-    schemas = {tool.name: tool.schema for tool in tools}
-    known = find_known(schemas).get("uses", {})
+    known = find_known([tool.name for tool in tools])
+    schemas = {tool.name: tool.schema for tool in tools if tool.name not in known.get("not_offered", ())}
     uses: dict[Purpose, ToolUse] = {}
     problems: list[str] = []
     for purpose in PURPOSES:
         own: ToolUse | None = getattr(declared, purpose)
-        use = own or _find_known_use(known.get(purpose), schemas)
+        use = own or _find_known_use(known.get("uses", {}).get(purpose), schemas)
         if use is None:
             if purpose not in ("pages", "address") and not (purpose == "close" and has_process):
                 problems.append(f"tools.{purpose} names no tool, and the server is not a known one")
@@ -231,18 +214,16 @@ def _problems(mapped: Mapped) -> Iterator[str]:
     for purpose, use in mapped.uses.items():
         schema = mapped.schemas[use.tool]
         properties, where = _properties(schema), f"tools.{purpose}: {use.tool}"
+        names = ", ".join(properties) or "none"
         for name in use.arguments:
             if properties and name not in properties:
                 hint = nearest(name, properties)
-                yield f"{where} takes no argument {name!r}.{hint} It takes {_join_names(properties)}"
+                yield f"{where} takes no argument {name!r}.{hint} It takes {names}"
         for name in schema.get("required", ()):
             if name not in use.arguments:
                 yield f"{where} wants {name!r}, for which there is no value"
         if purpose == "navigate" and "url" not in placeholders(use.arguments):
-            yield (
-                f"{where} has no argument with '{{url}}'; write which one takes it of "
-                f"{_join_names(properties)}"
-            )
+            yield f"{where} has no argument with '{{url}}'; write which one takes it of {names}"
     sources = (mapped.uses.get("pages"), mapped.uses.get("navigate"))
     if mapped.wants_page and not any("page" in use.groups for use in sources if use):
         yield (
@@ -258,10 +239,6 @@ def _describe_problems(problems: Sequence[str], schemas: Mapping[str, Any]) -> s
         "Write `tools: {navigate: NAME, snapshot: NAME, screenshot: NAME, close: NAME}`, where a NAME may be "
         '`{tool: NAME, arguments: {ARGUMENT: "{url}"}}`.'
     )
-
-
-def _join_names(properties: Mapping[str, Any]) -> str:
-    return ", ".join(properties) or "none"
 
 
 # -- arguments

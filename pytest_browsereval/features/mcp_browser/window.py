@@ -7,21 +7,13 @@ import base64
 import io
 import itertools
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import ForeignResult, PageError, PictureFormat, Tab, Window
-from pytest_browsereval.browsers.playwright.origins import cap_text
+from pytest_browsereval.browsers.playwright.origins import cap_text, shorten
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.features.mcp_browser.mapping import (
-    Mapped,
-    Purpose,
-    ToolUse,
-    Where,
-    list_pages,
-    read_where,
-)
+from pytest_browsereval.features.mcp_browser.mapping import Mapped, Purpose, ToolUse, list_pages, read_where
 from pytest_browsereval.features.mcp_browser.wire import Answer, CallRefused, McpSession, ServerGone
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.display import cut_tree
@@ -38,7 +30,6 @@ PICTURE_S = 15.0
 ADDRESS_S = 5.0
 CLOSE_S = 10.0
 
-_READ_LENGTH = 200_000
 _LONGEST_TEXT = 300
 _TREE = re.compile(r"\n *- \S[^\n]*\[ref=\w+\]")
 """A snapshot of Playwright's kind: one that is cut keeps its dialogs and landmarks."""
@@ -48,7 +39,6 @@ _ADDRESS = "location.href + ' HTTP ' + (performance.getEntriesByType('navigation
 _ADDRESSES = (_ADDRESS, f"return {_ADDRESS}")
 """As an expression, and as the body of a function: servers take the one or the other."""
 _TOLD = re.compile(r"(data:.*|[a-z-]+:\S+) HTTP (\d{1,3})")
-_ERROR_PAGE = "chrome-error:"
 
 _window_ids = itertools.count(1)
 
@@ -63,12 +53,17 @@ class McpWindow(Window):
         leftovers: takes what an attempt could not close; shown with the next window's warnings.
     """
 
+    tab_id = 1
+    """Always 1: which tabs there are, only the server knows."""
+    page_error: PageError | None = None
+    """What the page was answered with when the attempt ended, if the server has a tool that tells it."""
+
     def __init__(
         self, session: McpSession, mapped: Mapped, config: McpBrowserConfig, leftovers: list[str]
     ) -> None:
         self.window_id = next(_window_ids)
         self._session = session
-        self._mapped = mapped
+        self._mapped, self._uses = mapped, mapped.uses
         self._config = config
         self._call_s = config.call_timeout_s
         self._leftovers = leftovers
@@ -81,15 +76,9 @@ class McpWindow(Window):
         self._url = self._title = ""
         self._composed: set[str] = set()
         """What the agent has called tools with."""
-        self._page_error: PageError | None = None
         self._is_closed = False
 
     # -- what it is
-
-    @property
-    def tab_id(self) -> int:
-        """Always 1: which tabs there are, only the server knows."""
-        return 1
 
     @property
     def url(self) -> str:
@@ -104,7 +93,7 @@ class McpWindow(Window):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the attempt before could not close, and what the last page was answered with."""
-        return (*self._warnings, *map(str, filter(None, [self._page_error])))
+        return (*self._warnings, *map(str, filter(None, [self.page_error])))
 
     @property
     def page_name(self) -> str | None:
@@ -114,20 +103,18 @@ class McpWindow(Window):
     @property
     def snapshot_call(self) -> tuple[str, dict[str, Any]]:
         """The server's tool that gives the page as text, and its arguments."""
-        use = self._use("snapshot")
-        return offer_names(self._mapped.schemas)[use.tool], self._mapped.arguments(use, self._values())
+        use = self._uses["snapshot"]
+        return offer_names(self._mapped.schemas)[use.tool], self._mapped.arguments(use, {"page": self._page})
 
     async def tabs(self) -> list[Tab]:
         """Return the one tab that is known of."""
         return [Tab(self.tab_id, self.url, cap_text(self._title), is_current=True)]
 
-    def _use(self, purpose: Purpose) -> ToolUse:
-        use = self._mapped.get(purpose)
-        assert use is not None  # noqa: S101 checked before the run
-        return use
-
-    def _values(self, **more: Any) -> dict[str, Any]:
-        return {"page": self._page, **more}
+    async def _run(self, purpose: Purpose, limit_s: float | None = None, **values: Any) -> Answer:
+        """Call the tool for a purpose; all that have to be there were checked before the run."""
+        use = self._uses[purpose]
+        arguments = self._mapped.arguments(use, {"page": self._page, **values})
+        return await self._session.call(use.tool, arguments, min(limit_s or self._call_s, self._call_s))
 
     # -- its start
 
@@ -139,8 +126,8 @@ class McpWindow(Window):
         """
         try:
             if self._config.is_shared:
-                self._others = list_pages(self._mapped.get("pages"), await self._read_pages())
-            if self._mapped.needs_page(self._use("navigate")):
+                self._others = list_pages(self._uses.get("pages"), await self._read_pages())
+            if self._mapped.needs_page(self._uses["navigate"]):
                 await self._look_at_pages()
             if start_url is not None or (self._page is None and self._mapped.wants_page):
                 await self._go(start_url or _EMPTY)
@@ -153,28 +140,20 @@ class McpWindow(Window):
             raise Fault(ErrorSource.WINDOW_CREATION, str(error)) from None
 
     async def _go(self, url: str) -> None:
-        use = self._use("navigate")
-        arguments = self._mapped.arguments(use, self._values(url=url))
-        answer = await self._session.call(use.tool, arguments, self._call_s)
-        text = beginning("\n".join(answer.texts), _READ_LENGTH)
-        if answer.is_error or (use.fails and re.search(use.fails, text)):
-            raise Fault(ErrorSource.NAVIGATION, f"{url} was not opened: {_short(text)}")
+        use, answer = self._uses["navigate"], await self._run("navigate", url=url)
+        if answer.is_error or (use.fails and re.search(use.fails, answer.text)):
+            raise Fault(ErrorSource.NAVIGATION, f"{url} was not opened: {_short(answer.text)}")
         self._url = url
-        await self._locate(use.tool, arguments, text)
+        await self._locate(use.tool, answer.text, opens_page=True)
         await self._ask_address()
-        if error := self._page_error:
+        if error := self.page_error:
             source = ErrorSource.SITE if error.is_of_server else ErrorSource.NAVIGATION
             raise Fault(source, f"The start page {error}.")
         # Servers report that the navigation went well, and Chromium shows a page of its own.
-        if self._url.startswith(_ERROR_PAGE):
+        if self._url.startswith("chrome-error:"):
             raise Fault(ErrorSource.NAVIGATION, f"{url} was not opened: the browser shows {self._url}")
 
     # -- where it is
-
-    @property
-    def page_error(self) -> PageError | None:
-        """What the page was answered with when the attempt ended, if the server has a tool that tells it."""
-        return self._page_error
 
     async def look(self) -> None:
         """Find out how the page was answered; never raises."""
@@ -183,57 +162,46 @@ class McpWindow(Window):
 
     async def _ask_address(self) -> None:
         """Ask the page itself where it is: servers tell the address that they were asked for."""
-        use, found = self._mapped.get("address"), None
-        if use is None or self.dead:
-            return
-        for script in _ADDRESSES:
-            arguments = self._mapped.arguments(use, self._values(script=script))
-            answer = await self._session.call(use.tool, arguments, min(ADDRESS_S, self._call_s))
-            if found := _TOLD.search(beginning("\n".join(answer.texts), _READ_LENGTH)):
-                break
-        if found is None:
-            return
-        self._url, status = found[1], int(found[2])
-        is_own = self._url in self._composed
-        self._page_error = PageError(cap_text(self._url), status, is_own) if status >= 400 else None
+        for script in _ADDRESSES if "address" in self._uses and not self.dead else ():
+            answer = await self._run("address", ADDRESS_S, script=script)
+            if found := _TOLD.search(answer.text):
+                self._url, status = found[1], int(found[2])
+                is_own = self._url in self._composed
+                self.page_error = PageError(cap_text(self._url), status, is_own) if status >= 400 else None
+                return
 
-    async def _locate(self, tool: str, arguments: Mapping[str, Any], text: str) -> None:
+    async def _locate(self, tool: str, text: str, *, opens_page: bool) -> None:
         """Find out where the browser is now: from the text of a call, else by asking for the pages."""
-        navigate = self._use("navigate")
-        if self._mapped.opens_page(tool, arguments) and (page := read_where(navigate, text, self._page).page):
+        if opens_page and (page := read_where(self._uses["navigate"], text, self._page).get("page")):
             self._page = page
             self._opened.append(page)
-        for purpose in PLACES:
-            use = self._mapped.get(purpose)
+        for purpose, use in self._uses.items():
             # A page that is read may hold lines such as those of a list of pages.
-            is_answer = purpose != "pages" or (use is not None and use.tool == tool)
+            is_answer = purpose != "pages" or use.tool == tool
             if is_answer and self._take(read_where(use, text, self._page)):
                 return
-        if self._mapped.get("pages") is not None:
+        if "pages" in self._uses:
             await self._look_at_pages()
 
-    def _take(self, where: Where) -> bool:
-        if where.url is None:
+    def _take(self, where: dict[str, str]) -> bool:
+        if "url" not in where:
             return False
-        self._url, self._title = where.url, where.title or ""
-        self._page = where.page or self._page
+        self._url, self._title = where["url"], where.get("title", "")
+        self._page = where.get("page", self._page)
         return True
 
     async def _look_at_pages(self) -> None:
-        use, text = self._use("pages"), await self._read_pages()
+        use, text = self._uses["pages"], await self._read_pages()
         if (pages := list_pages(use, text)) and self._page is not None and self._page not in pages:
             # The agent has closed it.
             self._page = next((page for page in reversed(pages) if self._is_own(page)), self._page)
             self._url = self._title = ""
         where = read_where(use, text, self._page)
-        if not self._take(where) and where.page:
-            self._page = where.page
+        if not self._take(where):
+            self._page = where.get("page", self._page)
 
     async def _read_pages(self) -> str:
-        if (use := self._mapped.get("pages")) is None:
-            return ""
-        answer = await self._session.call(use.tool, self._mapped.arguments(use, self._values()), self._call_s)
-        return beginning("\n".join(answer.texts), _READ_LENGTH)
+        return (await self._run("pages")).text if "pages" in self._uses else ""
 
     def _is_own(self, page: str) -> bool:
         return page not in self._others if self._others else page in self._opened
@@ -249,16 +217,16 @@ class McpWindow(Window):
         self._composed |= {value for value in arguments.values() if isinstance(value, str)}
         if (argument := self._mapped.page_argument(name)) and arguments.get(argument) == "{page}":
             use = ToolUse(tool=name, arguments={argument: "{page}"})
-            arguments = {**arguments, **self._mapped.arguments(use, self._values())}
+            arguments = {**arguments, **self._mapped.arguments(use, {"page": self._page})}
         try:
             answer = await self._session.call(name, arguments, self._call_s)
             result = ForeignResult(not answer.is_error, format_output(answer))
             # Rather no address than one that the call may have left.
-            if not any("url" in use.groups for use in map(self._mapped.get, PLACES) if use):
+            if not self._mapped.tells_url:
                 self._url = self._title = ""
             if argument in arguments and not answer.is_error:
                 self._page = str(arguments[argument])
-            await self._locate(name, arguments, beginning("\n".join(answer.texts), _READ_LENGTH))
+            await self._locate(name, answer.text, opens_page=self._mapped.opens_page(name, arguments))
         except TimeoutError:
             return await self._late(name)
         except CallRefused as error:
@@ -284,10 +252,8 @@ class McpWindow(Window):
         Raises:
             Fault: source *screenshot*, when there is none.
         """
-        use = self._use("screenshot")
-        arguments = self._mapped.arguments(use, self._values(format=picture, quality=quality))
         try:
-            answer = await self._session.call(use.tool, arguments, min(PICTURE_S, self._call_s))
+            answer = await self._run("screenshot", PICTURE_S, format=picture, quality=quality)
             if answer.pictures and not answer.is_error:
                 return await asyncio.to_thread(convert_picture, answer.pictures[0], picture, quality)
             reason = _short(" ".join(answer.texts)) or "its answer has no picture"
@@ -295,7 +261,7 @@ class McpWindow(Window):
             reason = "it took too long"
         except (CallRefused, ServerGone, ValueError) as error:
             reason = _short(str(error))
-        raise Fault(ErrorSource.SCREENSHOT, f"{use.tool} gave no picture: {reason}")
+        raise Fault(ErrorSource.SCREENSHOT, f"{self._uses['screenshot'].tool} gave no picture: {reason}")
 
     # -- the end
 
@@ -310,26 +276,21 @@ class McpWindow(Window):
         await self._session.close()
 
     async def _close_pages(self) -> None:
-        use = self._use("close")
         pages: list[str | None] = [*reversed(self._opened)]
         with suppress(TimeoutError, CallRefused, ServerGone):
-            if listed := list_pages(self._mapped.get("pages"), await self._read_pages()):
+            if listed := list_pages(self._uses.get("pages"), await self._read_pages()):
                 pages = [page for page in reversed(listed) if self._is_own(page)]
                 if not pages:  # the agent has closed them itself
                     return
         for page in pages or [self._page]:
-            arguments = self._mapped.arguments(use, {"page": page})
             try:
-                answer = await self._session.call(use.tool, arguments, CLOSE_S)
+                answer = await self._run("close", CLOSE_S, page=page)
                 why = " ".join(answer.texts) if answer.is_error else None
             except (TimeoutError, CallRefused, ServerGone) as error:
                 why = str(error) or "it took too long"
             if why is not None:
-                self._leftovers.append(f"The attempt before was not closed by {use.tool}: {_short(why)}")
-
-
-PLACES: tuple[Purpose, ...] = ("snapshot", "pages", "navigate", "screenshot", "close")
-"""Uses whose patterns are tried on every text, in this order."""
+                tool = self._uses["close"].tool
+                self._leftovers.append(f"The attempt before was not closed by {tool}: {_short(why)}")
 
 
 def format_output(answer: Answer) -> str:
@@ -345,8 +306,7 @@ def format_output(answer: Answer) -> str:
 
 
 def _short(text: str) -> str:
-    text = " ".join(_COLOURS.sub("", text).split())
-    return text if len(text) <= _LONGEST_TEXT else f"{beginning(text, _LONGEST_TEXT)}…"
+    return shorten(_COLOURS.sub("", text), _LONGEST_TEXT)
 
 
 def convert_picture(encoded: str, picture: PictureFormat, quality: int) -> bytes:

@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_browsereval.browsers.base import ForeignTool
+from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.errors import BrowserEvalError
 from pytest_browsereval.features.mcp_browser.http import TOO_LARGE, Watch, http_client
 from pytest_browsereval.features.mcp_browser.process import read_last_words, start_server
@@ -33,6 +34,7 @@ CLOSE_S = 10.0
 """How long a connection may take to close before it is given up."""
 
 _LONGEST_TEXT = 300
+_READ_LENGTH = 200_000
 _CONNECTION_CLOSED = -32000
 _CLOSED = "closed the connection"
 _MAX_PAGES = 100
@@ -55,9 +57,10 @@ class Answer:
     pictures: tuple[str, ...] = ()
     """Base64, as they came."""
 
-
-_BROKEN_OFF = ("ReadError", "WriteError", "CloseError")
-"""How ``httpx`` calls the end of a connection, mostly without a text."""
+    @property
+    def text(self) -> str:
+        """Its texts, as far as they are looked at."""
+        return beginning("\n".join(self.texts), _READ_LENGTH)
 
 
 class McpSession:
@@ -263,14 +266,13 @@ class McpSession:
 
 def _sentence(error: BaseException) -> str:
     """Return what went wrong, the innermost cause of a group of them."""
+    import httpx2
+
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if getattr(error, "code", None) == _CONNECTION_CLOSED:
         return _CLOSED
-    kind = type(error).__name__
-    text = beginning(" ".join(str(getattr(error, "message", "") or error).split()), _LONGEST_TEXT)
-    if kind in _BROKEN_OFF:
-        return f"cannot be reached: {text or 'it broke the connection off'}"
-    if isinstance(error, OSError) or kind.startswith("Connect"):
+    kind, text = type(error).__name__, shorten(str(getattr(error, "message", "") or error), _LONGEST_TEXT)
+    if isinstance(error, OSError | httpx2.TransportError):
         return f"cannot be reached: {text or kind}"
     return f"failed: {text}" if kind == "MCPError" else f"failed: {kind}: {text}"

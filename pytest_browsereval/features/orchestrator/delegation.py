@@ -226,7 +226,7 @@ class Delegation:
         self, status: DelegationStatus, why: str, reason: TerminationReason | None = None
     ) -> Report:
         report = self._tools.answer or ""  # one that was called done in time, and did not end
-        return Report(status, report, why, "" if report else self.capture.last_assistant_message(), reason)
+        return Report(status, report, why, "" if report else self.capture.said, reason)
 
 
 def save_executor(record: ExecutorRecord, folder: Path, redact: Callable[[str], str]) -> None:

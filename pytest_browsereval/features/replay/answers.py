@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.browsers.base import RecordedAnswers
 from pytest_browsereval.features.replay.page_file import match_recorded
 from pytest_browsereval.redaction.logins import JWT, change_address, change_body, is_login
 from pytest_browsereval.redaction.marks import TOKEN_MARK
@@ -34,7 +33,7 @@ _Sent = tuple[bytes | None, bool]
 
 
 @dataclass(frozen=True)
-class HarAnswers(RecordedAnswers):
+class HarAnswers:
     """Answers the requests of a window from a HAR file; what was not recorded fails and is noted."""
 
     har: Path
@@ -47,7 +46,7 @@ class HarAnswers(RecordedAnswers):
     """The same of pictures, fonts, what pages only tell their servers, and what they gave up themselves: a
     page may do without."""
 
-    async def attach(self, context: BrowserContext) -> None:
+    async def __call__(self, context: BrowserContext) -> None:
         """Answer the requests of a window from now on.
 
         Raises:

@@ -13,7 +13,6 @@ from pytest_browsereval.features.mcp_browser.mapping import (
     MappingProblem,
     ToolUse,
     ToolUses,
-    Where,
     map_tools,
     read_where,
 )
@@ -49,9 +48,9 @@ def mapped(
 
 
 def arguments(found: Mapped, purpose: Any, **values: Any) -> dict[str, Any]:
-    use = found.get(purpose)
-    assert use
-    return found.arguments(use, {"page": "7", "url": "http://a/", "format": "webp", "quality": 80, **values})
+    return found.arguments(
+        found.uses[purpose], {"page": "7", "url": "http://a/", "format": "webp", "quality": 80, **values}
+    )
 
 
 def test_placeholders_are_of_the_types_of_the_schemas() -> None:
@@ -148,30 +147,35 @@ def pattern_of(server: str, purpose: str) -> ToolUse:
 
 def test_texts_of_known_servers_are_read(subtests: pytest.Subtests) -> None:
     """As they were seen from the servers, or stand in their source."""
-    cases: list[tuple[str, str, str, Where]] = [
+    cases: list[tuple[str, str, str, dict[str, str]]] = [
         (
             "Playwright",
             "snapshot",
             "### Ran Playwright code\n### Page\n- Page URL: http://a/b\n- Page Title: A shop\n### Snapshot",
-            Where(None, "http://a/b", "A shop"),
+            {"url": "http://a/b", "title": "A shop"},
         ),
-        ("Playwright", "snapshot", "### Page\n- Page URL: about:blank", Where(None, "about:blank", None)),
-        ("Playwright", "snapshot", "a page that says - Page URL: http://evil/", Where()),
-        ("Chrome", "pages", "## Pages\n1: about:blank [selected]", Where("1", "about:blank", None)),
+        ("Playwright", "snapshot", "### Page\n- Page URL: about:blank", {"url": "about:blank"}),
+        ("Playwright", "snapshot", "a page that says - Page URL: http://evil/", {}),
+        ("Chrome", "pages", "## Pages\n1: about:blank [selected]", {"page": "1", "url": "about:blank"}),
         (
             "Chrome",
             "pages",
             "## Pages\n1: A (http://a/)\n2: B (c) (http://b/) [selected]\n3: D (http://d/)",
-            Where("2", "http://b/", "B (c)"),
+            {"page": "2", "url": "http://b/", "title": "B (c)"},
         ),
-        ("BrowserOS (16", "navigate", "opened page 12", Where("12")),
-        ("BrowserOS (16", "pages", "[1] http://a/ (A)\n[7] http://b/ (B)", Where(None, "http://b/", "B")),
-        ("BrowserOS (60", "navigate", "Opened new page: http://b/\nPage ID: 12", Where("12")),
+        ("BrowserOS (16", "navigate", "opened page 12", {"page": "12"}),
+        (
+            "BrowserOS (16",
+            "pages",
+            "[1] http://a/ (A)\n[7] http://b/ (B)",
+            {"url": "http://b/", "title": "B"},
+        ),
+        ("BrowserOS (60", "navigate", "Opened new page: http://b/\nPage ID: 12", {"page": "12"}),
         (
             "BrowserOS (60",
             "pages",
             "1. A (tab 3)\n   http://a/\n\n7. B (tab 4)\n   http://b/",
-            Where(None, "http://b/", "B"),
+            {"url": "http://b/", "title": "B"},
         ),
     ]
     for server, purpose, text, where in cases:

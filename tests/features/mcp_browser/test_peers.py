@@ -124,7 +124,7 @@ def test_playwright_mcp_over_http(evals: Evals, programs: Path) -> None:
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
     told = " ".join(refused.stderr.str().split())
     assert "HTTP status 403 Forbidden" in told
-    assert "try `localhost` in the url" in told
+    assert "answer to the name `localhost` only" in told
 
 
 def test_chrome_devtools_mcp_over_stdio(evals: Evals, programs: Path) -> None:

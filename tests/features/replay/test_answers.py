@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
+from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.har import Keep, record_traffic
@@ -82,9 +82,9 @@ def logins() -> Iterator[str]:
         yield url
 
 
-async def visited(browser: PlaywrightBrowser, url: str, traffic: WindowTraffic, live: str) -> list[Any]:
+async def visited(browser: PlaywrightBrowser, url: str, live: str, **traffic: Any) -> list[Any]:
     """Log in by a script and by a form; return what was seen."""
-    window = await browser.open_window(WindowRequest("row", f"{url}/login", traffic=traffic))
+    window = await browser.open_window(WindowRequest("row", f"{url}/login", **traffic))
     assert isinstance(window, PlaywrightWindow)
     page = window.page
     await page.wait_for_function("document.querySelector('img').complete")
@@ -104,7 +104,7 @@ def recording(run: Run, browser: PlaywrightBrowser, folder: Path) -> tuple[str, 
 
     async def record(url: str) -> list[Any]:
         async with record_traffic(folder, Traffic(), str, keep_in(kept)) as har:
-            return await visited(browser, url, WindowTraffic(har), "then-mug-12345")
+            return await visited(browser, url, "then-mug-12345", har=har)
 
     with logins() as url:
         seen = run(record(url))
@@ -125,7 +125,7 @@ def test_logins_are_met_by_what_was_recorded_without_them(
         assert secret not in text
     for live in ("then-mug-12345", "now-cup-987654"):
         answers = HarAnswers(har)
-        again = run(visited(browser, url, WindowTraffic(answers=answers), live))
+        again = run(visited(browser, url, live, answers=answers))
         assert again == [entered, width, "", *rest]
         assert (answers.missed, answers.missed_parts) == ([], [])
 
@@ -139,8 +139,7 @@ def test_what_was_not_recorded_fails_and_is_told(
     local = pages.page("/local", "<title>Local</title>")
 
     async def visit() -> None:
-        traffic = WindowTraffic(answers=answers)
-        window = await browser.open_window(WindowRequest("row", url + "/login", traffic=traffic))
+        window = await browser.open_window(WindowRequest("row", url + "/login", answers=answers))
         assert isinstance(window, PlaywrightWindow)
         page = window.page
         failed = await page.evaluate("fetch('/api/other', {method: 'DELETE'}).catch((error) => 'failed')")
@@ -171,9 +170,9 @@ FILE = """() => {
 }"""
 
 
-async def send(browser: PlaywrightBrowser, url: str, traffic: WindowTraffic, *calls: Any) -> list[Any]:
+async def send(browser: PlaywrightBrowser, url: str, *calls: Any, **traffic: Any) -> list[Any]:
     """Have a page send things; return what came of each."""
-    window = await browser.open_window(WindowRequest("row", url, traffic=traffic))
+    window = await browser.open_window(WindowRequest("row", url, **traffic))
     assert isinstance(window, PlaywrightWindow)
     seen = [
         await window.page.evaluate(FILE if call is FILE else SENDING, None if call is FILE else call)
@@ -193,13 +192,13 @@ def replayed(
 
     async def record() -> None:
         async with record_traffic(folder, Traffic(), str, keep_in(kept)) as har:
-            await send(browser, url, WindowTraffic(har), *then)
+            await send(browser, url, *then, har=har)
 
     run(record())
     entries = [entry for entry in kept[0]["log"]["entries"] if "elsewhere" not in entry["request"]["url"]]
     (folder / "answers.har").write_text(json.dumps({"log": {**kept[0]["log"], "entries": entries}}))
     answers = HarAnswers(folder / "answers.har")
-    return run(send(browser, url, WindowTraffic(answers=answers), *now)), answers
+    return run(send(browser, url, *now, answers=answers)), answers
 
 
 def test_another_body_to_the_same_address_was_not_recorded(
