@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_browsereval.browsers.machine import Machine
-from pytest_browsereval.features.shared.browser_install import ways
+from pytest_browsereval.features.shared.browser_install import Machine, ways
 
 ROOT = Path(__file__).parents[1]
 URL = "https://code.example/us/evals"

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
-import platform
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,44 +19,6 @@ _USUAL_LIBRARY = "libatomic.so.1"
 """What Playwright's Node needs and a bare Debian does not have; all else comes with apt itself."""
 
 _NODE_PATIENCE_S = 30.0
-
-
-@dataclass(frozen=True)
-class Machine:
-    """The facts that decide how a browser gets onto this machine."""
-
-    system: str
-    """As in ``sys.platform``: ``linux``, ``darwin``."""
-    is_debian: bool
-    """It has apt-get and is Debian or one of its children."""
-    is_ubuntu: bool
-    """A child of Debian whose ``chromium`` packages are stubs for a snap."""
-    is_root: bool
-    has_sudo: bool = True
-
-    def as_root(self, *words: str) -> str:
-        """Return a line to type here, with ``sudo`` where it is needed and there is one."""
-        return shlex.join(words if self.is_root or not self.has_sudo else ("sudo", *words))
-
-    def apt_get(self, *arguments: str) -> str:
-        """Return the apt-get line to type here."""
-        return self.as_root("apt-get", *arguments)
-
-
-def this_machine() -> Machine:
-    """Return the facts about the machine that this process runs on."""
-    try:
-        release = platform.freedesktop_os_release()
-    except OSError:
-        release = {}
-    names = {release.get("ID", ""), *release.get("ID_LIKE", "").split()}
-    return Machine(
-        system=sys.platform,
-        is_debian=bool(names & {"debian", "ubuntu"}) and shutil.which("apt-get") is not None,
-        is_ubuntu="ubuntu" in names,
-        is_root=hasattr(os, "geteuid") and os.geteuid() == 0,
-        has_sudo=shutil.which("sudo") is not None,
-    )
 
 
 def describe_memory_limit() -> str:
@@ -99,7 +59,7 @@ async def driver_trouble(node: str | None = None) -> str | None:
     Args:
         node: the Node to try; Playwright's own by default.
     """
-    node, machine = node or driver_node(), this_machine()
+    node = node or driver_node()
 
     def ask() -> subprocess.CompletedProcess[bytes]:
         command, limit_s = [node, "--version"], _NODE_PATIENCE_S
@@ -121,7 +81,7 @@ async def driver_trouble(node: str | None = None) -> str | None:
         why = f"misses the shared library {library!r}"
         # A bare machine lacks more than this: the command installs all of it, or names it in one go.
         remedy = f"the command that installs the package of your system with {library} in it"
-        if machine.is_debian and library == _USUAL_LIBRARY:
+        if shutil.which("apt-get") and library == _USUAL_LIBRARY:
             remedy = "browsereval install-browser"
     return (
         f"Playwright's driver cannot start: its Node {node!r} {why}. "

@@ -1,9 +1,8 @@
-"""Redacts logins in addresses, headers and request bodies."""
+"""Redacts logins in headers, and tells them from other named values."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from pytest_browsereval.redaction.marks import REMOVED
@@ -15,40 +14,12 @@ SHORTEST_TOKEN = 12
 JWT = re.compile(r"(?<![\w-])eyJ[\w-]*\.[\w-]+(?:\.[\w-]*)+")
 """A signed token: known by its form, no matter what it is called."""
 
-_PARAMETER = re.compile(r"(?<=[?&#;])([^=&#;?\s\"'<>]+)=([^&#;\s\"'<>]+)")
-_FIELD = re.compile(r'"([^"\\]+)"(\s*:\s*)"((?:[^"\\]|\\.)+)"')
-_PART = re.compile(r'(name="([^"]+)"\r\n\r\n)(.*?)(?=\r\n--)', re.DOTALL)
 _COOKIE_HEADERS = ("cookie", "set-cookie", "set-cookie2")
-
-Change = Callable[[str, str], str]
-"""Takes a name and its value as it is written, returns what is written instead."""
 
 
 def is_login(name: str, value: str) -> bool:
     """Return whether a named value is hidden: passwords of any length, tokens that are no kinds of token."""
     return is_password_name(name) or (len(value) >= SHORTEST_TOKEN and is_secret_name(name, "field"))
-
-
-def change_address(text: str, change: Change) -> str:
-    """Return an address, or a text with some in it, with its parameters changed."""
-    return _PARAMETER.sub(lambda match: f"{match[1]}={change(match[1], match[2])}", text)
-
-
-def change_body(text: str, kind: str, change: Change) -> str:
-    """Return what was sent with its fields changed.
-
-    Args:
-        text: JSON or a form; of anything else nothing is known.
-        kind: its media type.
-        change: is asked for each field.
-    """
-    if "x-www-form-urlencoded" in kind:
-        return change_address("&" + text, change)[1:]
-    if "multipart/form-data" in kind:
-        return _PART.sub(lambda match: match[1] + change(match[2], match[3]), text)
-    if "json" in kind or text.lstrip().startswith(("{", "[")):  # ``fetch`` calls its JSON plain text
-        return _FIELD.sub(lambda match: f'"{match[1]}"{match[2]}"{change(match[1], match[3])}"', text)
-    return text
 
 
 def remove_logins(side: dict[str, Any], kept: frozenset[str] = frozenset()) -> None:

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from pytest_browsereval.browsers.base import Survey, WindowRequest
-from pytest_browsereval.browsers.driver import END_S, start_driver, stop_driver
-from pytest_browsereval.browsers.origin_filter import OriginFilter
+from pytest_browsereval.browsers.driver import start_driver, stop_driver
 from pytest_browsereval.browsers.playwright.chromium import ChromiumBrowser, Connection
 from pytest_browsereval.browsers.playwright.contexts import DEFAULT_VIEWPORT, PageOptions
-from pytest_browsereval.browsers.playwright.origins import AllowedOrigins
 from pytest_browsereval.browsers.playwright.place import Place, WindowRules
 from pytest_browsereval.browsers.playwright.starting import plainly
-from pytest_browsereval.browsers.playwright.waiting import is_closed_error, playwright_error, quietly
+from pytest_browsereval.browsers.playwright.waiting import is_closed_error, playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
 from pytest_browsereval.features.cdp_browser.endpoint import HOW_TO_LISTEN, DevToolsUrl, NoEndpoint
@@ -40,10 +38,6 @@ NO_HAR = (
 NO_TRACE = (
     "capture.trace is on, and attempts share a context that was there before: its other pages would be "
     f"recorded as well. Leave trace out, {_OWN}"
-)
-NO_FILTER = (
-    "does not reach this machine's loopback, where the filter of browser.allowed_origins listens. Leave "
-    "allowed_origins out, or start pytest where the browser runs."
 )
 
 
@@ -76,9 +70,14 @@ class CdpBrowserConfig(PageOptions):
         return DevToolsUrl.parse(value).text
 
     @model_validator(mode="after")
-    def _shared_takes_no_options(self) -> Self:
+    def _takes_its_options(self) -> Self:
         if self.sessions == "shared" and (why := self.unshareable()):
             raise ValueError(f"sessions is 'shared', and {why}")
+        if self.allowed_origins and not self.endpoint.is_local:
+            raise ValueError(
+                f"the browser at {self.endpoint} does not reach this machine's loopback, where the filter of "
+                "allowed_origins listens. Leave allowed_origins out, or start pytest where the browser runs."
+            )
         return self
 
     @property
@@ -181,8 +180,6 @@ class CdpBrowser(ChromiumBrowser):
             browser = await self._attach(driver, is_guest=True)
         name = f"Chromium {browser.version} (cdp: {config.endpoint})"
         lost = f"The connection to the browser at {config.endpoint} was lost."
-        if config.allowed_origins and not await _reaches_loopback(browser):
-            raise self._fault(NO_FILTER, "")
         connection = Connection(driver, browser, name=name, lost=lost)
         await connection.listen()
         return connection
@@ -221,22 +218,6 @@ class CdpBrowser(ChromiumBrowser):
         if request.wants_cdp:
             raise Fault(ErrorSource.WINDOW_CREATION, NO_CDP)
         return await super()._window(connection, request, rules)
-
-
-async def _reaches_loopback(browser: Chromium) -> bool:
-    """Return whether a filter of ours can be in front of a browser that may be somewhere else."""
-    origins = await OriginFilter(AllowedOrigins.parse(["nowhere.invalid"])).start()
-    # Asked for what does not exist: only a browser that reaches the filter has it refused.
-    refused: list[str] = []
-    origins.on_refused = refused.append
-    context = await browser.new_context(**origins.options)
-    try:
-        page = await context.new_page()
-        await quietly(page.goto("http://anywhere.invalid/"), END_S)
-    finally:
-        await context.close()
-        await origins.close()
-    return bool(refused)
 
 
 async def _why_shared(browser: Chromium, config: CdpBrowserConfig) -> str | None:

@@ -197,8 +197,12 @@ class CommandSite(Site):
 
         asyncio's would kill the supervisor when its loop is lost, before that has ended the site.
         """
+        import httpx
+
         self._port = _free_port()
-        self._client = _client()
+        # Loopback only: no proxy, no certificates, and no kept connection that a site may have dropped.
+        limits = httpx.Limits(max_keepalive_connections=0)
+        self._client = httpx.AsyncClient(trust_env=False, verify=False, limits=limits)  # noqa: S501 plain http
         try:
             self._output = SiteOutput(self._log, self._redact)
             self._process = subprocess.Popen(  # noqa: S603 the config's own command
@@ -278,14 +282,6 @@ def _fill(config: SiteConfig, port: int | str = "{port}", data: Path | str = DAT
     """Return the command with its placeholders filled in."""
     values = {"python": sys.executable, "port": str(port), "data": str(data)}
     return [_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in config.command or ()]
-
-
-def _client() -> AsyncClient:
-    import httpx
-
-    # Loopback only: no proxy, no certificates to load, and no kept connection that a site may have dropped.
-    limits = httpx.Limits(max_keepalive_connections=0)
-    return httpx.AsyncClient(trust_env=False, verify=False, limits=limits)  # noqa: S501 plain http only
 
 
 def _free_port() -> int:

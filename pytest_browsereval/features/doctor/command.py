@@ -48,9 +48,8 @@ def examine_machine() -> int:
     """Print the versions, the browser's by launching it; 1 if something is missing."""
     import asyncio
 
-    from pytest_browsereval.browsers.machine import this_machine
     from pytest_browsereval.features.shared.browser_binary import find_binary
-    from pytest_browsereval.features.shared.browser_install import ways
+    from pytest_browsereval.features.shared.browser_install import this_machine, ways
 
     say("python", f"{platform.python_version()} ({sys.executable})")
     for name in PACKAGES:

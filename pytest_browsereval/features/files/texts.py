@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import mimetypes
 import re
 import subprocess
 import sys
@@ -30,17 +29,6 @@ pages = PdfReader(io.BytesIO(sys.stdin.buffer.read())).pages
 for page, _ in zip(pages, range({MOST_PDF_PAGES})):
     sys.stdout.buffer.write(page.extract_text().replace("\\f", " ").encode("utf-8", "replace") + b"\\f")
 """
-_KINDS = {
-    b"PK\x03\x04": "a ZIP archive or a file of an office program",
-    b"\xd0\xcf\x11\xe0": "a file of an older office program",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff": "a picture",
-    b"GIF8": "a picture",
-    b"\x1f\x8b": "a gzip archive",
-    b"MZ": "a program of Windows",
-    b"\x7fELF": "a program of Linux",
-    b"SQLite": "a database",
-}
 _CONTROLS = frozenset(range(32)) - {*b"\t\n\f\r\x1b"}
 
 
@@ -82,7 +70,7 @@ def _read_pages(file: Path, stamp: Stamp) -> list[str]:
         raise NoText(f"it has more than {MOST_READ_BYTES:,} bytes, too many to read", is_known=False)
     if b"%PDF-" in data[:1024]:
         return _read_pdf(data)
-    return [_decode(data, file.name)]
+    return [_decode(data)]
 
 
 def count_rows(text: str, name: str = "") -> int:
@@ -109,7 +97,7 @@ def count_rows(text: str, name: str = "") -> int:
     return max(0, rows - 1)
 
 
-def _decode(data: bytes, name: str) -> str:
+def _decode(data: bytes) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
     if _CONTROLS.isdisjoint(data):
@@ -117,9 +105,7 @@ def _decode(data: bytes, name: str) -> str:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError:
             return data.decode("cp1252", "replace")  # what old programs write
-    kind = next((kind for sign, kind in _KINDS.items() if data.startswith(sign)), "binary data")
-    media_type = mimetypes.guess_type(name)[0]
-    raise NoText(f"it is not text, but {kind}{f' ({media_type})' if media_type else ''}")
+    raise NoText("it is binary data")
 
 
 def _read_pdf(data: bytes) -> list[str]:

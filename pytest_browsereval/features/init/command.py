@@ -11,9 +11,7 @@ from pathlib import Path
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.init import starter
-
-_SHOWN = 3
-"""Files that a refusal names."""
+from pytest_browsereval.model.display import join_first
 
 
 def init(arguments: argparse.Namespace) -> int:
@@ -69,9 +67,7 @@ def _folder(given: str) -> Path:
 
 
 def _describe_obstacles(obstacles: Sequence[Path]) -> str:
-    names = ", ".join(map(show, obstacles[:_SHOWN]))
-    if more := len(obstacles[_SHOWN:]):
-        names += f" and {more} more"
+    names = join_first([*map(show, obstacles)], 3)
     verb = "exist" if len(obstacles) > 1 else "exists"
     return (
         f"{names} {verb} already, and `init` overwrites nothing. Nothing was written. Run "

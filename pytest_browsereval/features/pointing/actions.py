@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter, Val
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.redaction.known import beginning
-from pytest_browsereval.tools.base import Tool
+from pytest_browsereval.tools.base import Tool, ToolResult
 from pytest_browsereval.tools.input import NOTCH_PX
 from pytest_browsereval.tools.toolbox import Toolbox
 from pytest_browsereval.tools.toolkit import Toolkit
@@ -244,25 +244,7 @@ class PointingConfig(AgentConfig):
         return ()
 
 
-@dataclass(frozen=True)
-class Performed:
-    """What came of an action."""
-
-    is_valid: bool
-    """False: it was no action, and nothing was done."""
-    ok: bool
-    page: str = ""
-    """What tools said; page text may be in it."""
-    hint: str = ""
-    """What the harness said of a call that it did not make."""
-
-    @property
-    def output(self) -> str:
-        """Both, as one text."""
-        return " ".join(filter(None, (self.page, self.hint)))
-
-
-async def perform(action: Action, geometry: Geometry, tools: Toolbox) -> Performed:
+async def perform(action: Action, geometry: Geometry, tools: Toolbox) -> ToolResult:
     """Perform an action through the tools of an attempt, which record, count and limit it.
 
     Raises:
@@ -272,17 +254,17 @@ async def perform(action: Action, geometry: Geometry, tools: Toolbox) -> Perform
     """
     if action.action not in (names := offered({tool.name: tool for tool in tools.tools})):
         raise BadAction(f"{action.action!r} cannot be done here. Actions: {', '.join(names)}")
-    said: list[str] = []
+    pages: list[str] = []
     # One action may take two calls: typing, and Enter.
     for name, arguments in tool_calls(action, geometry):
         result = await tools.call(name, arguments)
-        said += [result.page] if result.page else []
+        pages += [result.page] if result.page else []
         if not result.ok:
-            return Performed(is_valid=True, ok=False, page=" ".join(said), hint=result.hint)
-    return Performed(is_valid=True, ok=True, page=" ".join(said))
+            break
+    return replace(result, output="\n".join(filter(None, (result.hint, " ".join(pages)))))
 
 
-async def refuse(name: str, given: object, why: str, tools: Toolbox) -> Performed:
+async def refuse(name: str, given: object, why: str, tools: Toolbox) -> ToolResult:
     """Record what was no action, as a step, with why.
 
     Raises:
@@ -290,5 +272,4 @@ async def refuse(name: str, given: object, why: str, tools: Toolbox) -> Performe
     """
     text = given if isinstance(given, str) else json.dumps(given, default=str)
     why = why if why.endswith((".", "?")) else f"{why}."
-    await tools.refuse(name, {"malformed": beginning(text, RAW_LENGTH)}, why)
-    return Performed(is_valid=False, ok=False, hint=why)
+    return await tools.refuse(name, {"malformed": beginning(text, RAW_LENGTH)}, why)

@@ -16,7 +16,6 @@ from pytest_browsereval.features.pointing.actions import (
     Action,
     BadAction,
     Coordinates,
-    Performed,
     PointingConfig,
     offered,
     perform,
@@ -32,7 +31,7 @@ from pytest_browsereval.llm.completion import CALL_CUT, CUT, Completion, ToolReq
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.redaction.known import ending
-from pytest_browsereval.tools.base import ENDINGS, Tool
+from pytest_browsereval.tools.base import ENDINGS, Tool, ToolResult
 
 COMPUTER = "computer"
 """The one function that the model may call."""
@@ -181,25 +180,25 @@ class ComputerUseAgent(AgentEvaluator):
             if why:
                 self._tell(each.id, f"Not performed: {why}.")
                 continue
-            outcome = await self._one(each)
+            is_action, result = await self._one(each)
             if self._context.tools.is_done:
                 return True
-            is_valid |= outcome.is_valid
-            why = "" if outcome.ok else "the action before it failed"
-            said = "\n".join(filter(None, ("ok" if outcome.ok else "failed", outcome.hint)))
-            self._tell(each.id, said, outcome.page)
+            is_valid |= is_action
+            why = "" if result.ok else "the action before it failed"
+            self._tell(each.id, *result.for_model())
         if not requested:
             self._talk.add_user(NO_ACTION + TOO_LONG * (reply.finish_reason == CUT))
         return is_valid
 
-    async def _one(self, action: ToolRequest) -> Performed:
+    async def _one(self, action: ToolRequest) -> tuple[bool, ToolResult]:
+        """Perform an action; return whether it was one, and what came of it."""
         tools = self._context.tools
         if action.arguments is None:
-            return await refuse(COMPUTER, action.raw, action.problem, tools)
+            return False, await refuse(COMPUTER, action.raw, action.problem, tools)
         try:
-            return await perform(read_action(action.arguments), self._sight.geometry, tools)
+            return True, await perform(read_action(action.arguments), self._sight.geometry, tools)
         except BadAction as error:
-            return await refuse(COMPUTER, action.arguments, str(error), tools)
+            return False, await refuse(COMPUTER, action.arguments, str(error), tools)
 
     def _warn(self, message: str) -> None:
         self._context.capture.add_warning(ErrorSource.AGENT, message)

@@ -15,7 +15,6 @@ from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, Terminati
 from pytest_browsereval.features.pointing.actions import (
     BadAction,
     Coordinates,
-    Performed,
     PointingConfig,
     perform,
     refuse,
@@ -133,32 +132,34 @@ class VisualActionAgent(AgentEvaluator):
         context, invalid = self._context, 0
         picture = await self._look(None)
         for _ in range(self._config.max_predictions):
-            outcome = await self._step(picture)
+            is_valid = await self._step(picture)
             if context.tools.is_done:
                 answer = context.tools.answer or None
                 return AgentResult(answer, note="" if answer else self._course())
-            invalid = 0 if outcome.is_valid else invalid + 1
+            invalid = 0 if is_valid else invalid + 1
             if invalid == MAX_INVALID:
                 self._warn(f"stopped after {invalid} replies in a row without a valid action")
                 return AgentResult(None)
-            if outcome.is_valid:
+            if is_valid:
                 picture = await self._look(picture)
         note = f"max_predictions is {self._config.max_predictions}; all were used"
         return AgentResult(None, TerminationReason.MAX_STEPS, note=note)
 
-    async def _step(self, picture: Picture) -> Performed:
+    async def _step(self, picture: Picture) -> bool:
+        """Do what the service answers; return whether that is an action."""
         body = await self._ask(picture)
         tools = self._context.tools
         try:
             # BrowserOS's service counts scrolling in thousandths of the viewport, and `done` may have no
             # text.
             action = read_action(body, ending="", unit="grid")
-            outcome = await perform(action, self._sight.geometry, tools)
+            result = await perform(action, self._sight.geometry, tools)
         except BadAction as error:
-            return await refuse(PREDICTION, body, str(error), tools)
+            await refuse(PREDICTION, body, str(error), tools)
+            return False
         # What was refused is left out: the service would take it for done.
-        self._history.append(action.plain() | ({} if outcome.ok else {"error": outcome.output}))
-        return outcome
+        self._history.append(action.plain() | ({} if result.ok else {"error": result.output}))
+        return True
 
     async def _ask(self, picture: Picture) -> dict[str, Any]:
         as_lines = self._config.history == "text"

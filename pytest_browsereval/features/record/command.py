@@ -162,14 +162,11 @@ def _check_address(url: str, config: EvalConfig | None) -> None:
     from pytest_browsereval.sites import names_in, unknown_sites
 
     sites = tuple(config.sites) if config else ()
-    if unknown := next(iter(unknown_sites({"url": url}, sites)), None):
-        name = unknown[1]
-        if config is None:
-            raise UsageError(
-                f"{url!r} begins with the site {name!r}, and sites are in a config. Name it by --config."
-            )
-        known = ", ".join(sites) or "none"
-        raise UsageError(f"{name!r} is not a site of the config.{nearest(name, sites)} Sites: {known}.")
+    for _, name in unknown_sites({"url": url}, sites):
+        raise UsageError(
+            f"{name!r} is not a site.{nearest(name, sites)} Sites: {', '.join(sites) or 'none'}. Name the "
+            "config that has it by --config."
+        )
     if names_in(url):
         return
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:

@@ -156,14 +156,14 @@ def read_ids(path: Path) -> dict[str, int]:
         raise UsageError(
             f"--out is {format_path(path)}, and rows are added to JSON Lines. Name a file *.jsonl."
         )
-    if not path.parent.is_dir():
+    written = (path.parent, path) if path.exists() else (path.parent,)
+    # To open a pipe would wait for its reader.
+    is_other = path.exists() and not path.is_file()
+    if is_other or not all(os.access(one, os.W_OK) for one in written):
         raise UsageError(
-            f"--out is {format_path(path)}, and there is no folder {format_path(path.parent)}. Create it."
+            f"{format_path(path)} cannot be written: it is not a plain file, there is no folder "
+            f"{format_path(path.parent)}, or one of both is read-only. Create it, or name another file."
         )
-    if path.exists() and not path.is_file():  # to open a pipe would wait for its reader
-        raise UsageError(f"{format_path(path)} cannot be written: it is not a plain file.")
-    if not all(os.access(one, os.W_OK) for one in (path.parent, path) if one.exists()):
-        raise UsageError(f"{format_path(path)} cannot be written: it or its folder is read-only.")
     if not path.exists() or not path.stat().st_size:
         return {}
     return {ref.query_id: ref.line for ref in JsonLinesConfig(path=path.absolute()).index(path.parent)}

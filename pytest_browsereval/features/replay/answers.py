@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.features.replay.page_file import match_recorded
-from pytest_browsereval.redaction.logins import JWT, change_address, change_body, is_login
+from pytest_browsereval.features.replay.tokens import change_address, change_body
+from pytest_browsereval.redaction.logins import JWT, is_login
 from pytest_browsereval.redaction.marks import TOKEN_MARK
 
 if TYPE_CHECKING:

@@ -4,26 +4,48 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import unescape
 from typing import Any
 from urllib.parse import unquote
 
-from pytest_browsereval.redaction.logins import (
-    JWT,
-    SHORTEST_TOKEN,
-    Change,
-    change_address,
-    change_body,
-    is_login,
-)
+from pytest_browsereval.redaction.logins import JWT, SHORTEST_TOKEN, is_login
 from pytest_browsereval.redaction.marks import TOKEN_MARK, mark_token
 from pytest_browsereval.redaction.names import is_secret_name
 from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.redaction.text import redact_json
 
+_PARAMETER = re.compile(r"(?<=[?&#;])([^=&#;?\s\"'<>]+)=([^&#;\s\"'<>]+)")
+_FIELD = re.compile(r'"([^"\\]+)"(\s*:\s*)"((?:[^"\\]|\\.)+)"')
+_PART = re.compile(r'(name="([^"]+)"\r\n\r\n)(.*?)(?=\r\n--)', re.DOTALL)
 _TAG = re.compile(r"<(?:meta|input)\b[^>]*>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+))")
+
+
+Change = Callable[[str, str], str]
+"""Takes a name and its value as it is written, returns what is written instead."""
+
+
+def change_address(text: str, change: Change) -> str:
+    """Return an address, or a text with some in it, with its parameters changed."""
+    return _PARAMETER.sub(lambda match: f"{match[1]}={change(match[1], match[2])}", text)
+
+
+def change_body(text: str, kind: str, change: Change) -> str:
+    """Return what was sent with its fields changed.
+
+    Args:
+        text: JSON or a form; of anything else nothing is known.
+        kind: its media type.
+        change: is asked for each field.
+    """
+    if "x-www-form-urlencoded" in kind:
+        return change_address("&" + text, change)[1:]
+    if "multipart/form-data" in kind:
+        return _PART.sub(lambda match: match[1] + change(match[2], match[3]), text)
+    if "json" in kind or text.lstrip().startswith(("{", "[")):  # ``fetch`` calls its JSON plain text
+        return _FIELD.sub(lambda match: f'"{match[1]}"{match[2]}"{change(match[1], match[3])}"', text)
+    return text
 
 
 def remove_tokens(recording: dict[str, Any]) -> dict[str, Any]:

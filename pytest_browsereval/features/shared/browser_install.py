@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import platform
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pytest_browsereval.browsers.binary import VARIABLE, Binary
-from pytest_browsereval.browsers.machine import Machine, driver_trouble, this_machine
+from pytest_browsereval.browsers.machine import driver_trouble
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun
 from pytest_browsereval.features.shared.browser_binary import find_binary
 
@@ -31,6 +33,44 @@ _LOCK_WAIT = ("-o", "DPkg::Lock::Timeout=120")
 
 _STACK_LINE = re.compile(r"\s+at |\s+\w+: '?-?\w+'?,?$|\s*[{}]\s*$")
 _LINES_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The facts that decide how a browser gets onto this machine."""
+
+    system: str
+    """As in ``sys.platform``: ``linux``, ``darwin``."""
+    is_debian: bool
+    """It has apt-get and is Debian or one of its children."""
+    is_ubuntu: bool
+    """A child of Debian whose ``chromium`` packages are stubs for a snap."""
+    is_root: bool
+    has_sudo: bool = True
+
+    def as_root(self, *words: str) -> str:
+        """Return a line to type here, with ``sudo`` where it is needed and there is one."""
+        return shlex.join(words if self.is_root or not self.has_sudo else ("sudo", *words))
+
+    def apt_get(self, *arguments: str) -> str:
+        """Return the apt-get line to type here."""
+        return self.as_root("apt-get", *arguments)
+
+
+def this_machine() -> Machine:
+    """Return the facts about the machine that this process runs on."""
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        release = {}
+    names = {release.get("ID", ""), *release.get("ID_LIKE", "").split()}
+    return Machine(
+        system=sys.platform,
+        is_debian=bool(names & {"debian", "ubuntu"}) and shutil.which("apt-get") is not None,
+        is_ubuntu="ubuntu" in names,
+        is_root=hasattr(os, "geteuid") and os.geteuid() == 0,
+        has_sudo=shutil.which("sudo") is not None,
+    )
 
 
 @dataclass

@@ -63,6 +63,7 @@ def test_a_wrong_config_is_refused(subtests: pytest.Subtests) -> None:
             "context.locale cannot be set in a context",
         ),
         ({"url": "http://h:1", "sessions": "none"}, "'isolated' or 'shared'"),
+        ({"url": "http://h:1", "allowed_origins": ["a.test"]}, "at http://h:1 does not reach this machine's"),
         ({"url": "http://h:1", "context": {"timezone_id": "Nowhere"}}, "is not a time zone"),
     ]
     for options, message in cases:

@@ -113,7 +113,7 @@ def test_wrong_reads_are_refused(evals: Evals, shop: str) -> None:
         "part": ([CSV_CLICK, {**read, "part": 2}], "'report.csv' has 1 part."),
         "binary": (
             [{"tool": "click", "target": "text=zip"}, {**read, "name": "all.xlsx"}],
-            "'all.xlsx' cannot be read as text: it is not text, but a ZIP archive or a file of an office",
+            "'all.xlsx' cannot be read as text: it is binary data",
         ),
     }
     found = said(play(evals, *(act(name, shop, *calls) for name, (calls, _) in cases.items())))

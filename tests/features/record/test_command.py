@@ -347,7 +347,7 @@ OLD = ["http://x.test/", "--query", "x", "--out", "rows.jsonl"]
         (["shop.test", "--query", "x"], "'shop.test' is not an address of a page"),
         (["shop.test", "--query", "x"], "Did you mean https://shop.test?"),
         (["file:///etc/passwd", "--query", "x"], "write http:// or https://, or {site}/."),
-        (["{shop}/", "--query", "x"], "'{shop}/' begins with the site 'shop', and sites are in a config."),
+        (["{shop}/", "--query", "x"], "'shop' is not a site. Sites: none. Name the config that has it"),
         (["{shap}/", "--query", "x", "--config", "shop.eval.yaml"], "Did you mean 'shop'? Sites: shop."),
         (["http://x.test/"], 'there is no query. Write --query "..."'),
         (["http://x.test/", "--query", "  "], "the query is empty"),

@@ -155,14 +155,11 @@ def test_a_file_that_takes_no_row(tmp_path: Path) -> None:
     """It is refused before anything is recorded: another format, no folder, no right, broken rows."""
     with pytest.raises(UsageError, match=r"Name a file \*\.jsonl"):
         read_ids(tmp_path / "rows.csv")
-    with pytest.raises(UsageError, match="there is no folder"):
-        read_ids(tmp_path / "none/rows.jsonl")
     (tmp_path / "folder.jsonl").mkdir()
-    with pytest.raises(UsageError, match="cannot be written"):
-        read_ids(tmp_path / "folder.jsonl")
     os.mkfifo(tmp_path / "pipe.jsonl")
-    with pytest.raises(UsageError, match=r"pipe\.jsonl cannot be written: it is not a plain file"):
-        read_ids(tmp_path / "pipe.jsonl")
+    for name in ("none/rows.jsonl", "folder.jsonl", "pipe.jsonl"):
+        with pytest.raises(UsageError, match=rf"{name} cannot be written: it is not a plain"):
+            read_ids(tmp_path / name)
     (tmp_path / "broken.jsonl").write_text("{broken\n")
     with pytest.raises(DatasetError, match="not JSON"):
         read_ids(tmp_path / "broken.jsonl")

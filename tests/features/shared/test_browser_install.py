@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.browsers import binary
-from pytest_browsereval.browsers.machine import Machine
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
 from pytest_browsereval.features.shared import browser_install as install
 from pytest_browsereval.features.shared.browser_binary import find_binary
+from pytest_browsereval.features.shared.browser_install import Machine
 from tests.support import has_ended, pass_time, until
 
 DEBIAN = Machine("linux", is_debian=True, is_ubuntu=False, is_root=True)
