@@ -84,13 +84,6 @@ def test_a_named_browser_is_the_only_candidate(only_path: Path, monkeypatch: pyt
         candidates()
 
 
-def test_usual_places() -> None:
-    """Each system has its usual place of Google Chrome."""
-    for system, end in (("darwin", "Google Chrome.app/Contents/MacOS/Google Chrome"), ("linux", "chrome")):
-        places = [path.as_posix() for _, path in binary._usual_places(system)]
-        assert any(place.endswith(end) for place in places)
-
-
 def in_group(group: int) -> list[psutil.Process]:
     """Return the processes of a group that have not ended."""
     found = []
@@ -177,18 +170,6 @@ def test_named_browser_that_does_not_start(only_path: Path) -> None:
     assert "exitCode=7" in str(caught.value)
     assert "leave browser.binary out" in str(caught.value)
     assert "install-browser" not in str(caught.value)
-
-
-def test_missing_library_is_the_reason() -> None:
-    """Of all that a browser says, the missing library is what is told."""
-    said = "[pid=1][err] dbus: no\n  - [pid=1][err] noise\n  - [pid=1][err] x: error while loading shared "
-    assert binary.reason(f"{said}libraries: libnss3.so: cannot open").startswith("x: error while loading")
-
-
-def test_no_display_is_explained() -> None:
-    """A browser that has no display to show itself on comes with two ways out."""
-    why = binary.reason("Looks like you launched a headed browser without having a XServer running.")
-    assert "xvfb-run" in binary.no_browser_message([(FULL, why)])
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -186,13 +185,3 @@ def test_what_is_too_long_is_left_out(
     assert f'"comment": "{TEXT_LIMIT_BYTES + 1} bytes are left out"' in (tmp_path / HAR_FILE).read_text()
     assert up.sent is None
     assert not (tmp_path / "none").exists()
-
-
-def test_the_har_is_json_of_one_version(
-    run: Run, browser: PlaywrightBrowser, shop: Shop, tmp_path: Path
-) -> None:
-    """Other programs read it."""
-    run(buy(browser, shop.url, tmp_path))
-    log = json.loads((tmp_path / HAR_FILE).read_text())["log"]
-    assert log["version"] == "1.2"
-    assert all("_file" not in json.dumps(entry) for entry in log["entries"])

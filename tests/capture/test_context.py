@@ -99,35 +99,6 @@ def test_a_failed_picture_is_a_warning(context: Contexts, window: StillWindow) -
     assert capture.errors == ()
 
 
-def test_parallel_calls_keep_their_own_ids(context: Contexts) -> None:
-    """Each result belongs to its call, has its own duration, and all are counted as steps."""
-    capture = context()
-
-    async def slow(seconds: float, before: asyncio.Event, ended: asyncio.Event) -> None:
-        call = await capture.before_tool_call("wait", {"seconds": seconds})
-        await asyncio.sleep(seconds)
-        await before.wait()
-        await capture.after_tool_call(call, seconds, is_error=False)
-        ended.set()
-
-    async def together() -> None:
-        third, second, first, begun = (asyncio.Event() for _ in range(4))
-        begun.set()
-        await asyncio.gather(slow(0.09, second, third), slow(0.06, first, second), slow(0.03, begun, first))
-
-    asyncio.run(together())
-    calls = {m.tool_call_id: m for m in capture.messages.messages if isinstance(m, ToolCallMessage)}
-    results = [m for m in capture.messages.messages if isinstance(m, ToolResultMessage)]
-    assert [result.result for result in results] == [0.03, 0.06, 0.09]
-    for result in results:
-        assert calls[result.tool_call_id].params["seconds"] == result.result
-        assert result.span_id == result.tool_call_id
-        assert result.duration_ms is not None
-        assert result.duration_ms >= result.result * 1000 - 2
-    assert len(calls) == capture.steps == 3
-    assert sorted(result.screenshot or 0 for result in results) == [1, 2, 3]
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
 def test_a_full_disk_is_a_warning(context: Contexts) -> None:
     """The log cannot be written: the agent goes on, and every lost message is told."""

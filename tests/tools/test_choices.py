@@ -32,6 +32,8 @@ SWITCHED = [
      "check", "#x is checked.", True),
     (COMPONENT, "check", "#x is checked.", True),
     ("<div style='height:3000px'></div><input id=x type=checkbox>", "check", "#x is checked.", True),
+    ("<input id=x type=checkbox checked>", "check", "#x is checked.", True),
+    ("<input id=x type=checkbox>", "uncheck", "#x is not checked.", False),
     # A page that does not keep it, at once, later or in the next frame.
     *((f"<input id=x type=checkbox onclick='{script}'>", "check", "!#x is not checked: the page did not keep the click.", False)
       for script in ("return false", "setTimeout(() => this.checked = false)",

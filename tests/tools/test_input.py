@@ -139,13 +139,6 @@ def test_a_text_longer_than_the_actions_limit_is_typed_in_full(
     assert opened.js("t.value") == text
 
 
-def test_fill_refuses_what_is_no_field(visit: Visits) -> None:
-    """A paragraph cannot be filled, a read-only field neither."""
-    opened = visit("<p id=p>x</p><input id=i readonly>")
-    assert "Element is not an <input>" in opened.refusal("fill", target="#p", text="x")
-    assert opened.refusal("fill", target="#i", text="x") == "#i is read-only."
-
-
 def test_press_key_knows_the_usual_names(visit: Visits, subtests: pytest.Subtests) -> None:
     """Names that models use are turned into the browser's."""
     cases: list[tuple[str, str, list[str]]] = [
@@ -178,30 +171,6 @@ def test_press_key_in_an_element_and_with_an_unknown_name(visit: Visits, pages: 
         f"Pressed Enter in input. The page is now {url}?q=1."
     )
     assert opened.refusal("press_key", key="Foo") == "There is no key 'Foo'."
-
-
-def test_select_option_takes_value_or_label(visit: Visits) -> None:
-    """Both work; an unknown option is refused with those there are."""
-    opened = visit("<select id=s><option value=s1>Small</option><option value=l1>Large</option></select>")
-    assert opened.output("select_option", target="#s", value="Large") == "Chose 'Large' in #s."
-    assert opened.js("s.value") == "l1"
-    opened.output("select_option", target="#s", value="s1")
-    assert opened.js("s.value") == "s1"
-    assert opened.refusal("select_option", target="#s", value="Huge") == (
-        "#s has no option 'Huge'. Options: 'Small', 'Large'."
-    )
-
-
-def test_check_and_uncheck_are_states(visit: Visits) -> None:
-    """Both may be called twice; a radio button cannot be unchecked."""
-    opened = visit("<input type=checkbox id=c><input type=radio id=r checked>")
-    for _ in range(2):
-        assert opened.output("check", target="#c") == "#c is checked."
-        assert opened.js("c.checked") is True
-    for _ in range(2):
-        assert opened.output("uncheck", target="#c") == "#c is not checked."
-        assert opened.js("c.checked") is False
-    assert "radio" in opened.refusal("uncheck", target="#r")
 
 
 @pytest.mark.slow

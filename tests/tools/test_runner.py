@@ -17,7 +17,7 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.tools.base import ToolError, tool
-from pytest_browsereval.tools.runner import NOTES_LENGTH, WindowToolRunner
+from pytest_browsereval.tools.runner import NOTES_LENGTH
 from tests.support import PATIENCE_S, PageServer, Run, Visits, running, until, visiting
 
 
@@ -121,19 +121,6 @@ def test_a_tool_that_never_returns_ends_with_its_limit(visit: Visits) -> None:
     assert opened.refusal("endless") == "endless took longer than 1.2 s: the page does not react."
     opened.limit(action_s=PATIENCE_S, load_s=PATIENCE_S)
     assert opened.refusal("choosy") == "Not on 1."
-
-
-def test_limits_follow_what_a_call_asks_for(visit: Visits) -> None:
-    """Waiting and typing get the time that they need, navigation that of a navigation."""
-    opened = visit()
-    runner = WindowToolRunner(opened.window)
-    tools = {each.name: each for each in opened.tools.tools}
-    rules = opened.window.rules
-    extra = runner.limit_s(tools["click"], {}) - rules.action_s
-    assert rules.load_s < extra < rules.load_s + 5
-    assert runner.limit_s(tools["navigate"], {}) == rules.navigation_s + extra
-    assert runner.limit_s(tools["wait"], {"seconds": 600.0}) == 600 + extra
-    assert runner.limit_s(tools["type_text"], {"text": "x" * 100}) == rules.action_s + 2 + extra
 
 
 def test_parallel_calls_run_one_after_another(visit: Visits) -> None:

@@ -5,7 +5,6 @@ import pytest
 from pytest_browsereval.tools.base import tool
 from pytest_browsereval.tools.switches import is_on
 from pytest_browsereval.tools.toolkit import Toolkit
-from pytest_browsereval.tools.toolkits import CATALOG
 
 
 @tool
@@ -36,17 +35,3 @@ def test_the_cases_of_the_documentation(subtests: pytest.Subtests) -> None:
     for switches, default, wanted in TOLD:
         with subtests.test(switches=switches, default=default, wanted=wanted):
             assert is_on("shared", two_owners(default=default), switches) is wanted
-
-
-def test_a_tool_of_two_toolkits_is_on_if_one_is_by_default() -> None:
-    """Whichever comes first."""
-    kits = [Toolkit("one", "One", (shared,), default_on=False), Toolkit("two", "Two", (shared,))]
-    for order in (kits, kits[::-1]):
-        assert is_on("shared", order, {})
-
-
-def test_a_fixed_toolkit_cannot_be_switched_off() -> None:
-    """The finishing tool stays, whatever a switch says."""
-    assert is_on("done", CATALOG.values(), {"finish": False, "done": False})
-    assert not is_on("evaluate", CATALOG.values(), {})
-    assert not is_on("outside", CATALOG.values(), {"outside": True})

@@ -35,6 +35,8 @@ FILLED = [
     ("<input id=x maxlength=3>", "abcd", "!#x holds 'abc' now, not 'abcd': it takes at most 3 characters."),
     ("<input id=x type=file>", "a.txt", "!#x takes a file. Call upload_file."),
     ("<input id=x type=checkbox>", "yes", "!#x takes no text. Call check or uncheck."),
+    ("<input id=x readonly>", "new", "!#x is read-only."),
+    ("<p id=x>x</p>", "new", "!Element is not an <input>"),
     # What a page does not take, at once or in the next frame.
     (REFUSED.format('this.value = "old"'), "new", "!#x holds 'old' now, not 'new': the page did not take it."),
     (LATER, "new", "!#x holds 'old' now, not 'new': the page did not take it."),

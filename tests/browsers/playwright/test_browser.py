@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +16,7 @@ from pydantic import ValidationError
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.playwright.chromium import Connection
-from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.browsers.playwright.place import WindowRules
-from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
 from tests.support import PageServer, Run, Visit, configured, has_ended, running, until, visiting
 
@@ -50,15 +47,6 @@ async def until_gone(pid: int) -> None:
 
 
 # -- the config
-
-
-def test_a_config_needs_nothing_but_its_type() -> None:
-    """The defaults are those of the documentation."""
-    config = PlaywrightBrowserConfig()
-    assert config.model_dump(exclude_defaults=True) == {}
-    assert config.context_options(WindowRequest("plain"), {}) == {}
-    rules = config.rules(None)
-    assert (rules.action_s, rules.navigation_s, bool(rules.allowed)) == (5, 30, False)
 
 
 def test_a_wrong_config_is_refused(subtests: pytest.Subtests) -> None:
@@ -398,75 +386,3 @@ def test_a_browser_that_cannot_close_a_window_is_replaced(run: Run, pages: PageS
 
 
 # -- origins
-
-
-@pytest.fixture
-def guarded(
-    run: Run, browser: PlaywrightBrowser, pages: PageServer
-) -> Iterator[Callable[[str], PlaywrightWindow]]:
-    """Return a function that opens a window which may load the page server only."""
-    manager = WindowManager(browser)
-
-    def opened(path: str) -> PlaywrightWindow:
-        window = run(manager.create_window("guarded", pages.url + path))
-        assert isinstance(window, PlaywrightWindow)
-        return window
-
-    with configured(browser, allowed_origins=("https://shop.example",)):
-        yield opened
-        run(manager.close_all())
-
-
-def test_requests_to_other_origins_never_arrive(
-    run: Run, pages: PageServer, guarded: Callable[[str], PlaywrightWindow]
-) -> None:
-    """Pictures, fetches, frames, sockets and pages of another origin are refused and told as warnings."""
-    other = PageServer("127.0.0.2")
-    try:
-        socket = other.url.replace("http", "ws")
-        pages.page("/inside", "inside")
-        pages.page(
-            "/guarded",
-            f"""<img src='{other.url}/img'><iframe src='{other.url}/frame'></iframe>
-            <script>
-              const ended = [
-                fetch('{other.url}/fetch').catch(() => 'refused'),
-                new Promise((end) => {{ new WebSocket('{socket}/socket').onclose = () => end('closed') }}),
-                fetch('/inside').then((answer) => answer.text()),
-              ]
-            </script>""",
-        )
-        window = guarded("/guarded")
-        assert run(window.page.evaluate("Promise.all(ended)")) == ["refused", "closed", "inside"]
-        with pytest.raises(Exception, match="ERR_EMPTY_RESPONSE"):
-            run(window.goto(other.url + "/page"))
-        assert other.requests == []
-        assert sorted(window.warnings) == [  # they are on their way at once
-            f"{at} was blocked: it is not among the allowed origins."
-            for at in (other.url.removeprefix("http://"), other.url)
-        ]
-    finally:
-        other.close()
-
-
-def test_a_redirect_to_another_origin_goes_nowhere(
-    run: Run, pages: PageServer, guarded: Callable[[str], PlaywrightWindow]
-) -> None:
-    """The other server is not asked, and the agent reads why its page is not there."""
-    other = PageServer("127.0.0.2")
-    try:
-        pages.page("/redirect", "", status=302, headers={"Location": other.url + "/trap"})
-        pages.page("/start", "start")
-        window = guarded("/start")
-
-        async def follow() -> list[str]:
-            with pytest.raises(Exception, match="ERR_EMPTY_RESPONSE"):
-                await window.goto(pages.url + "/redirect")
-            await until(lambda: window.url.startswith("chrome-error:"))
-            return await window.take_notes()
-
-        notes = run(asyncio.wait_for(follow(), 60))
-        assert notes[-1] == f"{other.url} was blocked: it is not among the allowed origins."
-        assert other.requests == []
-    finally:
-        other.close()

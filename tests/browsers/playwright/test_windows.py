@@ -82,24 +82,6 @@ def test_work_that_opens_a_dialog_goes_on_when_it_is_answered(visit: Visits) -> 
     opened.run(ask())
 
 
-def test_a_dialog_that_has_gone_is_told(visit: Visits) -> None:
-    """A dialog whose page was closed cannot be answered any more."""
-    opened = visit("<script>setTimeout(() => alert(1), 0)</script>")
-    window = opened.window
-
-    async def gone() -> bool:
-        await until(lambda: window.dialog)
-        held = window.dialog
-        assert held is not None
-        await window.open_tab()
-        await window.close_tab(1)
-        assert window.dialog is None
-        window._dialogs.open.append(held)
-        return await window.answer_dialog(accept=True)
-
-    assert opened.run(gone()) is False
-
-
 def test_a_cancelled_caller_leaves_nothing_under_way(visit: Visits) -> None:
     """When the attempt is over, the work that it waited for is cancelled with it."""
     opened = visit()
@@ -184,20 +166,6 @@ def test_a_download_ends_with_its_window(visit: Visits, pages: PageServer) -> No
 
 
 # -- the manager
-
-
-def test_a_failed_opening_leaves_no_window(run: Run, browser: PlaywrightBrowser, pages: PageServer) -> None:
-    """When the start page is not there, nothing is open and the key is free again."""
-
-    async def fail() -> None:
-        manager = WindowManager(browser)
-        before = len(browser._connections[-1].browser.contexts)
-        with pytest.raises(Fault):
-            await manager.create_window("a", pages.url + "/missing")
-        assert (manager.opened, manager.windows) == (0, {})
-        assert len(browser._connections[-1].browser.contexts) == before
-
-    run(fail())
 
 
 def test_a_cancelled_opening_leaves_no_window(

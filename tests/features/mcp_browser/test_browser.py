@@ -6,11 +6,8 @@ import asyncio
 import io
 import json
 import signal
-import socket
-import struct
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -218,47 +215,6 @@ def test_over_http_one_attempt_at_a_time(run: Run, page: str, pages: PageServer,
     told = "The attempt before was not closed by leave: the page asks whether it may be left"
     assert run(work()) == [(sticky, ()), (page, (told,)), (page, ())]
     assert run(odd.over_http(odd_url, sessions="isolated").survey()).max_windows is None
-
-
-def test_a_server_that_breaks_the_connection_off_is_told_in_words(run: Run, page: str) -> None:
-    """A server that is just going down accepts a connection and lets it fall."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=lambda: reset(listening.accept()[0]))
-        thread.start()
-        config = odd.over_http(f"http://127.0.0.1:{listening.getsockname()[1]}")
-        with pytest.raises(ConfigError, match="cannot be reached: ReadError"):
-            run(config.survey())
-        thread.join()
-
-
-def reset(connection: socket.socket) -> None:
-    """Read a request, then answer that there is no such connection."""
-    connection.recv(65_536)
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    connection.close()
-
-
-@pytest.mark.slow
-def test_a_server_over_http_that_dies_is_a_fault(run: Run, page: str, tmp_path: Path) -> None:
-    """Within an attempt the browser has gone, at the next one no window opens."""
-    with odd.served(tmp_path) as url:
-        config = odd.over_http(url)
-
-        async def work() -> None:
-            browser = config.build()
-            await browser.start()
-            window = await browser.open_window(WindowRequest("row", page))
-            with pytest.raises(Fault, match="MCP server") as caught:
-                await window.call_tool("misbehave", {"how": "die"})
-            assert caught.value.source == ErrorSource.BROWSER
-            assert window.dead
-            await window.close()
-            with pytest.raises(Fault, match="cannot be reached") as caught:
-                await browser.open_window(WindowRequest("row", page))
-            assert caught.value.source == ErrorSource.WINDOW_CREATION
-            await browser.close()
-
-        run(work())
 
 
 def test_the_start_page_has_to_open(run: Run, pages: PageServer) -> None:

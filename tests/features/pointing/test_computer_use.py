@@ -163,14 +163,9 @@ def test_a_model_without_tool_calls_works_by_json(paper: Paper) -> None:
 WRONG = [
     calls(act("click", x=1000, y=5)),
     calls(Call("computer", '{"action": "click", "x": NaN, "y": 5}')),
-    calls(act("click", x="left", y="top")),
-    calls(act("fly")),
-    calls(call("computer")),
     calls(Call("computer", '{"action": "cli')),
-    calls(Call("computer", "[1]")),
     calls(call("make_coffee", x=1)),
     says("I am not sure what to do."),
-    says('{"action": null}'),
     says(""),
     says("{" * 200_000),
 ]

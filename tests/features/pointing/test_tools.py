@@ -60,20 +60,20 @@ def test_buttons_and_double_clicks_reach_the_point(visit: Visits) -> None:
     assert opened.js("seen") == [["dblclick", 50, 60], ["contextmenu", 70, 80]]
 
 
-def test_the_pointer_moves_without_a_click(visit: Visits) -> None:
-    """Hovering changes what the page shows under the pointer."""
-    opened = visit("<style>b { position:fixed; inset:0 } b:hover { color: rgb(1, 2, 3) }</style><b>x</b>")
-    assert opened.output("hover_at", x=640.5, y=300) == "The pointer is at (640.5, 300)."
-    assert opened.js("getComputedStyle(document.querySelector('b')).color") == "rgb(1, 2, 3)"
-
-
-def test_typing_at_a_point_adds_or_replaces(visit: Visits) -> None:
-    """By default what is there stays."""
-    opened = visit("<input id=i value=old style='position:fixed;left:0;top:0;width:200px;height:40px'>")
+def test_typing_adds_or_replaces(visit: Visits) -> None:
+    """At a point, or where the focus is; by default what is there stays. Hovering types nothing."""
+    opened = visit(
+        "<style>:hover { color: red }</style>"
+        "<input id=i value=old style='position:fixed;left:0;top:0;width:200px;height:40px'>"
+    )
+    assert opened.output("hover_at", x=20.5, y=30) == "The pointer is at (20.5, 30)."
+    assert opened.js("getComputedStyle(i).color") == "rgb(255, 0, 0)"
     assert opened.output("type_at", x=190, y=20, text="er") == "Typed 'er' at (190, 20)."
-    assert opened.js("i.value") == "older"
-    opened.output("type_at", x=20, y=20, text="new", clear=True)
-    assert opened.js("i.value") == "new"
+    assert opened.output("type_keys", text="!") == "Typed '!'."
+    assert opened.js("i.value") == "older!"
+    for tool, at in (("type_at", {"x": 20, "y": 20}), ("type_keys", {})):
+        opened.output(tool, **at, text=tool, clear=True)
+        assert opened.js("i.value") == tool
 
 
 def test_a_drag_presses_moves_and_releases(visit: Visits) -> None:
@@ -101,15 +101,6 @@ def test_scrolling_at_a_point_scrolls_what_is_there(visit: Visits) -> None:
     opened.output("scroll_at", x=50, y=50, direction="down", amount=1)
     assert opened.js("[box.scrollTop, scrollY, clicks]") == [120, 0, 0]
     assert "The page is at 360 of 2,280." in opened.output("scroll_at", x=600, y=300, direction="down")
-
-
-def test_typing_goes_where_the_focus_is(visit: Visits) -> None:
-    """Keys need no point once a field has the focus."""
-    opened = visit("<input id=i value=old autofocus>")
-    opened.js("i.focus()")
-    assert opened.output("type_keys", text="er") == "Typed 'er'."
-    opened.output("type_keys", text="new", clear=True)
-    assert opened.js("i.value") == "new"
 
 
 @pytest.mark.parametrize("scale", [1, 2])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pytest_browsereval.features.record.recorder import HINTS
-from pytest_browsereval.features.record.steps import Item
 from tests.features.record.conftest import Record
-from tests.features.record.hands import FINISH, REMOVE, Hands, find_button
+from tests.features.record.hands import FINISH, Hands, find_button
 from tests.features.record.items import contents, step
 from tests.support import PageServer
 
@@ -186,30 +185,6 @@ def test_the_bar_is_out_of_the_way(record: Record, pages: PageServer) -> None:
         '<input style="position: fixed; top: 20px; left: 400px" tabindex=2><a href="/two" tabindex=1>On</a>',
         act,
     )
-
-
-def test_a_row_that_does_not_hold(record: Record) -> None:
-    """The bar says why and the window stays, so that the person can change it and try again."""
-    tried: list[int] = []
-
-    async def prove(items: list[Item]) -> list[str]:
-        tried.append(len(items))
-        return ["step 1 failed"] if len(items) > 1 else []
-
-    async def act(hands: Hands) -> None:
-        hands.recorder._prove = prove
-        await hands.page.get_by_role("button").click()
-        await hands.press("Check address")
-        await hands.press(FINISH)
-        said = await hands.said()
-        assert said.startswith("The row does not hold.")
-        assert said.endswith("\nstep 1 failed")
-        await hands.press("1 step · 1 check▴")
-        await hands.press(REMOVE)
-        await hands.press(FINISH)
-
-    assert len(record("<button>Buy</button>", act, finishes=True) or ()) == 1
-    assert tried == [2, 1]
 
 
 def test_the_end_without_a_row(record: Record) -> None:

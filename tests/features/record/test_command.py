@@ -344,8 +344,10 @@ OLD = ["http://x.test/", "--query", "x", "--out", "rows.jsonl"]
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["shop.test", "--query", "x"], "'shop.test' is not an address of a page"),
-        (["shop.test", "--query", "x"], "Did you mean https://shop.test?"),
+        (
+            ["shop.test", "--query", "x"],
+            "page: write http:// or https://, or {site}/. Did you mean https://shop.test?",
+        ),
         (["file:///etc/passwd", "--query", "x"], "write http:// or https://, or {site}/."),
         (["{shop}/", "--query", "x"], "'shop' is not a site. Sites: none. Name the config that has it"),
         (["{shap}/", "--query", "x", "--config", "shop.eval.yaml"], "Did you mean 'shop'? Sites: shop."),

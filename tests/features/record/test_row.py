@@ -22,7 +22,7 @@ from pytest_browsereval.features.record.row import (
     propose_names,
     read_ids,
 )
-from pytest_browsereval.features.record.steps import Item, find_leak, holds_secret
+from pytest_browsereval.features.record.steps import Item, find_leak
 from pytest_browsereval.model.tasks import Task
 
 HEADING = Heading("a", "Do it.", "{shop}/")
@@ -101,13 +101,6 @@ def test_a_leak_is_found(text: str) -> None:
         expected = other if "hunter22" in text else None
         assert find_leak([typed, other]) is expected
     assert find_leak([typed, fill("hunter22")]) is None
-
-
-def test_short_secrets_are_in_any_text() -> None:
-    """Three signs are not looked for: they stand in any text, and a config refuses them as a variable."""
-    assert holds_secret("1234", ["1234"])
-    assert not holds_secret("1234", ["123"])
-    assert holds_secret("Tom%20%26%20Jo", ["Tom & Jo"])
 
 
 def test_a_line_is_one_line() -> None:

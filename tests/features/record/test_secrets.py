@@ -158,15 +158,6 @@ def test_what_was_typed_is_kept() -> None:
     assert made.secrets == ["of the config", "hut", "oth"]
 
 
-def test_a_field_in_the_place_of_another() -> None:
-    """A field with the target of a field that held a secret holds one."""
-    made = ItemList()
-    made.add(fill("first word"))
-    made.add(fill("second word", "", key="2"))
-    made.add(fill("third word", "", key="3", target="b"))
-    assert [item.secret for item in made.items] == ["password", "password", ""]
-
-
 def test_a_field_that_is_made_anew_for_each_key() -> None:
     """What goes on in the same target is one step; another text in it is another one."""
     made = ItemList()
