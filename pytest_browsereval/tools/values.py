@@ -110,9 +110,10 @@ class Value:
             asked, there = (re.sub(r"\D", "", one) for one in (text, self.value))
             return bool(there) and asked.rstrip("0") == there.rstrip("0")
         asked, there = _letters(text), _letters(self.value)
-        if not asked or not there:
-            return asked == there and (not text.strip() or text.strip() in self.value)
-        return asked in there
+        if asked:
+            return asked in there
+        signs = text.strip() or text
+        return bool(signs) and (signs in self.value or not (text.strip() or there))
 
     def explain(self, text: str) -> str:
         """Return why it does not hold a text, as far as the page says."""

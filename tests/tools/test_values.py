@@ -95,6 +95,8 @@ TYPED = [
 KEYS: list[tuple[str, dict[str, Any], str]] = [
     ("<input id=x value=old>", {"text": "er"}, "Typed 'er'."),
     ("<input id=x value=old>", {"text": "new", "clear": True}, "Typed 'new'."),
+    ("<input id=x value=old>", {"text": "!"}, "Typed '!'."),
+    ("<input id=x value=old>", {"text": " "}, "Typed ''."),
     (FORMATS, {"text": "1234"}, "Typed '1234'; it holds '1,234' now."),
     ("<input id=x readonly value=old>", {"text": "a1"}, "!Typed 'a1', but it holds 'old' now: it is read-only."),
     ("<input id=x maxlength=2>", {"text": "abc"}, "!Typed 'abc', but it holds 'ab' now: it takes at most 2 character"),
