@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
+from pytest_browsereval.config_text.json_text import is_deep
 from pytest_browsereval.model.messages import Message, ToolResultMessage, message_adapter
 from pytest_browsereval.redaction.text import redact_line
 
@@ -154,7 +155,7 @@ def _writable(message: Message) -> tuple[Message, dict[str, Any]]:
     their place, for that the call was made is not to be lost.
     """
     field = {"tool_call": "params", "tool_result": "result"}.get(message.type, "")
-    why = f"nested more than {DEEPEST} levels" if field and _is_deep(getattr(message, field)) else ""
+    why = f"nested more than {DEEPEST} levels" if field and is_deep(getattr(message, field), DEEPEST) else ""
     if not why:
         try:
             return message, _plain(message)
@@ -168,18 +169,6 @@ def _writable(message: Message) -> tuple[Message, dict[str, Any]]:
 
 def _plain(message: Message) -> dict[str, Any]:
     return message.model_dump(mode="json", by_alias=True, exclude_none=True)
-
-
-def _is_deep(value: object) -> bool:
-    level = [value]
-    for _ in range(DEEPEST):
-        inner = [
-            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
-        ]
-        if not inner:
-            return False
-        level = [each for one in inner for each in one]
-    return True
 
 
 def log_last(

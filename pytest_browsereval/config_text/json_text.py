@@ -41,6 +41,15 @@ def json_value(text: str) -> Any:
     return value
 
 
+def is_deep(value: Any, levels: int) -> bool:
+    """Return whether a value has lists and objects in each other on more levels than these."""
+    level = [value]
+    for _ in range(levels):
+        inner = [part for part in level if isinstance(part, dict | list)]
+        level = [one for part in inner for one in (part.values() if isinstance(part, dict) else part)]
+    return bool(level)
+
+
 def _refuse_repeated_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     # RFC 8259 leaves the meaning of repeated keys open; Python silently takes the last one.
     block = dict(pairs)

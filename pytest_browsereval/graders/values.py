@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from pydantic import JsonValue, ValidationError
 
+from pytest_browsereval.config_text.json_text import is_deep
 from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.expression import EVALUATION_LIMIT_S, evaluate
 from pytest_browsereval.redaction.known import beginning
@@ -174,20 +175,15 @@ def has_token(needle: str, text: str) -> bool:
 
 
 def read_json(text: str, default: Any = None) -> Any:
-    """Return the JSON value that a text of a page, a model or an agent is; the default where it is none."""
+    """Return the JSON value that a text of a page, a model or an agent is; the default where it is none.
+
+    Values nested deeply are none either: comparing them would be a fault instead of a failure.
+    """
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):  # brackets by the thousand are not JSON either
+        value = json.loads(text)
+    except (ValueError, RecursionError):
         return default
-
-
-def is_deep(value: Any) -> bool:
-    """Return whether a value is nested so deeply that comparing it would be a fault instead of a failure."""
-    level = [value]
-    for _ in range(DEEPEST):
-        inner = [part for part in level if isinstance(part, dict | list)]
-        level = [one for part in inner for one in (part.values() if isinstance(part, dict) else part)]
-    return bool(level)
+    return default if is_deep(value, DEEPEST) else value
 
 
 def compile_path(path: str) -> Any:

@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue
 from pytest_browsereval.benchmarks.assistantbench import closeness
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.criteria import make_criterion
-from pytest_browsereval.graders.values import TEXT_LIMIT, is_deep, read_json, show
+from pytest_browsereval.graders.values import TEXT_LIMIT, read_json, show
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning
@@ -77,7 +77,7 @@ def score_answer(answer: str, lines: list[str]) -> tuple[bool, float, Kind]:
         lines: of the reference.
     """
     kind, wanted = _reference(lines)
-    given = _json(answer)
+    given = read_json(answer)
     given = closeness.read_number(answer if given is None or isinstance(given, bool) else given)
     if kind == "blocks" and not isinstance(given, list):
         given = _read_lines(given)
@@ -112,18 +112,13 @@ def _block(line: str) -> Any:
     # The published references hold Python's quotes, and the benchmark reads them like this.
     for old, new in (("{'", '{"'), ("', '", '", "'), ("': '", '": "'), ("'}", '"}'), ("': ", '": ')):
         line = line.replace(old, new)
-    return _json(line)
-
-
-def _json(text: str) -> Any:
-    value = read_json(text)
-    return None if is_deep(value) else value
+    return read_json(line)
 
 
 def _read_lines(given: Any) -> list[Any]:
     """Return the blocks that an answer's lines are; the answer alone where one line is none."""
     if isinstance(given, str):
-        blocks = [_json(line) for line in given.split("\n")]
+        blocks = [read_json(line) for line in given.split("\n")]
         if all(block is not None for block in blocks):
             return blocks
     return [given]

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from pytest_browsereval.features.shared.address_pattern import matches_address
 from pytest_browsereval.features.shared.request_spellings import list_readings
 from pytest_browsereval.graders.comparators import Comparator
-from pytest_browsereval.graders.values import is_deep, look_up, read_json, show
+from pytest_browsereval.graders.values import look_up, read_json, show
 from pytest_browsereval.redaction.known import beginning
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -64,7 +64,7 @@ def read_fields(kind: str, text: str) -> dict[str, Any] | None:
         return {name: values[0] for name, values in parse_qs(text, keep_blank_values=True).items()}
     if "application/json" in kind:
         value = read_json(text)
-        return value if isinstance(value, dict) and not is_deep(value) else None
+        return value if isinstance(value, dict) else None
     boundary = re.search(r"boundary=([^;\s]+)", kind) if "multipart/form-data" in kind else None
     return _parts(text, boundary[1]) if boundary else None
 
@@ -111,7 +111,7 @@ class Condition:
         if self.part == "json":
             # `fetch` calls its JSON plain text.
             value = None if request.kind.startswith(FORMS) else read_json(request.body)
-            if request.body and (value is None or is_deep(value)) and request.body != "null":
+            if request.body and value is None and request.body != "null":
                 return "it sent no JSON"
             if self.path:
                 value, problem = look_up(self.path, value)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import Any
 
@@ -139,21 +138,6 @@ def said(words: str) -> Results:
     return {"alignment": first, "rubric": second, "multimodal": third}
 
 
-RULES: list[tuple[Any, set[str], str]] = [
-    ("majority", {"ppp", "ppf", "pfp", "fpp", "ppe", "pep", "epp"}, "fff pff fpf ffp ffe fef eff"),
-    ("all", {"ppp"}, "fff pff fpf ffp ppf pfp fpp ffe fef eff pfe pef epf fpe fep efp fee efe eef"),
-]
-
-
-def test_rules(subtests: pytest.Subtests) -> None:
-    """A part that is errored never counts as a failure: only what the others decide alone is decided."""
-    for rule, passing, failing in RULES:
-        for words in map("".join, itertools.product("pfe", repeat=3)):
-            with subtests.test(rule=rule, words=words):
-                known = {**dict.fromkeys(passing, "passed"), **dict.fromkeys(failing.split(), "failed")}
-                assert FaraCombinedGrader(rule=rule).decide(said(words)) == known.get(words, "errored")
-
-
 def test_weighted_votes(subtests: pytest.Subtests) -> None:
     """The share of the weights that pass is compared; a vote that is missing may be either."""
     weights: dict[Any, float] = {"alignment": 0.1, "rubric": 0.3, "multimodal": 0.2}
@@ -164,6 +148,8 @@ def test_weighted_votes(subtests: pytest.Subtests) -> None:
     for words, expected in cases.items():
         with subtests.test(words):
             assert grader.decide(said(words)) == expected
+    others = [FaraCombinedGrader(rule=rule).decide(said("ppf")) for rule in ("majority", "all")]
+    assert others == ["passed", "failed"]
 
 
 def test_rules_that_cannot_be_meant_are_refused(subtests: pytest.Subtests) -> None:

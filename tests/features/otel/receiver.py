@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import closing, contextmanager
 from typing import Any, Literal
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
@@ -15,6 +14,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from pytest_browsereval.local_server import LocalHandler, LocalServer
+
+PROTOBUF = "application/x-protobuf"
 Mood = Literal["well", "silent", "page", "partly"] | int
 """How it answers; a number is a status."""
 
@@ -62,20 +64,12 @@ class Receiver:
         return [read_attributes(span) for span in self.by_id.values() if not span.parent_span_id]
 
 
-def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 its name there
-            pass
+@contextmanager
+def receiving() -> Iterator[Receiver]:
+    """Run a receiver."""
+    receiver = Receiver()
 
-        def _answer(self, status: int, body: bytes, kind: str = "application/x-protobuf") -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            if 300 <= status < 400:
-                self.send_header("Location", "/login")
-            self.end_headers()
-            self.wfile.write(body)
-
+    class Handler(LocalHandler):
         def _serve(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             receiver.headers.append({name.lower(): value for name, value in self.headers.items()})
@@ -84,36 +78,25 @@ def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
             if mood == "silent":
                 receiver.over.wait()
             elif isinstance(mood, int):
-                self._answer(mood, b"")
+                self.send(mood, PROTOBUF, b"", {"Location": "/login"} if 300 <= mood < 400 else {})
             elif mood == "page":
-                self._answer(200, b"<h1>Hello</h1>", "text/html; charset=utf-8")
+                self.send(200, "text/html; charset=utf-8", b"<h1>Hello</h1>")
             elif not self.path.endswith("/v1/traces"):
-                self._answer(404, b"")
+                self.send(404, PROTOBUF, b"")
             elif mood == "partly":
                 answer = ExportTraceServiceResponse()
                 answer.partial_success.rejected_spans = 2
                 answer.partial_success.error_message = f"no room for {self.headers['x-key']}"
-                self._answer(200, answer.SerializeToString())
+                self.send(200, PROTOBUF, answer.SerializeToString())
             else:
                 receiver.take(body)
-                self._answer(200, b"")
+                self.send(200, PROTOBUF, b"")
 
         do_POST = do_GET = _serve
 
-    return Handler
-
-
-@contextmanager
-def receiving() -> Iterator[Receiver]:
-    """Run a receiver."""
-    receiver = Receiver()
-    with ThreadingHTTPServer(("127.0.0.1", 0), _handler(receiver)) as server:
-        receiver.url = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with closing(LocalServer(Handler).start()) as server:
+        receiver.url = server.url
         try:
             yield receiver
         finally:
             receiver.over.set()
-            server.shutdown()
-            thread.join()

@@ -16,7 +16,7 @@ from pytest_browsereval.benchmarks.webarena.verified.traffic import TrafficRules
 from pytest_browsereval.capture.har import HAR_FILE
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.criteria import list_failed
-from pytest_browsereval.graders.values import describe_invalid, is_deep, read_json
+from pytest_browsereval.graders.values import describe_invalid, read_json
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.traffic import Traffic
@@ -107,8 +107,7 @@ def read_answer(answer: str | None) -> Any:
         return None
     fenced = _FENCED.search(answer)
     text = fenced[1].strip() if fenced else answer.strip()
-    value = read_json(text, text)
-    return text if is_deep(value) else value
+    return read_json(text, text)
 
 
 VERSION = 1
