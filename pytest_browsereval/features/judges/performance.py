@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
@@ -74,26 +73,9 @@ class Review(JudgeReply):
     is_completed: bool
 
 
+Facts = dict[str, Any]
+
 JUDGED = ("task_completion", "reasoning_quality", "error_recovery", "autonomy")
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What was measured of the attempt; the judge reads it and is never asked for it."""
-
-    total_duration_ms: float
-    step_count: int
-    total_tool_calls: int
-    error_count: int
-    error_rate: float
-    screenshot_count: int
-    unique_tool_names: list[str]
-    termination_reason: str
-    input_tokens: int | None
-    """None if the agent reports no usage."""
-    output_tokens: int | None
-    wasted_steps: int
-    """Failed, never answered, or the same as the step before."""
 
 
 class PerformanceGrader(ModelGrader):
@@ -133,25 +115,26 @@ class PerformanceGrader(ModelGrader):
             give_answer(recorded),
             *([reference] if reference else ()),
             give_actions(steps, results=True),
-            Given("measured", json.dumps(asdict(facts), indent=1)),
+            Given("measured", json.dumps(facts, indent=1)),
             *(Shown(path, detail="low") for path in shown),
         ]
         return facts, parts
 
-    async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:
+    async def opinion(self, recorded: Recorded, judge: Judge, prepared: tuple[Facts, list[Part]]) -> Opinion:
         """Ask for four axes, compute the other two, and weigh them.
 
         Raises:
             Fault: no usable reply, or one that contradicts itself.
         """
-        facts: Facts
         facts, parts = prepared
         review = await judge.ask(Review, RULES, parts, check=check_review)
-        seconds, (lower, upper) = facts.total_duration_ms / 1000, ANCHORS_S[review.kind]
+        seconds, (lower, upper) = facts["total_duration_ms"] / 1000, ANCHORS_S[review.kind]
         axes = {name: getattr(review, name).points for name in JUDGED}
         reasons = {name: getattr(review, name).reason for name in JUDGED}
-        axes["efficiency"] = compute_efficiency(facts)
-        reasons["efficiency"] = f"{facts.wasted_steps} of {facts.step_count} steps were wasted"
+        wasted, count = facts["wasted_steps"], facts["step_count"]
+        # The share of steps that brought something; an answer that needed none wasted none.
+        axes["efficiency"] = round(100 * (1 - wasted / count), 2) if count else 100.0
+        reasons["efficiency"] = f"{wasted} of {count} steps were wasted"
         axes["speed"] = compute_speed(seconds, review.kind)
         reasons["speed"] = f"{seconds:.1f} s; a {review.kind} task takes {lower:g} to {upper:g} s"
         composite = round(sum(weight * axes[name] for name, weight in WEIGHTS.items()), 4)
@@ -176,7 +159,7 @@ class PerformanceGrader(ModelGrader):
                 "is_completed": review.is_completed,
                 "kind": review.kind,
                 "axes": {name: axes[name] for name in WEIGHTS},
-                "facts": asdict(facts),
+                "facts": facts,
             },
         )
 
@@ -195,7 +178,7 @@ def check_review(review: Review) -> None:
 
 
 def measure_attempt(recorded: Recorded, calls: list[Step], pictures: int) -> Facts:
-    """Return the facts of an attempt.
+    """Return what was measured of an attempt; the judge reads it and is never asked for it.
 
     Raises:
         Fault: it was not measured how long the agent worked.
@@ -209,27 +192,20 @@ def measure_attempt(recorded: Recorded, calls: list[Step], pictures: int) -> Fac
     usage = recorded.usage
     # Zero tokens would read as a free attempt.
     has_usage = usage.input_tokens or usage.output_tokens  # not by programs, nor of calls that were cut off
-    return Facts(
-        total_duration_ms=recorded.agent_duration_ms,
-        step_count=len(steps),
-        total_tool_calls=len(calls),
-        error_count=failed,
-        error_rate=round(failed / len(calls), 4) if calls else 0.0,
-        screenshot_count=pictures,
-        unique_tool_names=[*dict.fromkeys(call.tool for call in calls)],
-        termination_reason=str(recorded.termination_reason),
-        input_tokens=usage.input_tokens if has_usage else None,
-        output_tokens=usage.output_tokens if has_usage else None,
-        # A call that is repeated and fails is wasted once, not twice.
-        wasted_steps=sum(n in again or not call.success for n, call in enumerate(steps)),
-    )
-
-
-def compute_efficiency(facts: Facts) -> float:
-    """Return the share of steps that brought something, from 0 to 100; 100 where none was needed."""
-    if not facts.step_count:
-        return 100.0
-    return round(100 * (1 - facts.wasted_steps / facts.step_count), 2)
+    return {
+        "total_duration_ms": recorded.agent_duration_ms,
+        "step_count": len(steps),
+        "total_tool_calls": len(calls),
+        "error_count": failed,
+        "error_rate": round(failed / len(calls), 4) if calls else 0.0,
+        "screenshot_count": pictures,
+        "unique_tool_names": [*dict.fromkeys(call.tool for call in calls)],
+        "termination_reason": str(recorded.termination_reason),
+        "input_tokens": usage.input_tokens if has_usage else None,
+        "output_tokens": usage.output_tokens if has_usage else None,
+        # Failed, never answered, or the same as the step before; a call that is two of these is wasted once.
+        "wasted_steps": sum(n in again or not call.success for n, call in enumerate(steps)),
+    }
 
 
 def compute_speed(seconds: float, kind: Kind) -> float:

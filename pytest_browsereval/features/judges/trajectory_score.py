@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, Self
 
@@ -192,13 +192,19 @@ def compute_success_ratio(calls: Sequence[Step]) -> float:
 
 
 def _describe_message(message: Message) -> str:
+    tool, text = _read(message)
+    return f"{message.type}: {beginning(join_lines(f'{tool}({text})' if tool else text), MESSAGE_LIMIT)}"
+
+
+def _read(message: Message) -> tuple[str, str]:
+    """Return the tool that a message calls, "" for another one, and what it says."""
     if isinstance(message, ToolCallMessage):
-        text = f"{message.tool}({json.dumps(message.params, ensure_ascii=False)})"
-    elif isinstance(message, ToolResultMessage):
-        text = json.dumps(message.result, ensure_ascii=False)
-    else:
-        text = get_message_text(message)
-    return f"{message.type}: {beginning(join_lines(text), MESSAGE_LIMIT)}"
+        return message.tool, json.dumps(message.params, ensure_ascii=False)
+    if isinstance(message, ToolResultMessage):
+        result = message.result
+        return "", result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+    said = (getattr(message, name, None) for name in ("content", "instruction", "summary"))
+    return "", next((text for text in said if isinstance(text, str)), "")
 
 
 # -- measures of an attempt from its message log, without a model
@@ -214,23 +220,4 @@ def count_retries(calls: Sequence[Step]) -> int:
 
 def estimate_tokens(messages: Sequence[Message]) -> int:
     """Return about how many tokens the log holds: a quarter of its characters."""
-    return sum(map(len, _list_texts(messages))) // CHARACTERS_A_TOKEN
-
-
-def _list_texts(messages: Sequence[Message]) -> Iterator[str]:
-    for message in messages:
-        if isinstance(message, ToolCallMessage):
-            yield message.tool + json.dumps(message.params, ensure_ascii=False)
-        elif isinstance(message, ToolResultMessage):
-            result = message.result
-            yield result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
-        else:
-            yield get_message_text(message)
-
-
-def get_message_text(message: Message) -> str:
-    """Return what a message that is not a tool's says."""
-    for name in ("content", "instruction", "summary"):
-        if isinstance(text := getattr(message, name, None), str):
-            return text
-    return ""
+    return sum(len(text) for message in messages for text in _read(message)) // CHARACTERS_A_TOKEN

@@ -8,13 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.capture.message_log import MessageLogger
-from pytest_browsereval.features.judges.performance import (
-    Facts,
-    Kind,
-    PerformanceGrader,
-    compute_efficiency,
-    compute_speed,
-)
+from pytest_browsereval.features.judges.performance import Kind, PerformanceGrader, compute_speed
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import Message
@@ -154,6 +148,7 @@ def test_nothing_measured_or_seen_is_errored_without_a_call(tmp_path: Path) -> N
     assert "reference answer" not in request.messages[1]["content"]
     details: Any = result.details
     assert details["facts"]["input_tokens"] is None
+    assert details["axes"]["efficiency"] == 100  # an answer that needed no step wasted none
 
 
 def test_speed(subtests: pytest.Subtests) -> None:
@@ -174,10 +169,3 @@ def test_speed(subtests: pytest.Subtests) -> None:
     for seconds, kind, points in cases:
         with subtests.test(seconds=seconds, kind=kind, points=points):
             assert compute_speed(seconds, kind) == points
-
-
-def test_efficiency() -> None:
-    """The share of steps that brought something; an answer that needed no step wasted none."""
-    facts = Facts(1.0, 4, 5, 1, 0.2, 0, [], "completed", None, None, 1)
-    assert compute_efficiency(facts) == 75
-    assert compute_efficiency(Facts(1.0, 0, 1, 0, 0, 0, [], "completed", None, None, 0)) == 100
