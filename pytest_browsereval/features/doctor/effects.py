@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from pytest_browsereval.config import EvalConfig
@@ -29,18 +29,6 @@ Play = Callable[[list[Row]], Sequence[StoredAttempt]]
 """Plays the solutions of rows."""
 
 
-@dataclass
-class Tried:
-    """What came of one thing too many."""
-
-    refused: list[str] = field(default_factory=list)
-    """Ids of rows that name it as a side effect."""
-    untried: list[str] = field(default_factory=list)
-    """Ids of rows of whose sites no other row is known to change more."""
-    findings: list[Finding] = field(default_factory=list)
-    """Rows that pass with it."""
-
-
 def has_effects(row: Row) -> bool:
     """Whether a grader of a row compares what has changed."""
     return any(one.reads.effects for grader in row.graders for one in unfold(grader))
@@ -48,7 +36,7 @@ def has_effects(row: Row) -> bool:
 
 def try_one_too_many(
     rows: Sequence[Row], solved: Mapping[str, StoredAttempt], config: EvalConfig, play: Play
-) -> Tried:
+) -> tuple[list[str], list[str], list[Finding]]:
     """Play the solution of each row with the steps of another one of its sites, which has to be refused.
 
     Args:
@@ -56,8 +44,12 @@ def try_one_too_many(
         solved: attempts that have passed with all steps of their solutions, by the ids of the rows.
         config: what the rows are run under.
         play: plays rows on fresh state.
+
+    Returns:
+        Ids of rows that name it as a side effect, ids of rows of whose sites no other row is known to change
+        more, and findings about rows that pass with it.
     """
-    tried = Tried()
+    refused, findings = list[str](), list[Finding]()
     own = {row.task.query_id: row for row in rows if row.task.query_id in solved and has_effects(row)}
     changes = {name: _count_changes(solved[name]) for name in own}
     sites = {name: list_own_sites(row.task, config.sites) for name, row in own.items()}
@@ -83,13 +75,12 @@ def try_one_too_many(
             if attempt is None or attempt.verdict is Verdict.ERRORED:
                 continue
             if attempt.side_effects:
-                tried.refused.append(name)
+                refused.append(name)
                 del pending[name]
             elif attempt.verdict is Verdict.PASSED and (more := _count_changes(attempt) - changes[name]):
-                tried.findings.append(_report(own[name], other, more))
+                findings.append(_report(own[name], other, more))
                 del pending[name]
-    tried.untried += pending
-    return tried
+    return refused, list(pending), findings
 
 
 def _add_steps(row: Row, other: Task) -> Row:

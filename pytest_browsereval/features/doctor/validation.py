@@ -76,10 +76,12 @@ def validate(
     result.proved = [query_id for query_id in passed if query_id in failed]
     single = [row for row in usable if not row.task.depends_on]
     again = Stage(config, folder, tuple(sets))  # the rules about runs are of the rows as they are
-    tried = try_one_too_many(single, passed, config, lambda rows: again.play_all(ORACLE, rows))
-    result.refused, result.findings = tried.refused, result.findings + tried.findings
-    if tried.untried:
-        result.unproved["no other row of its sites is known to change more"] = tried.untried
+    result.refused, untried, found = try_one_too_many(
+        single, passed, config, lambda rows: again.play_all(ORACLE, rows)
+    )
+    result.findings += found
+    if untried:
+        result.unproved["no other row of its sites is known to change more"] = untried
     return result
 
 
