@@ -14,14 +14,16 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource, Fault, describe_error
 from pytest_browsereval.features.progress.checks import NOT_OF_A_PAGE, PageQuestion, list_questions
-from pytest_browsereval.features.progress.pace import Pace
-from pytest_browsereval.features.progress.summary import NO_PAGE, SLOW, sum_up
+from pytest_browsereval.features.progress.summary import NO_PAGE, SLOW, SLOW_S, sum_up
 from pytest_browsereval.features.shared.page_reader import LIMIT_S, PageReader
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.expression import limit_evaluations
 from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, FollowedCheck, Moment, Progress
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run_files import write_whole
+
+MOST_PASSED_OVER = 15
+"""Steps that are passed over after a slow answer: 1, then 3, 7 and so many, until an answer comes quickly."""
 
 VALUE_LENGTH = 40
 """Characters of a value that is shown; longer ones tell nothing at a glance."""
@@ -70,7 +72,8 @@ class CheckFollower:
         self._left_out = left_out
         homes = [task.start_url] if task.start_url else []
         self._reader = PageReader(window, [one.check for one in questions], homes)
-        self._pace = Pace()
+        self._pause = self._left = 0
+        """Steps to pass over after the last answer, and how many of them are left."""
         self._moments: list[Moment] = []
         self._judged: dict[int, tuple[str, bool | None]] = {}
         """What each check has found last, and whether it held: most find the same again."""
@@ -79,7 +82,8 @@ class CheckFollower:
 
     async def ask(self, step: int, *, is_end: bool = False) -> None:
         """Ask the page as it is now."""
-        if not is_end and not self._pace.is_due():
+        if not is_end and self._left:
+            self._left -= 1
             self._moments.append(Moment(step=step, note=SLOW))
             return
         started = time.perf_counter()
@@ -99,7 +103,8 @@ class CheckFollower:
         except Exception as error:  # noqa: BLE001 ours, and no reason to spoil an attempt
             note = "it could not be asked"
             self._tell(error)
-        self._pace.note_answer(time.perf_counter() - started)
+        is_slow = time.perf_counter() - started >= SLOW_S
+        self._pause = self._left = min(2 * self._pause + 1, MOST_PASSED_OVER) if is_slow else 0
         self._moments.append(Moment(step=step, held=held, found=found, note=note, is_end=is_end))
 
     def _find_obstacle(self) -> str:

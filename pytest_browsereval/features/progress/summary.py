@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_browsereval.features.progress.pace import SLOW_S
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.progress import FollowedCheck, Moment, Progress
 
+SLOW_S = 0.25
+"""A page that takes so long for its answer would hold the agent up."""
 SLOW = f"the page had taken {SLOW_S:g} s or longer to answer before"
 """The note of a moment at which nothing was asked."""
 NO_PAGE = "no page was open"

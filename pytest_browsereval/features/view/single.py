@@ -68,12 +68,8 @@ class _Page:
         self._run = run
         self.room = room
         self.blocks: dict[int, _Block] = {}
-        self.logs = 0
-        """Message logs that did not fit."""
-        self.records = 0
-        """Outputs, consoles, HAR files and curves of progress that did not fit."""
-        self.pictures = 0
-        """Pictures that did not fit."""
+        self.left_out = dict.fromkeys(("message log", "output, console, HAR or progress file", "picture"), 0)
+        """How many of each did not fit."""
         self.withheld: set[str] = set()
         """Keys of attempts of protected rows."""
 
@@ -104,14 +100,15 @@ class _Page:
             self.room -= more
             self.blocks[number] = whole
         else:
-            self.logs += bool(whole.value[1])
-            self.records += sum(name in whole.value[6] for name in TEXTS)
+            self.left_out["message log"] += bool(whole.value[1])
+            files = sum(name in whole.value[6] for name in TEXTS)
+            self.left_out["output, console, HAR or progress file"] += files
 
     def add_picture(self, number: int, file: Path) -> None:
         """Add a picture, if it fits."""
         size = -(-_size(file) // 3) * 4 + _AROUND
         if size > self.room:
-            self.pictures += 1
+            self.left_out["picture"] += 1
             return
         try:
             with open_written(str(file)) as opened:
@@ -180,7 +177,7 @@ def write_single(
         made.add_texts(number, key)
     for number, picture in _pictures(run, order):
         made.add_picture(number, picture)
-    message = " ".join(filter(None, (_describe_left_out(made, most_bytes), _describe_withheld(made))))
+    message = " ".join(_describe_left_out(made, most_bytes))
     blocks = "\n".join(block.markup(number) for number, block in sorted(made.blocks.items()))
     data["run"]["left_out"] = message
     write_whole(file, page(data, title, blocks))
@@ -213,20 +210,10 @@ def _size(file: Path) -> int:
         return 0
 
 
-def _describe_withheld(made: _Page) -> str:
-    if not made.withheld:
-        return ""
-    return f"Texts and pictures of {format_count(len(made.withheld), 'attempt')} are left out: {WHY}."
-
-
-def _describe_left_out(made: _Page, most_bytes: int) -> str:
-    counts = (
-        (made.logs, "message log"),
-        (made.records, "output, console, HAR or progress file"),
-        (made.pictures, "picture"),
-    )
-    parts = [format_count(count, name) for count, name in counts if count]
-    if not parts:
-        return ""
-    listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
-    return f"Left out, to stay below {most_bytes / 1e6:g} MB: {listed}."
+def _describe_left_out(made: _Page, most_bytes: int) -> Iterator[str]:
+    parts = [format_count(count, name) for name, count in made.left_out.items() if count]
+    if parts:
+        listed = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+        yield f"Left out, to stay below {most_bytes / 1e6:g} MB: {listed}."
+    if made.withheld:
+        yield f"Texts and pictures of {format_count(len(made.withheld), 'attempt')} are left out: {WHY}."

@@ -14,23 +14,11 @@ from pytest_browsereval.features.attacks.collector import MOST_BYTES, MOST_REQUE
 from pytest_browsereval.features.attacks.config import TOKEN
 from pytest_browsereval.model.derived import find_score
 from pytest_browsereval.testing.evals import EvalRun
+from tests.features.attacks.attacked import WHISPER
 from tests.features.attacks.recount import recount_requests
 from tests.features.attacks.test_runs import ADD, attack, shop, task
 from tests.hooks.small_evals import Evals, row
 
-CONFTEST = """
-from typing import Literal
-from pytest_browsereval.features.shared.attack import AttackConfig
-from pytest_browsereval.needs import Needs
-
-class Whisper(AttackConfig):
-    type: Literal["whisper"] = "whisper"
-    def needs(self): return Needs()
-    async def place(self, placer): placer.note_delivered("the air")
-
-def pytest_browsereval_register(registry):
-    registry.register(Whisper)
-"""
 AGENT = """
 import json
 from contextlib import suppress
@@ -104,7 +92,7 @@ LOST: dict[str, list[dict[str, Any]]] = {
 
 def run_sending(evals: Evals, sent: dict[str, list[dict[str, Any]]], **check: Any) -> EvalRun:
     """Run a row for each list of requests, whose agent sends them."""
-    (evals.path / "conftest.py").write_text(CONFTEST)
+    (evals.path / "conftest.py").write_text(WHISPER)
     (evals.path / "my_agent.py").write_text(AGENT)
     rows = []
     for number, requests in enumerate(sent.values()):

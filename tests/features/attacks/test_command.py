@@ -12,10 +12,7 @@ from pytest_browsereval.model.display import width_of
 from tests.features.attacks.attacked import MIXED, Ending, attacked, write_attacked
 from tests.recorded import FAILED, attempt
 
-
-@pytest.fixture(autouse=True)
-def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_tmp_path")
 
 
 def run(name: str, variants: dict[str, list[Ending]], revision: str = "1") -> Path:

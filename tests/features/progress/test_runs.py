@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.progress import pace
+from pytest_browsereval.features.progress import following
 from pytest_browsereval.features.shared.page_reader import PageReader
 from pytest_browsereval.model.progress import PROGRESS_FILE, Followed, Progress
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done
@@ -42,7 +42,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 @pytest.fixture(autouse=True)
 def _is_asked_at_any_speed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine leaves no step out."""
-    monkeypatch.setattr(pace, "SLOW_S", 1e9)
+    monkeypatch.setattr(following, "SLOW_S", 1e9)
 
 
 def task(query_id: str, *steps: dict[str, Any], checks: list[Any] = CHECKS, **more: Any) -> dict[str, Any]:
