@@ -104,27 +104,26 @@ Line = tuple[str, Any, str, Iterable[Any]]
 def _list_figures(run: StoredRun, summary: RunSummary | None) -> Iterator[Line]:
     """Yield which run it is, and what it came to."""
     given, figures = run.manifest, run.read_figures()
-    own = summary.figures() if summary is not None and figures else {}
+    whole = summary.figures() if summary is not None else {}
+    own = whole if figures else {}
     counts = {key: own.get(key, figures[key]) for key in COUNTS if key in figures}
     counts = {key: value for key, value in counts.items() if value is not None}
     rows = len({trial.last.query_id for trial in summary.trials}) if summary else 0
     causes = list(_name_causes(run, summary)) if summary and figures else []
-    yield "run", run.name, "run", [run.name]
-    yield "folder", format_path(run.folder), "folder", [format_path(run.folder)]
-    yield _entry(given, "name", "eval", key="eval")
     file, digest = given.get("config_file"), given.get("config_hash")
+    yield _show("run", run.name)
+    yield _show("folder", format_path(run.folder))
+    yield _show("eval", given.get("name"))
     yield "config_file", file, "config", [f"{file or 'none'} (hash {digest})" if digest else file]
-    yield "config_hash", digest, "", ()
-    yield _entry(given, "started_at", "started")
+    yield _show("started_at", given.get("started_at"), "started")
     yield "counts", counts, "trials", [_describe_counts(run, counts, rows)]
-    yield "rows_attempted", rows, "", ()
     if summary is not None:
         claims = summary.false_claims
         told = f"{claims.hits:,} false, of {claims.of:,} judged trials that ended with an answer"
         yield "false_claims", {"count": claims.hits, "of": claims.of}, "claims", [claims.hits and told]
-        for key in PARTS:
-            yield key, summary.figures()[key], "", ()
     yield "causes", causes, "causes", causes
+    unshown = {"config_hash": digest, "rows_attempted": rows, **{key: whole[key] for key in PARTS if whole}}
+    yield from ((key, value, "", ()) for key, value in unshown.items())
 
 
 def _list_said(
@@ -142,53 +141,47 @@ def _list_config(run: StoredRun) -> Iterator[Line]:
     agents = agents_of(config)
     told = (agent if name == "default" else f"{name}: {agent}" for name, agent in agents.items())
     yield "agents", agents, "agent", told
-    judge = _describe_judge(block_of(config.get("judge")))
-    yield "judge", judge, "judge", [judge]
+    yield _show("judge", _describe_judge(block_of(config.get("judge"))))
     graders = [_describe_grader(block_of(one)) for one in _entries(config.get("graders"))]
     yield "graders", graders, "graders", [", ".join(graders) or (config and "those of the rows")]
     datasets = list(_list_datasets(given, config))
     yield "datasets", datasets, "dataset", map(_describe_dataset, datasets)
-    yield _entry(given, "browser", "browser")
-    workers = config.get("num_workers")
-    yield _entry(config, "lanes", "" if workers else "lanes")
-    yield "num_workers", workers, "lanes", [workers and f"num_workers {workers}"]
+    yield _show("browser", given.get("browser"))
+    lanes, workers = config.get("lanes"), config.get("num_workers")
+    yield "lanes", lanes, "lanes", [f"num_workers {workers}" if workers else lanes]
+    yield "num_workers", workers, "", ()
     # Only what is not as it is by default.
     options = _find_changed({key: config[key] for key in OPTIONS if key in config}, _defaults(OPTIONS))
     yield "options", options, "options", [_join(options) or (config and "all as by default")]
     gate = _find_changed(block_of(run.find_gate()), _defaults(("gate",))["gate"])
     yield "gate", gate, "gate", [_join(gate)]
-    sites = sorted(block_of(config.get("sites")))
-    yield "sites", sites, "sites", [", ".join(sites)]
+    yield _show("sites", sorted(block_of(config.get("sites"))))
 
 
 def _list_versions(given: Mapping[str, Any], resumes: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
     """Yield what else a manifest says: tools, plug-ins, versions, and where the run comes from."""
     tools, digest = len(_entries(given.get("tools"))), given.get("tool_schema_hash")
     yield "tools", tools, "tools", [tools and f"{tools} tools, hash {digest}"]
-    yield "tool_schema_hash", digest, "", ()
     for key, name in (("plugins", "plug-ins"), ("left_out", "left out"), ("judged_by", "judged by")):
-        names = list(map(str, _entries(given.get(key))))
-        yield key, names, name, [", ".join(names)]
-    parts = [given.get(key) for key in ("python", "platform")]
-    yield "python", parts[0], "python", [" on ".join(str(one) for one in parts if one)]
-    yield "platform", parts[1], "", ()
+        yield _show(key, list(map(str, _entries(given.get(key)))), name)
+    parts = [str(given[key]) for key in ("python", "platform") if given.get(key)]
+    yield "python", given.get("python"), "python", [" on ".join(parts)]
     packages = dict(block_of(given.get("packages")))
     shown = {name: one or "not installed" for name, one in packages.items()}
     yield "packages", packages, "packages", [_join(shown)]
-    yield _entry(given, "git_commit", "commit")
+    yield _show("git_commit", given.get("git_commit"), "commit")
     merged, at = _entries(given.get("merged_from")), given.get("merged_at")
     whole = ", ".join(map(str, merged))
     yield "merged_from", list(merged), "merged", [merged and f"of {len(merged)} runs at {at}: {whole}"]
-    yield "merged_at", at, "", ()
     source = dict(block_of(given.get("imported_from")))
     yield "imported_from", source, "imported", [_join(source)]
     yield "resumes", [dict(one) for one in resumes], "resumed", describe_resumes(given, resumes)
+    yield from ((key, given.get(key), "", ()) for key in ("tool_schema_hash", "platform", "merged_at"))
 
 
-def _entry(block: Mapping[str, Any], of: str, name: str, *, key: str = "") -> Line:
-    """Return what there is of one key, which a line has as it is; no line without a name."""
-    value = block.get(of)
-    return key or of, value, name, [value] if name else ()
+def _show(key: str, value: Any, name: str = "") -> Line:
+    """Return what there is of one key, which a line has as it is; of a list its entries."""
+    return key, value, name or key, [", ".join(value) if isinstance(value, list) else value]
 
 
 def _describe_counts(run: StoredRun, counts: Mapping[str, int], attempted: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.progress import following, pace
+from pytest_browsereval.features.progress import following
 from pytest_browsereval.features.progress.following import CheckFollower, make_follower
 from pytest_browsereval.features.shared import page_reader
 from pytest_browsereval.graders.page_state import PageStateGrader
@@ -42,7 +42,7 @@ def finish(opened: Visit, follower: CheckFollower) -> Followed:
 @pytest.fixture(autouse=True)
 def _is_asked_at_any_speed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine leaves no step out, and every page has time to answer."""
-    monkeypatch.setattr(pace, "SLOW_S", 1e9)
+    monkeypatch.setattr(following, "SLOW_S", 1e9)
     monkeypatch.setattr(following, "LIMIT_S", 60.0)
     monkeypatch.setattr(page_reader, "LIMIT_S", 60.0)
     monkeypatch.setattr(page_reader, "EXPRESSION_LIMIT_MS", 60_000)
