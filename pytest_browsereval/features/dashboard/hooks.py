@@ -15,7 +15,6 @@ from pytest_browsereval.features.dashboard.queue import Queue, Trial
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.redaction import usage_errors
-from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.hooks.share import count_lanes
 from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.run.active import ActiveRun
@@ -41,13 +40,12 @@ class LiveView:
     """Serves the dashboard, and tells it of the queue and the end of the session.
 
     Args:
-        session: the eval session of this process, which is not a worker.
-        controller: knows which rows are to run.
+        controller: knows the eval session of this process, and which rows are to run.
         port: where to listen; 0 takes a free port.
     """
 
-    def __init__(self, session: EvalSession, controller: Controller, port: int) -> None:
-        self._session = session
+    def __init__(self, controller: Controller, port: int) -> None:
+        self._session = controller.session
         self._controller = controller
         self._port = port
         self._server: DashboardServer | None = None

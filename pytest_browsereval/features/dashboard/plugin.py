@@ -17,7 +17,6 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
         return
     from pytest_browsereval.features.dashboard.hooks import LiveView
     from pytest_browsereval.hooks.controller import controller_key
-    from pytest_browsereval.hooks.session import eval_session_key
 
-    view = LiveView(config.stash[eval_session_key], config.stash[controller_key], port)
+    view = LiveView(config.stash[controller_key], port)
     config.pluginmanager.register(view, "browsereval-dashboard")

@@ -19,7 +19,6 @@ import pytest
 
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import read_properties
-from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.links import PAGE
@@ -58,8 +57,8 @@ FILTER = (
 class HtmlReport:
     """Adds columns, totals and pictures; everything that came from a page or a row is escaped."""
 
-    def __init__(self, session: EvalSession, controller: Controller) -> None:
-        self._session = session
+    def __init__(self, controller: Controller) -> None:
+        self._config = controller.session.config
         self._controller = controller
         # False where pytest-html drew the head of the table before an eval was found: rows have to fit it.
         self._has_columns = False
@@ -70,7 +69,7 @@ class HtmlReport:
 
     def _link(self, path: Path) -> str | None:
         """Return the address of a file relative to the report; None if it is on another drive."""
-        target = self._session.config.getoption("htmlpath")
+        target = self._config.getoption("htmlpath")
         try:
             relative = Path(os.path.relpath(path, Path(target).expanduser().resolve().parent))
         except ValueError:
@@ -118,7 +117,7 @@ class HtmlReport:
         Empty if the file is gone or is no longer a plain file.
         """
         name, link = html.escape(file.name), self._link(file)
-        if self._session.config.getoption("self_contained_html", default=False):
+        if self._config.getoption("self_contained_html", default=False):
             try:
                 data = self._take_in(file)
             except OSError:

@@ -13,7 +13,6 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
         return
     from pytest_browsereval.features.html.hooks import HtmlReport
     from pytest_browsereval.hooks.controller import controller_key
-    from pytest_browsereval.hooks.session import eval_session_key
 
-    report = HtmlReport(config.stash[eval_session_key], config.stash[controller_key])
+    report = HtmlReport(config.stash[controller_key])
     config.pluginmanager.register(report, "browsereval-html")

@@ -22,7 +22,7 @@ def html_of(tmp_path: Path) -> Any:
     """Return what adds to an HTML report that is to stand alone, in a session that has found an eval."""
     options = {"htmlpath": str(tmp_path / "report.html"), "self_contained_html": True}
     config = SimpleNamespace(getoption=lambda name, default=None: options.get(name, default))
-    made: Any = HtmlReport(SimpleNamespace(config=config), None)  # type: ignore[arg-type]
+    made: Any = HtmlReport(SimpleNamespace(session=SimpleNamespace(config=config)))  # type: ignore[arg-type]
     made.pytest_html_results_table_header([])
     return made
 

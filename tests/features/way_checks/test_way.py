@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.progress import following, pace
+from pytest_browsereval.features.progress import following
 from pytest_browsereval.features.shared import page_reader
 from tests.features.way_checks.conftest import Shop
 
@@ -145,7 +145,7 @@ def test_secrets_decide_and_are_not_stored(shop: Shop, monkeypatch: pytest.Monke
 
 def test_milestones_have_clocks(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is reached at the step at which it first held."""
-    monkeypatch.setattr(pace, "SLOW_S", 1e9)
+    monkeypatch.setattr(following, "SLOW_S", 1e9)
     monkeypatch.setattr(following, "LIMIT_S", 60.0)
     monkeypatch.setattr(page_reader, "LIMIT_S", 60.0)
     stones = [
