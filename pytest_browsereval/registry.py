@@ -380,6 +380,9 @@ class MemberOf:
             raise RuntimeError("a `MemberOf` field needs a registry in the validation context")
         name = block.get("type", self.default)
         if not isinstance(name, str):
+            if self.family in block:
+                why = "the block has no type, but a key `{family}`. Write its content one level higher."
+                raise PydanticCustomError("plugged_type", why, {"family": self.family})
             raise PydanticCustomError(
                 "plugged_type",
                 "the block has no type. Write `type: NAME` with one of: {known}.",

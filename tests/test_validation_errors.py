@@ -82,6 +82,11 @@ def test_each_problem_has_a_path_and_a_sentence(registry: Registry, subtests: py
             "agents.a",
             "the block has no type. Write `type: NAME` with one of: pair.",
         ),
+        (
+            {"agents": {"a": {"agent": {"type": "pair"}}}},
+            "agents.a",
+            "the block has no type, but a key `agent`. Write its content one level higher.",
+        ),
         ({"agents": {"a": 3}}, "agents.a", "expected the name of an agent or a block with its type, not 3."),
         (
             {"agents": {"a": {"type": "pair", "executor": {"type": "pair", "executor": "pair", "turn": 1}}}},
