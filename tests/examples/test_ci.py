@@ -90,7 +90,7 @@ def test_a_night_tells_the_app_from_the_agent(evals: Evals) -> None:
     (evals.path / "shop.py").write_text(SHOP)
     done = {"tool": "done", "answer": "done"}
     add = {"tool": "click", "target": "role=button[name='Add']"}
-    for_page = {"start_url": "{shop}/", "graders": ["page_state"], "answer": None}
+    for_page: dict[str, Any] = {"start_url": "{shop}/", "graders": ["page_state"], "answer": None}
     evals.write_rows(
         row("add", **for_page, checks=[{"text": "1 in cart"}], solution=[add, done]),
         row("look", **for_page, checks=[{"text": "Mugs"}], solution=[done]),
