@@ -145,12 +145,6 @@ def test_hostile_text_steers_nothing(tmp_path: Path) -> None:
     assert firsts == ["failed", *("task", "folder", "started", "ended", "answer", "agent", "grade", "steps")]
 
 
-def test_missing_files_are_no_steps(tmp_path: Path) -> None:
-    """Without a message log the rest is told."""
-    assert list(read_messages(tmp_path / "gone")) == []
-    assert f"folder   {tmp_path}/gone\n" in explain(attempt("a", FAILED), tmp_path / "gone")
-
-
 def test_a_last_line_that_was_cut_is_left_out(tmp_path: Path) -> None:
     """A process that was killed while it wrote, in the middle of a letter even, costs that line only."""
     for cut in (b'{"type": "tool_ca', b'{"type":"user","content":"caf\xc3', b"\x00\xff", b""):
@@ -158,12 +152,6 @@ def test_a_last_line_that_was_cut_is_left_out(tmp_path: Path) -> None:
         with (tmp_path / "messages.jsonl").open("ab") as file:
             file.write(cut)
         assert len(list(read_messages(tmp_path))) == 2
-
-
-def test_line_ends_of_unicode_are_text(tmp_path: Path) -> None:
-    """A message that holds a line or paragraph separator is one message; those behind it are read."""
-    write(tmp_path, UserMessage(content="one\u2028two\x85three\x1c"), *step(1))
-    assert [message.type for message in read_messages(tmp_path)] == ["user", "tool_call", "tool_result"]
 
 
 def test_advisory_grades_and_what_judges_used_are_told(tmp_path: Path) -> None:

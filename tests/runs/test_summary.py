@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
-from pytest_browsereval.errors import ErrorSource, UsageError
+from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.run import StoredRun
-from tests.recorded import ERRORED, FAILED, PASSED, attempt, spoil_line, summary
+from tests.recorded import ERRORED, FAILED, PASSED, attempt, summary
 
 
 def test_attempts_are_trials() -> None:
@@ -115,13 +113,3 @@ def test_the_summary_of_a_folder_is_plain_json(tmp_path: Path) -> None:
             "grades": {"answer": {"verdict": "passed", "score": 1.0}},
         }
     ]
-
-
-def test_a_damaged_folder_is_told(tmp_path: Path) -> None:
-    """Metadata that cannot be read ends in a usage error with the file, not in a traceback."""
-    store = RunStore(tmp_path)
-    store.begin_attempt(TrialKey("a"), "node")
-    store.save_record(attempt("a"))
-    spoil_line(store.root, "a")
-    with pytest.raises(UsageError, match=r"is damaged: verdict"):
-        _ = StoredRun(store.root).summary

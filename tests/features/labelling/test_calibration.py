@@ -98,16 +98,6 @@ def test_figures(tmp_path: Path) -> None:
     assert told["accuracy"]["interval"] == pytest.approx([0.3424, 1.0], abs=1e-4)
 
 
-def test_errored_grades_are_no_fails(tmp_path: Path) -> None:
-    """A judge that broke on what people fail is not right about it."""
-    attempts = [
-        graded("a", grade("j", fingerprint=PRINT)),
-        graded("b", grade("j", ERRORED, fingerprint=PRINT)),
-    ]
-    (judge,) = calibrated(tmp_path, attempts, [says("a", "pass"), says("b", "fail")]).graders
-    assert (judge.n, judge.confusion.shares["accuracy"], len(judge.errored)) == (1, Share(1, 1), 1)
-
-
 def test_fingerprints_are_never_put_together(tmp_path: Path) -> None:
     """One grader by two judges is two; a breakdown without a fingerprint is then of neither."""
     attempts = [

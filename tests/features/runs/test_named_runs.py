@@ -72,15 +72,6 @@ def test_so_many_earlier_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "see" not in text
 
 
-def test_many_tasks_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
-    """Twenty are listed; the file has them all."""
-    for number in (11, 12):
-        tasks = (attempt(f"t{n}", FAILED) for n in range(33))
-        ran(Path("results/mail"), number, *tasks, config_file="mail.yaml")
-    assert main(["runs", "latest", "--last", "1"]) == 0
-    assert "and 13 more; --json FILE has them all" in capsys.readouterr().out
-
-
 def test_runs_that_are_not_alike(capsys: pytest.CaptureFixture[str]) -> None:
     """Agent and graders that are not the same are named: a change may not be flakiness."""
     other = {**MANIFEST["config"], "variants": {"default": {"type": "single", "model": "gpt-5"}}}
