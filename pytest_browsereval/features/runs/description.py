@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +27,7 @@ from pytest_browsereval.runs.folder import LOG_FILE
 from pytest_browsereval.runs.run import PARTIAL, StoredRun
 from pytest_browsereval.runs.summary import PARTS, RunSummary
 from pytest_browsereval.runs.summary_file import SUMMARY
+from pytest_browsereval.stats.statistics import Share
 
 # Keys of a config that are shown where they differ from their defaults.
 OPTIONS = ("trials", "retries", "limits", "budget", "pass_when", "tools", "capture")
@@ -75,18 +76,44 @@ def describe(run: StoredRun, say: Callable[[StoredRun], Sequence[str]] | None = 
         summary = run.summary
         if (run.folder / SUMMARY).exists():
             check_contradictions(run)
-    resumes = read_resumes(run.folder, problems)
-    facts: list[tuple[str, str]] = []
-    content: dict[str, Any] = {}
-    for key, value, name, texts in (
-        *_list_figures(run, summary),
-        *_list_said(run, summary, say),
+    resumes, manifest = read_resumes(run.folder, problems), run.manifest
+    figures, whole = run.read_figures(), summary.figures() if summary is not None else {}
+    known = figures | whole
+    counts = {key: known[key] for key in COUNTS if key in figures and known[key] is not None}
+    rows = len({trial.last.query_id for trial in summary.trials}) if summary else 0
+    causes = list(_name_causes(run, summary)) if summary and figures else []
+    # A copy may lack the files that features read.
+    is_whole = bool(summary and figures) and not (run.folder / PARTIAL).exists()
+    said = list(say(run)) if say is not None and is_whole else []
+    facts = [
+        ("run", run.name),
+        ("folder", format_path(run.folder)),
+        ("eval", manifest.get("name")),
+        ("config", _describe_config(manifest.get("config_file"), manifest.get("config_hash"))),
+        ("started", manifest.get("started_at")),
+        ("trials", _describe_counts(run, counts, rows)),
+        ("claims", summary and _describe_claims(summary.false_claims)),
+        *(("causes", line) for line in causes),
+        *(("figures", line) for line in said),
         *_list_config(run),
-        *_list_versions(run.manifest, resumes),
-    ):
-        content[key] = value
-        facts += [(name, str(text)) for text in texts if text]
-    return RunDescription(run, summary, facts, {**content, "problems": problems}, problems)
+        *_list_versions(manifest),
+        *(("resumed", line) for line in describe_resumes(manifest, resumes)),
+    ]
+    content = {
+        "run": run.name,
+        "folder": format_path(run.folder),
+        "counts": counts,
+        "rows_attempted": rows,
+        **{key: whole[key] for key in ("false_claims", *PARTS) if whole},
+        "causes": causes,
+        "said": said,
+        "gate": run.find_gate(),
+        "manifest": manifest,
+        "resumes": [dict(one) for one in resumes],
+        "problems": problems,
+    }
+    shown = [(name, str(text)) for name, text in facts if text]
+    return RunDescription(run, summary, shown, content, problems)
 
 
 @contextmanager
@@ -97,91 +124,51 @@ def _noting(problems: list[str]) -> Iterator[None]:
         problems.append(str(error))
 
 
-Line = tuple[str, Any, str, Iterable[Any]]
-"""A key of JSON with its value, and what lines say of it: their name, and a text for each."""
-
-
-def _list_figures(run: StoredRun, summary: RunSummary | None) -> Iterator[Line]:
-    """Yield which run it is, and what it came to."""
-    given, figures = run.manifest, run.read_figures()
-    whole = summary.figures() if summary is not None else {}
-    own = whole if figures else {}
-    counts = {key: own.get(key, figures[key]) for key in COUNTS if key in figures}
-    counts = {key: value for key, value in counts.items() if value is not None}
-    rows = len({trial.last.query_id for trial in summary.trials}) if summary else 0
-    causes = list(_name_causes(run, summary)) if summary and figures else []
-    file, digest = given.get("config_file"), given.get("config_hash")
-    yield _show("run", run.name)
-    yield _show("folder", format_path(run.folder))
-    yield _show("eval", given.get("name"))
-    yield "config_file", file, "config", [f"{file or 'none'} (hash {digest})" if digest else file]
-    yield _show("started_at", given.get("started_at"), "started")
-    yield "counts", counts, "trials", [_describe_counts(run, counts, rows)]
-    if summary is not None:
-        claims = summary.false_claims
-        told = f"{claims.hits:,} false, of {claims.of:,} judged trials that ended with an answer"
-        yield "false_claims", {"count": claims.hits, "of": claims.of}, "claims", [claims.hits and told]
-    yield "causes", causes, "causes", causes
-    unshown = {"config_hash": digest, "rows_attempted": rows, **{key: whole[key] for key in PARTS if whole}}
-    yield from ((key, value, "", ()) for key, value in unshown.items())
-
-
-def _list_said(
-    run: StoredRun, summary: RunSummary | None, say: Callable[[StoredRun], Sequence[str]] | None
-) -> Iterator[Line]:
-    """Yield what features say of its figures; nothing of a copy without the files that they may read."""
-    is_whole = summary is not None and bool(run.read_figures()) and not (run.folder / PARTIAL).exists()
-    said = [*say(run)] if say is not None and is_whole else []
-    yield "said", said, "figures", said
-
-
-def _list_config(run: StoredRun) -> Iterator[Line]:
-    """Yield what the config of a run says."""
+def _list_config(run: StoredRun) -> Iterator[tuple[str, Any]]:
+    """Yield what the config of a run says, by the names of lines; nothing is shown of what is empty."""
     given, config = run.manifest, block_of(run.manifest.get("config"))
-    agents = agents_of(config)
-    told = (agent if name == "default" else f"{name}: {agent}" for name, agent in agents.items())
-    yield "agents", agents, "agent", told
-    yield _show("judge", _describe_judge(block_of(config.get("judge"))))
+    for name, agent in agents_of(config).items():
+        yield "agent", agent if name == "default" else f"{name}: {agent}"
+    yield "judge", _describe_judge(block_of(config.get("judge")))
     graders = [_describe_grader(block_of(one)) for one in _entries(config.get("graders"))]
-    yield "graders", graders, "graders", [", ".join(graders) or (config and "those of the rows")]
-    datasets = list(_list_datasets(given, config))
-    yield "datasets", datasets, "dataset", map(_describe_dataset, datasets)
-    yield _show("browser", given.get("browser"))
-    lanes, workers = config.get("lanes"), config.get("num_workers")
-    yield "lanes", lanes, "lanes", [f"num_workers {workers}" if workers else lanes]
-    yield "num_workers", workers, "", ()
+    yield "graders", ", ".join(graders) or (config and "those of the rows")
+    blocks = [block_of(one) for one in _entries(config.get("dataset"))]
+    files = [block_of(one) for one in _entries(given.get("datasets"))]
+    for place, file in enumerate(files):
+        yield "dataset", _describe_dataset(file, blocks[place] if len(blocks) == len(files) else {})
+    yield "browser", given.get("browser")
+    workers = config.get("num_workers")
+    yield "lanes", f"num_workers {workers}" if workers else config.get("lanes")
     # Only what is not as it is by default.
     options = _find_changed({key: config[key] for key in OPTIONS if key in config}, _defaults(OPTIONS))
-    yield "options", options, "options", [_join(options) or (config and "all as by default")]
-    gate = _find_changed(block_of(run.find_gate()), _defaults(("gate",))["gate"])
-    yield "gate", gate, "gate", [_join(gate)]
-    yield _show("sites", sorted(block_of(config.get("sites"))))
+    yield "options", _join(options) or (config and "all as by default")
+    yield "gate", _join(_find_changed(block_of(run.find_gate()), _defaults(("gate",))["gate"]))
+    yield "sites", ", ".join(sorted(block_of(config.get("sites"))))
 
 
-def _list_versions(given: Mapping[str, Any], resumes: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+def _list_versions(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield what else a manifest says: tools, plug-ins, versions, and where the run comes from."""
-    tools, digest = len(_entries(given.get("tools"))), given.get("tool_schema_hash")
-    yield "tools", tools, "tools", [tools and f"{tools} tools, hash {digest}"]
+    tools = _entries(given.get("tools"))
+    yield "tools", tools and f"{len(tools)} tools, hash {given.get('tool_schema_hash')}"
     for key, name in (("plugins", "plug-ins"), ("left_out", "left out"), ("judged_by", "judged by")):
-        yield _show(key, list(map(str, _entries(given.get(key)))), name)
-    parts = [str(given[key]) for key in ("python", "platform") if given.get(key)]
-    yield "python", given.get("python"), "python", [" on ".join(parts)]
-    packages = dict(block_of(given.get("packages")))
-    shown = {name: one or "not installed" for name, one in packages.items()}
-    yield "packages", packages, "packages", [_join(shown)]
-    yield _show("git_commit", given.get("git_commit"), "commit")
-    merged, at = _entries(given.get("merged_from")), given.get("merged_at")
+        yield name, ", ".join(map(str, _entries(given.get(key))))
+    yield "python", " on ".join(str(given[key]) for key in ("python", "platform") if given.get(key))
+    packages = block_of(given.get("packages"))
+    yield "packages", _join({name: one or "not installed" for name, one in packages.items()})
+    yield "commit", given.get("git_commit")
+    merged = _entries(given.get("merged_from"))
     whole = ", ".join(map(str, merged))
-    yield "merged_from", list(merged), "merged", [merged and f"of {len(merged)} runs at {at}: {whole}"]
-    source = dict(block_of(given.get("imported_from")))
-    yield "imported_from", source, "imported", [_join(source)]
-    yield "resumes", [dict(one) for one in resumes], "resumed", describe_resumes(given, resumes)
-    yield from ((key, given.get(key), "", ()) for key in ("tool_schema_hash", "platform", "merged_at"))
+    yield "merged", merged and f"of {len(merged)} runs at {given.get('merged_at')}: {whole}"
+    yield "imported", _join(block_of(given.get("imported_from")))
 
 
-def _show(key: str, value: Any, name: str = "") -> Line:
-    """Return what there is of one key, which a line has as it is; of a list its entries."""
-    return key, value, name or key, [", ".join(value) if isinstance(value, list) else value]
+def _describe_config(file: Any, digest: Any) -> Any:
+    return f"{file or 'none'} (hash {digest})" if digest else file
+
+
+def _describe_claims(claims: Share) -> str:
+    told = f"{claims.hits:,} false, of {claims.of:,} judged trials that ended with an answer"
+    return told if claims.hits else ""
 
 
 def _describe_counts(run: StoredRun, counts: Mapping[str, int], attempted: int) -> str:
@@ -223,22 +210,12 @@ def _describe_judge(block: Mapping[str, Any]) -> str | None:
     return f"{models}, {votes} votes" if models and votes != 1 else models or None
 
 
-def _list_datasets(manifest: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield of each dataset its file, the hash of what is in it, its type and what was selected."""
-    blocks = [block_of(one) for one in _entries(config.get("dataset"))]
-    files = [block_of(one) for one in _entries(manifest.get("datasets"))]
-    if len(blocks) != len(files):
-        blocks = [{}] * len(files)
-    for file, block in zip(files, blocks, strict=True):
-        select = {key: value for key, value in block_of(block.get("select")).items() if value}
-        known = {key: file.get(key) for key in ("file", "sha256")}
-        yield {**known, "type": block.get("type"), "select": select}
-
-
-def _describe_dataset(one: Mapping[str, Any]) -> str:
-    kind = f" ({one['type']})" if one["type"] else ""
-    select = f", select {_join(one['select'])}" if one["select"] else ""
-    return f"{one['file']}{kind}{select}, sha256 {one['sha256'] or 'unknown: it could not be read'}"
+def _describe_dataset(file: Mapping[str, Any], block: Mapping[str, Any]) -> str:
+    """Return the file of a dataset, its type, what was selected, and the hash of what is in it."""
+    kind = f" ({block['type']})" if block.get("type") else ""
+    chosen = {key: value for key, value in block_of(block.get("select")).items() if value}
+    select = f", select {_join(chosen)}" if chosen else ""
+    return f"{file.get('file')}{kind}{select}, sha256 {file.get('sha256') or 'unknown: it could not be read'}"
 
 
 def _describe_grader(block: Mapping[str, Any]) -> str:

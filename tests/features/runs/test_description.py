@@ -132,11 +132,10 @@ def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "latest", "--json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)["runs"]
     assert (told["run"], told["folder"], told["problems"]) == ("r", "results/shop/r", [])
-    assert told["options"] == {"trials": 2, "limits.max_steps": 20}
-    assert told["datasets"][0]["select"] == {"limit": 5}
+    assert told["manifest"]["config"]["dataset"][0]["select"]["limit"] == 5
     counts = {"selected": 4, "trials": 2, "passed": 1, "failed": 1, "errored": 0, "pass_rate": 0.5}
     assert told["counts"] == counts
-    assert told["packages"] == json.loads((run / "manifest.json").read_text())["packages"]
+    assert told["manifest"] == json.loads((run / "manifest.json").read_text())
 
 
 def test_no_secret_is_told(capsys: pytest.CaptureFixture[str]) -> None:
