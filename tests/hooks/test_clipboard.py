@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
 
+from pytest_browsereval.local_server import LocalHandler
 from tests.hooks.small_evals import Evals, row
 from tests.support import serving
 
@@ -32,20 +32,13 @@ def site() -> Iterator[str]:
     """Serve a page on which each row sees which others have copied."""
     copied: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(LocalHandler):
         def do_GET(self) -> None:
             path, _, who = self.path.partition("?")
             if path == "/copied":
                 copied.append(f"{who} has copied")
             body = (PAGE if path == "/" else ", ".join(copied)).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html" if path == "/" else "text/plain")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            """Stay silent."""
+            self.send(200, "text/html" if path == "/" else "text/plain", body)
 
     with serving(Handler) as url:
         yield url

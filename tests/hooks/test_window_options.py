@@ -6,11 +6,11 @@ import base64
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
 
+from pytest_browsereval.local_server import LocalHandler
 from tests.hooks.small_evals import Evals, row
 from tests.support import serving
 
@@ -31,23 +31,16 @@ def desk(other: str = "") -> Iterator[tuple[str, list[tuple[str, str | None]]]]:
     asked: list[tuple[str, str | None]] = []
     wanted = "Basic " + base64.b64encode(f"ada:{PASSWORD}".encode()).decode()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(LocalHandler):
         def do_GET(self) -> None:
             given = self.headers["Authorization"]
             asked.append((self.path, given))
             is_open = given == wanted or not self.path.startswith("/staging")
-            self.send_response(200 if is_open else 401)
-            if not is_open:
-                self.send_header("WWW-Authenticate", 'Basic realm="staging"')
-            body = (
-                SHOWN + f"<p>You sent {given}</p>" + (f"<img src='{other}/staging/x.png'>" if other else "")
-            )
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(body.encode() if is_open else b"who?")
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 its base's name
-            pass
+            body = f"{SHOWN}<p>You sent {given}</p>" + f"<img src='{other}/staging/x.png'>" * bool(other)
+            if is_open:
+                self.send(200, "text/html", body.encode())
+            else:
+                self.send(401, "text/html", b"who?", {"WWW-Authenticate": 'Basic realm="staging"'})
 
     with serving(Handler) as url:
         yield url, asked

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.har import Keep, record_traffic
 from pytest_browsereval.features.replay.answers import HarAnswers
 from pytest_browsereval.features.replay.page_file import make_recording
+from pytest_browsereval.local_server import LocalHandler
 from pytest_browsereval.model.traffic import Traffic
 from tests.support import PageServer, Run, serving
 
@@ -50,7 +50,7 @@ async function enter(password, live) {
 def logins() -> Iterator[str]:
     """A site with a password, a token in an address, a cookie, a picture and a form that redirects."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(LocalHandler):
         def do_GET(self) -> None:
             page = {"/login": LOGIN.encode(), "/done": b"<title>Thanks</title>", "/mug.png": PICTURE}
             kind = "image/png" if self.path == "/mug.png" else "text/html"
@@ -66,17 +66,9 @@ def logins() -> Iterator[str]:
                 self.answer(json.dumps({"token": TOKEN}).encode(), kind="application/json")
 
         def answer(self, data: bytes, kind: str = "text/html", location: str = "") -> None:
-            self.send_response(302 if location else 200)
-            self.send_header("content-type", kind)
-            self.send_header("content-length", str(len(data)))
-            self.send_header("set-cookie", "session=topsecret; Path=/")
-            if location:
-                self.send_header("location", location)
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            pass
+            moved = {"location": location} if location else {}
+            cookie = {"set-cookie": "session=topsecret; Path=/"}
+            self.send(302 if moved else 200, kind, data, cookie | moved)
 
     with serving(Handler) as url:
         yield url

@@ -7,12 +7,12 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_browsereval.local_server import LocalHandler
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done, says
 from tests.hooks.launched import files_with, metadata, verdicts
 from tests.hooks.small_evals import Evals, row
@@ -268,17 +268,11 @@ STOCK = """<!doctype html><title>Stock</title><p>?</p>
 def stock() -> Iterator[str]:
     """A site of others: it is no site of the config."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(LocalHandler):
         def do_GET(self) -> None:
             page = {"/": STOCK, "/mugs": "3 mugs left", "/cups": "no cup left"}.get(self.path)
-            self.send_response(200 if page else 404)
-            self.send_header("content-type", "text/html")
-            self.send_header("set-cookie", "session=of-the-visitor")
-            self.end_headers()
-            self.wfile.write((page or "").encode())
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            pass
+            cookie = {"set-cookie": "session=of-the-visitor"}
+            self.send(200 if page else 404, "text/html", (page or "").encode(), cookie)
 
     with serving(Handler) as url:
         yield f"{url}/"
