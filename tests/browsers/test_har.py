@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +15,12 @@ from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.har import HAR_FILE, TEXT_LIMIT_BYTES, record_traffic
 from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
+from pytest_browsereval.local_server import LocalHandler
 from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.redaction.marks import REMOVED
 from tests.browsers.listening import Listening
 from tests.features.cdp_browser.test_browser import PATIENT
-from tests.support import Run
+from tests.support import Run, serving
 
 FORM = """<title>Shop</title><form method=post action=/cart><input name=item value="Blue mug">
 <input name=card value="card-4711"><button>Buy</button></form>"""
@@ -48,39 +47,22 @@ class Shop:
 def shop() -> Iterator[Shop]:
     """A site that sets cookies, takes forms and answers with JSON."""
     shop = Shop("")
+    cookies = {"Set-Cookie": "session=topsecret; Path=/", "set-cookie": "theme=dark; Path=/"}
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(LocalHandler):
         def do_GET(self) -> None:
             shop.cookies.append(self.headers.get("cookie", ""))
             is_api = self.path.startswith("/api")
-            self.answer(
-                200, '{"stars": 5}' if is_api else FORM, "application/json" if is_api else "text/html"
-            )
+            kind, text = ("application/json", '{"stars": 5}') if is_api else ("text/html", FORM)
+            self.send(200, kind, text.encode(), cookies)
 
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["content-length"]))
-            self.answer(302 if self.path == "/cart" else 200, "", "text/plain", location="/done")
+            status, location = (302, {"Location": "/done"}) if self.path == "/cart" else (200, {})
+            self.send(status, "text/plain", b"", {**cookies, **location})
 
-        def answer(self, status: int, text: str, kind: str, location: str = "") -> None:
-            self.send_response(status)
-            self.send_header("content-type", kind)
-            self.send_header("content-length", str(len(text)))
-            self.send_header("set-cookie", "session=topsecret; Path=/")
-            self.send_header("set-cookie", "theme=dark; Path=/")
-            if location and status == 302:
-                self.send_header("location", location)
-            self.end_headers()
-            self.wfile.write(text.encode())
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    shop.url = f"http://127.0.0.1:{server.server_port}"
-    yield shop
-    server.shutdown()
-    server.server_close()
+    with serving(Handler) as shop.url:
+        yield shop
 
 
 async def buy(browser: Any, url: str, folder: Path, wanted: Traffic = NOTHING, **request: Any) -> None:

@@ -7,14 +7,13 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler
-from typing import Any
 
 import pytest
 
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.browsers.playwright.tabs import Tabs
+from pytest_browsereval.local_server import LocalHandler
 from tests.support import Run, running, serving, until
 
 # `U` stands for the address: of the other server, or of a page here that redirects there.
@@ -151,33 +150,20 @@ def here(other: Listener) -> Iterator[str]:
         )
         return f"<!doctype html><title>Out</title><body><script>{HELPERS}{code}</script>".encode()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(LocalHandler):
         def do_GET(self) -> None:
-            self._answer()
-
-        def do_POST(self) -> None:
-            self._answer()
-
-        def _answer(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
             status, _, name = self.path[1:].partition("/")
+            to = self.path.partition("?")[2]
             if status in ("302", "307"):
-                self.send_response(int(status))
-                self.send_header("Location", f"{other.url}/{name}")
-                self.send_header("Access-Control-Allow-Origin", "*")
-                body = b""
+                headers = {"Location": f"{other.url}/{name}", "Access-Control-Allow-Origin": "*"}
+                self.send(int(status), "text/plain", b"", headers)
+            elif self.path.startswith("/service.js"):
+                self.send(200, "text/javascript", f"fetch('{to}', {{mode: 'no-cors'}})".encode())
             else:
-                self.send_response(200)
-                kind = "text/javascript" if self.path.startswith("/service.js") else "text/html"
-                self.send_header("Content-Type", kind)
-                to = self.path.partition("?")[2]
-                body = f"fetch('{to}', {{mode: 'no-cors'}})".encode() if "javascript" in kind else page(to)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+                self.send(200, "text/html", page(to))
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            """Stay silent."""
+        do_POST = do_GET
 
     with serving(Handler) as url:
         yield url

@@ -69,9 +69,7 @@ def test_pages_get_files_of_the_row_however_they_ask(evals_with_files: Evals, si
     } == {}
     outputs = said(run)
     assert outputs["field"][0] == f"Chose '{CV}' for #f."
-    assert outputs["label"][0] == (
-        f"Chose '{NOTE}' for text=Photo. The field asks for 'image/*,.gif', which '{NOTE}' is not."
-    )
+    assert outputs["label"][0] == f"Chose '{NOTE}' for text=Photo. It asks for 'image/*,.gif'."
     assert outputs["asked before"][:2] == [
         f"Clicked #b. {ASKS}",
         f"Chose '{CV}' for the field that the page asks for.",

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -16,6 +15,7 @@ import pytest
 
 from pytest_browsereval.config.variables import Variables
 from pytest_browsereval.features.totp.reader import read_totp
+from pytest_browsereval.local_server import LocalHandler
 from tests.hooks.small_evals import Evals, row
 from tests.support import PageServer, serving
 
@@ -38,20 +38,14 @@ def bank() -> Iterator[tuple[str, list[str]]]:
     """Serve a page that takes a code and repeats it; yield its address and the codes that it got."""
     typed: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(LocalHandler):
         def do_GET(self) -> None:
             form = "<form action=/in><label>Code <input name=code></label><button>Log in</button></form>"
             if codes := parse_qs(urlsplit(self.path).query).get("code"):
                 typed.extend(codes)
                 is_right = pyotp.TOTP(SECRET).verify(codes[0], valid_window=1)
                 form = f"<p>{'Welcome' if is_right else 'Wrong'}</p><p>You typed {codes[0]}.</p>{form}"
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(form.encode())
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 its base's name
-            pass
+            self.send(200, "text/html", form.encode())
 
     with serving(Handler) as url:
         yield url, typed
