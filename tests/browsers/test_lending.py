@@ -104,21 +104,6 @@ def test_a_program_may_make_contexts_and_answer_dialogs(
 
 
 @pytest.mark.slow
-def test_a_program_that_closes_the_page_leaves_a_window_without_tabs(
-    run: Run, lent: PlaywrightWindow
-) -> None:
-    """The window lives on: that is the program's doing."""
-
-    async def work() -> None:
-        await outside(lent.cdp_url, "await page.close()")
-        await until(lambda: not lent.url)
-        assert lent.dead is None
-        assert await lent.tabs() == []
-
-    run(work())
-
-
-@pytest.mark.slow
 def test_a_program_that_closes_the_browser_ends_its_window_only(
     run: Run, browser: PlaywrightBrowser, lent: PlaywrightWindow, pages: PageServer
 ) -> None:

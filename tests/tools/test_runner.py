@@ -14,7 +14,7 @@ import pytest
 
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.tools.base import ToolError, tool
 from pytest_browsereval.tools.runner import NOTES_LENGTH
@@ -200,26 +200,6 @@ def test_a_crashed_page_is_told_and_loaded_again(visit: Visits) -> None:
     assert said.startswith("The page has crashed. Call reload or navigate to load it again.")
     assert opened.output("reload") == f"Reloaded {opened.window.url}, titled 'Page'."
     assert opened.output("click", target="button") == "Clicked button."
-
-
-@pytest.mark.slow
-def test_a_dead_browser_is_a_fault(run: Run, pages: PageServer, tmp_path: Path) -> None:
-    """The call is recorded, then the attempt ends as errored; further calls meet the same fault."""
-    url = pages.page("/alive", "alive")
-    with running(PlaywrightBrowserConfig(), run) as browser, visiting(run, browser, tmp_path, url) as opened:
-
-        async def kill() -> None:
-            session = await browser._connections[-1].browser.new_browser_cdp_session()
-            crash = asyncio.ensure_future(session.send("Browser.crash"))
-            crash.add_done_callback(lambda task: task.exception())
-            with pytest.raises(Fault, match=r"The browser ended unexpectedly: .*Chrom") as caught:
-                await opened.tools.call("wait_for_text", {"text": "never", "timeout_s": 30})
-            assert caught.value.source is ErrorSource.BROWSER
-
-        run(kill())
-        with pytest.raises(Fault, match="ended unexpectedly"):
-            opened.call("snapshot")
-        assert [m.type for m in opened.capture.messages.messages] == ["tool_call", "tool_result"] * 2
 
 
 def test_a_cancelled_call_leaves_nothing_under_way(visit: Visits) -> None:

@@ -82,23 +82,6 @@ def test_work_that_opens_a_dialog_goes_on_when_it_is_answered(visit: Visits) -> 
     opened.run(ask())
 
 
-def test_a_cancelled_caller_leaves_nothing_under_way(visit: Visits) -> None:
-    """When the attempt is over, the work that it waited for is cancelled with it."""
-    opened = visit()
-    window = opened.window
-
-    async def cancel() -> None:
-        caller = asyncio.ensure_future(window.watch(window.page.wait_for_selector("#never", timeout=0), 60))
-        await asyncio.sleep(0.05)  # long enough for it to be under way, which makes no difference
-        caller.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await caller
-        await asyncio.wait(window._dialogs._under_way, timeout=30)
-        assert not window._dialogs._under_way
-
-    opened.run(cancel())
-
-
 # -- closing
 
 

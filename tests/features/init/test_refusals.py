@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.features.init import starter
 from tests.features.init.test_ci import tree
 
 pytestmark = pytest.mark.usefixtures("in_tmp_path")
@@ -56,18 +55,6 @@ def test_a_link_that_leads_nowhere_is_not_written_through(capsys: pytest.Capture
     assert main(["init"]) == 4
     assert "conftest.py exists already" in capsys.readouterr().err
     assert not Path("gone.py").exists()
-
-
-def test_a_file_that_appears_meanwhile_is_kept_and_the_rest_is_removed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Between the check and the writing another program may write there."""
-    monkeypatch.setattr(starter, "find_obstacles", lambda _: ())
-    Path("evals/site").mkdir(parents=True)
-    Path("evals/site/index.html").write_text("mine")
-    assert main(["init", "evals"]) == 4
-    assert "evals/site/index.html exists already" in capsys.readouterr().err
-    assert tree() == {"evals/site/index.html": "mine"}
 
 
 def test_a_disk_that_fails_leaves_nothing(
