@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import contextvars
 import threading
 from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
 from typing import TypeVar
 
 from pytest_browsereval.agents.base import AgentContext
@@ -21,39 +21,26 @@ async def run_in_thread(function: Callable[[SyncAgentContext], ResultT], context
     When this is cancelled, the callable's next use of the context ends it; Python cannot end a thread
     from outside.
     """
-    loop = asyncio.get_running_loop()
-    bridge = Bridge(loop)
-    outcome: asyncio.Future[ResultT] = loop.create_future()
-
-    def deliver(result: ResultT | None, error: BaseException | None) -> None:
-        # The attempt was given up meanwhile: a future takes one outcome only.
-        if outcome.done():
-            return
-        if error is not None:
-            outcome.set_exception(error)
-        else:
-            outcome.set_result(result)  # type: ignore[arg-type]
+    bridge = Bridge(asyncio.get_running_loop())
+    outcome: Future[ResultT] = Future()
+    outcome.set_running_or_notify_cancel()  # else it could not be set any more once nobody waits
 
     def work() -> None:
-        result: ResultT | None = None
-        failure: BaseException | None = None
         try:
-            result = function(SyncAgentContext(context, bridge))
+            outcome.set_result(function(SyncAgentContext(context, bridge)))
         except AttemptOver:
             return
-        except (StopIteration, asyncio.CancelledError) as error:
+        except (StopIteration, asyncio.CancelledError, CancelledError) as error:
             # A future would take these for its own.
-            failure = RuntimeError(repr(error)).with_traceback(error.__traceback__)
+            outcome.set_exception(RuntimeError(repr(error)).with_traceback(error.__traceback__))
         except BaseException as error:  # noqa: BLE001 what ends the thread is the callable's doing
-            failure = error
-        with contextlib.suppress(RuntimeError):  # the loop has gone, and nobody waits
-            loop.call_soon_threadsafe(deliver, result, failure)
+            outcome.set_exception(error)
 
     name = f"browsereval-agent-{context.window_id}"
     own = contextvars.copy_context()  # which says whose output it is
     threading.Thread(target=own.run, args=(work,), name=name, daemon=True).start()
     try:
-        return await outcome
+        return await asyncio.wrap_future(outcome)
     finally:
         # No matter what ended the wait: the thread must not touch the page any more.
         bridge.close()
