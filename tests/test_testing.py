@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.testing import (
@@ -301,18 +300,5 @@ def test_each_breach_of_the_contract_is_named() -> None:
         "'names' is nested",
     ):
         assert told in str(caught.value)
-
-
-def test_a_tool_without_a_description_is_refused() -> None:
-    """A model has to be told what a tool is for."""
-
-    class Nothing(BaseModel):
-        model_config = ConfigDict(extra="forbid")
-
-    async def body(window: Window) -> str:
-        del window
-        return ""
-
-    assert asyncio.run(body(None)) == ""  # type: ignore[arg-type]
     with pytest.raises(AssertionError, match="0 sentences"):
-        check_tool(Tool("press", "", Nothing, body))
+        check_tool(Tool("press", "", Arguments, body))

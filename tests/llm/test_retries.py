@@ -49,29 +49,6 @@ def test_retry_after_is_read_as_a_date() -> None:
     assert retry_after(header, start.timestamp() + 100) == 0
 
 
-def test_failures_are_classified(subtests: pytest.Subtests) -> None:
-    """What may pass is tried again, what every request would meet stops the run, the rest is final."""
-    cases: list[tuple[int | None, str | None, bool, bool]] = [
-        (None, None, True, False),
-        (408, None, True, False),
-        (409, None, True, False),
-        (429, None, True, False),
-        (429, "insufficient_quota", False, True),
-        (500, None, True, False),
-        (529, None, True, False),
-        (400, None, False, False),
-        (404, None, False, False),
-        (422, None, False, False),
-        (401, None, False, True),
-        (402, None, False, True),
-        (403, None, False, True),
-    ]
-    for status, code, retried, stops in cases:
-        with subtests.test(status=status, code=code, retried=retried):
-            failure = TryFailed("x", status=status, code=code)
-            assert (failure.is_worth_a_retry, failure.ends_the_run) == (retried, stops)
-
-
 RAW = json.dumps({"error": {"message": "behind", "code": 7}})
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from pytest_browsereval.benchmarks.mind2web.grader import KEY_POINTS, NO_PICTURES, PICTURE, Mind2WebGrader
 from pytest_browsereval.capture.message_log import MessageLogger
-from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage, ToolResultMessage
@@ -249,12 +248,3 @@ def test_no_answer_is_judged_by_the_actions(recorded: Recorded) -> None:
     grade = judged(script, recorded_in(recorded.folder, None))
     assert grade.verdict is Verdict.PASSED
     assert "(none was given)" in script.asked["verdict"][0].text
-
-
-def test_names_of_browseros_are_aliases() -> None:
-    """Their configs name our graders."""
-    registry = builtin_registry()
-    assert {registry.get("grader", name) for name in ("mind2web_judge", "mind2web_grader")} == {
-        Mind2WebGrader
-    }
-    assert registry.get("grader", "webvoyager_grader") is registry.get("grader", "webvoyager")

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.judges.fara import (
     FaraAlignmentGrader,
     FaraCombinedGrader,
@@ -181,11 +180,3 @@ def test_all_that_is_asked_is_in_the_fingerprint(tmp_path: Path) -> None:
     for part in (FaraAlignmentGrader, FaraRubricGrader, FaraMultimodalGrader):
         assert set(part.prompts) <= set(FaraCombinedGrader.prompts)
         assert len(part.prompts) == len(part.replies)
-
-
-def test_words_of_browseros_name_it() -> None:
-    """``fara_grader`` and ``fara`` are the vote of the three."""
-    registry = builtin_registry()
-    assert registry.get("grader", "fara_grader") is registry.get("grader", "fara") is FaraCombinedGrader
-    for name in ("fara_alignment", "fara_rubric", "fara_multimodal", "rubric"):
-        assert registry.get("grader", name).type_name() == name
