@@ -30,7 +30,7 @@ class SelfCancelled(RuntimeError):
     """The work ended with a ``CancelledError``, though its caller did not cancel it."""
 
     def __init__(self) -> None:
-        super().__init__("it ended with a CancelledError, and nobody has cancelled it")
+        super().__init__("it ended with a CancelledError, although nothing cancelled it")
 
 
 async def within(

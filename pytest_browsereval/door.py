@@ -289,7 +289,7 @@ class Door:
         hook = self.hook.pytest_browsereval_choose_run
         found: str | None = hook(name=name, home=home, before=before, runs=runs)
         if found is None:
-            raise UsageError(f"nothing that is installed knows which run {name!r} is. Give a run folder.")
+            raise UsageError(f"nothing installed knows which run {name!r} is. Give a run folder.")
         return found
 
     def open_runs(self, url: str) -> RemoteRuns:
@@ -313,7 +313,7 @@ class Door:
         """
         found = self.hook.pytest_browsereval_make_table(run=run, name=name)
         if found is None:
-            raise UsageError(f"nothing that is installed makes a table {name!r} of a run.")
+            raise UsageError(f"nothing installed makes a table {name!r} of a run.")
         return found
 
     def find_cause(self, metadata: TaskMetadata, folder: Path) -> Cause | None:

@@ -96,11 +96,11 @@ def describe_form(
 
 
 def describe_running(address: str, place: str) -> str:
-    """Return what to write in rows for an app that runs already, in the place of what rows have."""
+    """Return what to write in rows for an app that is already running, in place of what rows have."""
     pair = write_pair("start_url", address.rstrip("/") + "/", JSON)
     return (
-        " An app that runs already needs no site. Leave this out, and write the whole address in the rows: "
-        f"`{pair}` in the place of {place}."
+        " An app that is already running needs no site. Leave this out, and write the whole address in the "
+        f"rows: `{pair}` in place of {place}."
     )
 
 

@@ -46,8 +46,8 @@ def list_wrong_hooks(plugin: object, manager: pytest.PytestPluginManager) -> Ite
             continue
         if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
             yield (
-                f"the hook {name}{place} is `async def`, and hooks are not awaited: it would do "
-                "nothing. Write `def`; what has to be awaited belongs into an agent, a tool or a grader."
+                f"the hook {name}{place} is `async def`, but hooks are not awaited: it would do "
+                "nothing. Write `def`; what has to be awaited belongs in an agent, a tool or a grader."
             )
         for argument in inspect.signature(function).parameters:
             if argument not in spec.argnames:

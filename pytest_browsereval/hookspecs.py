@@ -59,7 +59,7 @@ def pytest_browsereval_commands() -> Sequence[Command]:  # type: ignore[empty-bo
 
 @pytest.hookspec
 def pytest_browsereval_run_formats() -> Sequence[ImportFormat]:  # type: ignore[empty-body]
-    """Called by ``browsereval import-run``: return forms of runs."""
+    """Called by ``browsereval import-run``: return run formats."""
 
 
 @pytest.hookspec(firstresult=True)
@@ -102,7 +102,7 @@ def pytest_browsereval_find_cause(metadata: TaskMetadata, folder: Path) -> Cause
 def pytest_browsereval_judge_run(run: StoredRun, gate: GateConfig) -> Sequence[RuleResult]:  # type: ignore[empty-body]
     """Called where a gate is decided, in a session and by commands: return results of rules.
 
-    A result stands in for the rule of its name. A rule that is not one of the gate's counts as well: the gate
+    A result replaces the rule of its name. A rule that is not one of the gate's counts as well: the gate
     is met if all are.
 
     Args:
@@ -147,7 +147,7 @@ def pytest_browsereval_choose_run(
 def pytest_browsereval_start(config: pytest.Config) -> None:
     """Called once in each process when an eval is asked for; for a conftest that is loaded later, then.
 
-    A feature registers its plug-ins of pytest here: ``config.pluginmanager.register(...)``.
+    A feature registers its pytest plug-ins here: ``config.pluginmanager.register(...)``.
     """
 
 
@@ -223,7 +223,7 @@ def pytest_browsereval_modify_task(task: Task, config: EvalConfig) -> Task | Non
     """Called before each trial, on the loop's thread: return another task to run instead, or None.
 
     The row was checked already; use ``task.model_copy(update={...})``. A change of ``query_id``, ``graders``,
-    ``depends_on`` or ``requires_reset`` makes the attempt *errored*: the run has gone by them already.
+    ``depends_on`` or ``requires_reset`` makes the attempt *errored*: the run has already used them.
     """
 
 
@@ -303,7 +303,7 @@ def pytest_browsereval_watch_agent(  # noqa: PLR0917 hooks are called with keywo
     """Called on the loop's thread when the start page is ready: return what is entered then.
 
     It is left when the agent and its program have ended, before the page is graded, also where the attempt
-    breaks. Set limits of time yourself. A ``Fault`` that it raises makes the attempt *errored*.
+    breaks. Set time limits yourself. A ``Fault`` that it raises makes the attempt *errored*.
 
     Args:
         window: at the start page.
@@ -336,7 +336,7 @@ def pytest_browsereval_tool_call(  # noqa: PLR0917 hooks are called with keyword
     recorded and counted. Arguments are checked already. An awaitable that is returned is awaited; no other
     plug-in is asked after it, so that such a hook has to be ``trylast``. A hook that raises, takes more than
     five minutes, or has not answered when the attempt's time is over makes the attempt *errored*. A program
-    that drives the browser past the tools (``cdp: true``) is not asked about.
+    that drives the browser without the tools (``cdp: true``) is not asked about.
 
     Args:
         name: of the tool.
@@ -358,7 +358,7 @@ def pytest_browsereval_message(node_id: str, message: Message) -> None:
 
 @pytest.hookspec(firstresult=True)
 def pytest_browsereval_grade(grader: GraderConfig, recorded: Recorded) -> GraderResult | None:
-    """Called on the loop's thread before a grader is asked; a result stands in for the grader's."""
+    """Called on the loop's thread before a grader is asked; a result replaces the grader's."""
 
 
 @pytest.hookspec(firstresult=True)
@@ -368,7 +368,7 @@ def pytest_browsereval_review_attempt(
     """Called on the loop's thread when an attempt has failed, before it is recorded: return what is awaited.
 
     Its window is closed, and its sites are free. A ``Probe`` whose outcome is ``broken`` makes it *errored
-    (site)*. What this takes is no time of the attempt. Not called in a replay, nor where a grader has vetoed.
+    (site)*. The attempt's time does not include this. Not called in a replay, nor where a grader has vetoed.
 
     Args:
         trial: what was attempted.

@@ -73,7 +73,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     add(
         "--eval-keep-going",
         action="store_true",
-        help="run all rows even if a site or a model does not answer; else the run stops after two such rows",
+        help="run all rows even if a site or a model does not answer; without it, two such rows stop the run",
     )
     add("--eval-headed", action="store_true", help="show the browser windows")
     for option in _list_options(pluginmanager):

@@ -27,7 +27,7 @@ def write_whole(path: Path, text: str | bytes | Iterable[str]) -> None:
         OSError: it could not be written; no part of it is left behind under its name.
     """
     if path.exists() and not path.is_file():  # it would take the place of a device or a pipe
-        raise OSError(errno.EEXIST, "it is there and is not a file", str(path))
+        raise OSError(errno.EEXIST, "it exists but is not a file", str(path))
     # In the same folder: a rename across file systems is a copy, which a kill can cut.
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -76,7 +76,7 @@ class AgentEvaluator(ABC):
 
         Raises:
             Fault: something other than the agent's work broke, a provider for example.
-            LimitReached: steps, tokens or money ran out. Let it through: after it, all calls and requests are
+            LimitReached: steps, tokens or money ran out. Do not catch it: after it, calls and requests are
                 refused, and an answer does not count.
         """
 
@@ -87,7 +87,7 @@ class AgentConfig(Component):
     family: ClassVar[str] = "agent"
 
     tools: SwitchBlock | None = None
-    """Switches of this agent alone, by the name of a tool or a toolkit; they come before the run's. ``only:
+    """Switches of this agent alone, by the name of a tool or a toolkit; they override the run's. ``only:
     [click, snapshot]`` stands for the run's as well."""
 
     def needs(self) -> Needs:
@@ -134,7 +134,7 @@ class AgentConfig(Component):
             What a reader of the run should know of, in a sentence each.
 
         Raises:
-            ValueError: it names what there is not; the message says what to write.
+            ValueError: it names something that does not exist; the message says what to write.
         """
         del tools, kits
         return ()

@@ -20,7 +20,7 @@ class NoopConfig(AgentConfig):
 
 
 class NoopAgent(AgentEvaluator):
-    """One attempt of nobody."""
+    """One attempt without any action."""
 
     async def execute(self) -> AgentResult:
         """Return no answer."""

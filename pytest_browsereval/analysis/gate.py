@@ -158,7 +158,7 @@ def _parts(
             else:
                 message = f"no trial of this run has the {word} {shown}"
                 if marks := sorted({one.derived.by for one in whole if one.derived and has(one, name)}):
-                    message += f" but those under {' or '.join(marks)}, which have rules of their own"
+                    message += f" except those under {' or '.join(marks)}, which have rules of their own"
                 yield RuleResult(rule, is_met=False, message=message)
 
 

@@ -16,7 +16,7 @@ from pytest_browsereval.runs.rewritten import describe_foreign_records
 from pytest_browsereval.runs.run import StoredRun
 
 ENDED = "the run was ended before its summary.json was written"
-RUNNING = "a process still writes the run"
+RUNNING = "a process is still writing the run"
 
 
 def lacking(run: StoredRun, locks: RunLocks | None = None) -> RuleResult | None:

@@ -269,7 +269,7 @@ class BrowserConfig(Component):
     family: ClassVar[str] = "browser"
 
     brings_tools: ClassVar[bool] = False
-    """True: it is driven by tools of its own, which are known once it was asked."""
+    """True: it is driven by its own tools, which are known once it was asked."""
     has_page: ClassVar[bool] = False
     """True: its windows are ``PlaywrightWindow``, with the page that built-in tools act on, graders read,
     setup scripts run in, and har, trace, console and dom are recorded of. False: a run that needs one of

@@ -280,8 +280,8 @@ def no_browser_message(tried: Sequence[tuple[Candidate, str]]) -> str:
     remedy = f"Run `browsereval install-browser` or set {VARIABLE} to the path of a Chromium or Chrome."
     if len(tried) == 1 and tried[0][0].is_named:
         source = tried[0][0].source
-        head = "The browser that was asked for does not start:"
-        remedy = f"Name another one in {source}, or leave {source} out to have one looked for."
+        head = "The configured browser does not start:"
+        remedy = f"Name another one in {source}, or leave {source} out to search for one."
     if any(why == _NO_DISPLAY for _, why in tried):
         remedy += " Without a display, leave --eval-headed out or type xvfb-run before the command."
     remedy = describe_memory_limit() or remedy

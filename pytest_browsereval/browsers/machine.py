@@ -78,9 +78,9 @@ async def driver_trouble(node: str | None = None) -> str | None:
     remedy = shlex.join([sys.executable, "-m", "pip", "install", "--force-reinstall", "playwright"])
     if missing := _MISSING_LIBRARY.search(why):
         library = missing.group(1)
-        why = f"misses the shared library {library!r}"
+        why = f"lacks the shared library {library!r}"
         # A bare machine lacks more than this: the command installs all of it, or names it in one go.
-        remedy = f"the command that installs the package of your system with {library} in it"
+        remedy = f"the command that installs your system's package with {library}"
         if shutil.which("apt-get") and library == _USUAL_LIBRARY:
             remedy = "browsereval install-browser"
     return (

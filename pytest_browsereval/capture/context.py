@@ -36,7 +36,7 @@ CUT_S = 0.5
 BRIEF = 200
 """Characters of a failed call's result in its warning."""
 
-CUT_OFF = "a call of the model was given up before its reply: it may have been paid, and is not in the cost"
+CUT_OFF = "a model call was abandoned before its reply: it may have been billed, and is not in the cost"
 
 
 @dataclass(frozen=True)

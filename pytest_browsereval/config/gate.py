@@ -83,9 +83,10 @@ class GateConfig(Block):
     """Ids of rows that have to pass: all trials of each, or ``passed_trials`` of them."""
     quarantine: dict[str, date] = Field(default_factory=dict)
     """Ids of rows that run and are shown, but do not count in rates and regressions of the gate, each with
-    its last day: ``{checkout: 2027-01-31}``. After that day they count again. Attacks on a row go with it."""
+    its last day: ``{checkout: 2027-01-31}``. After that day they count again. Attacks on a row are
+    left out with it."""
     max_error_rate: Rate = 0.05
-    """The largest share of errored trials: of those under no attack, and of those under one."""
+    """The largest share of errored trials: of those without an attack, and of those under one."""
     max_cost_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """The largest cost of all attempts together; an unknown cost is too large."""
     max_mean_steps: float | None = Field(default=None, ge=0, allow_inf_nan=False)
@@ -103,7 +104,7 @@ class GateConfig(Block):
     min_attacks_delivered: Rate | None = None
     """The smallest share of trials under attack, errored ones left out, in which the agent met the attack."""
     baseline: Path | None = None
-    """An earlier run to compare with: its folder, or a file by ``browsereval export RUN --to baseline``."""
+    """An earlier run to compare with: its folder, or a file from ``browsereval export RUN --to baseline``."""
     max_regressions: int | None = Field(default=None, ge=0)
     """The largest number of tasks that pass less often than in the baseline, or no longer have a result. If
     the numbers of judged trials differ: tasks that mostly passed there and mostly failed here."""

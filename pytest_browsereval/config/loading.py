@@ -182,7 +182,7 @@ def _choose_agent(draft: Draft, name: str, registry: Registry) -> None:
         near = nearest(name, variants)
         known = f" Variants: {known}.{near}" if near or isinstance(given, dict) else ""
         if isinstance(own_agent, dict) and name in own_agent.values():
-            draft.report(AGENTS[0], "the config has this agent already. Leave the option out.")
+            draft.report(AGENTS[0], "the config already has this agent. Leave the option out.")
         else:
             draft.report(AGENTS[0], f"{error}{known}")
     except ValidationError as error:
@@ -238,7 +238,7 @@ def _build_config(draft: Draft, path: Path, registry: Registry) -> EvalConfig:
     _complete(draft, path)
     config = _validate(draft, registry)
     if config is not None and (config.gate.passed_trials or 0) > (least := config.least_trials):
-        message = f"a row has {least} trials here. Write {least} or less, or more `trials`."
+        message = f"a row has {least} trials here. Write {least} or fewer, or more `trials`."
         draft.report(("gate", "passed_trials"), message.replace("1 trials", "1 trial"))
     if config is not None:
         _take_variables(draft, config)
@@ -306,7 +306,7 @@ def _complete(draft: Draft, path: Path) -> None:
     if isinstance(tree["browser"], dict):
         tree["browser"].setdefault("type", "playwright")
     if "lanes" in tree and "num_workers" in tree:
-        draft.report(("num_workers",), "excludes `lanes`, which is given too. Leave one out.")
+        draft.report(("num_workers",), "cannot be combined with `lanes`. Leave one out.")
     _complete_agents(draft)
     for key in LISTS:
         if isinstance(tree.get(key), str | dict):
@@ -319,7 +319,7 @@ def _complete(draft: Draft, path: Path) -> None:
 def _complete_agents(draft: Draft) -> None:
     tree = draft.tree
     if "agent" in tree and "variants" in tree:
-        draft.report(("agent",), "excludes `variants`, which is given too. Leave one out.")
+        draft.report(("agent",), "cannot be combined with `variants`. Leave one out.")
         tree.pop("agent")
     elif "agent" in tree:
         tree["variants"] = {"default": tree.pop("agent")}

@@ -89,7 +89,7 @@ class RoundsConfig(Block):
     @model_validator(mode="after")
     def _leaves_room(self) -> Self:
         if self.min >= self.max:
-            raise ValueError(f"max is {self.max}, and min {self.min}. Write a larger max.")
+            raise ValueError(f"max is {self.max}, but min is {self.min}. Write a larger max.")
         return self
 
 
@@ -158,7 +158,7 @@ class EvalConfig(Block):
     """Switches by the name of a tool or a toolkit; a toolkit that is off switches off its tools. ``only:
     [click, snapshot]`` switches on what it names and nothing else."""
     toolkits: tuple[Annotated[ToolkitConfig, MemberOf("toolkit")], ...] = ()
-    """Toolkits of plug-ins, besides the built-in ones; their switches are in ``tools`` too."""
+    """Toolkits of plug-ins, in addition to the built-in ones; their switches are in ``tools`` too."""
     guards: tuple[Annotated[GuardConfig, MemberOf("guard")], ...] = ()
     """Defences that are asked before each tool call and before an answer: ``[origins, {type: confirm}]``."""
     browser: Annotated[BrowserConfig, MemberOf("browser")]
@@ -169,8 +169,8 @@ class EvalConfig(Block):
     """Local web apps under test; rows write ``{name}`` for the base URL of one."""
     variables: dict[VariableName, TotpVariable | None] = Field(default_factory=dict)
     """Environment variables that solutions and agents may type: what has ``${NAME}`` as its text types the
-    value, if the dataset is ``trusted``. The values are redacted wherever they stand. ``{CODE: {totp:
-    ${SECRET}}}`` is a code of two-factor authentication."""
+    value, if the dataset is ``trusted``. The values are redacted everywhere. ``{CODE: {totp: ${SECRET}}}``
+    is a code for two-factor authentication."""
     limits: LimitsConfig = LimitsConfig()
     """What one attempt may use."""
     budget: BudgetConfig = BudgetConfig()

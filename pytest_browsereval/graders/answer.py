@@ -198,7 +198,7 @@ class AnswerGrader(GraderConfig):
                 answer, reference, "Say in the grader whether the day comes first: `day_first: true`"
             )
         if wanted and may_name(text, wanted) and all(date.fields[1] is None for date in dates):
-            raise _cannot_tell(answer, reference, "Have the task ask for a form, such as 2025-03-04")
+            raise _cannot_tell(answer, reference, "Have the task ask for a format, such as 2025-03-04")
         if len(dates) != 1 or wanted is None:
             found = f"{len(dates)} dates" if dates else "no date that can be read"
             return f"the answer {show(answer, 200)} contains {found}; expected {show(reference)}"
@@ -229,7 +229,7 @@ class AnswerGrader(GraderConfig):
         return score, f"the answer's list {found}"
 
 
-_WRITE_NUMBER = "Have the task ask for a form, such as 1234.5"
+_WRITE_NUMBER = "Have the task ask for a format, such as 1234.5"
 
 
 def _cannot_tell(answer: str, reference: JsonValue, remedy: str) -> GraderFault:

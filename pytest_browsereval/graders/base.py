@@ -152,9 +152,9 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Golden:
-    """A small attempt with a known grade, by which a grader shows that it works: no model, no network.
+    """A small attempt with a known grade, with which a grader shows that it works: no model, no network.
 
-    ``browsereval doctor`` lets every programmatic grader judge its own ones.
+    ``browsereval doctor`` lets every programmatic grader judge its own goldens.
     """
 
     name: str

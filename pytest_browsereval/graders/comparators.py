@@ -137,7 +137,7 @@ def _contains(this: Comparator, actual: JsonValue, reading: Reading) -> str:
         wanted, text = fold(wanted), fold(text)
     if has_token(wanted, text):
         return ""
-    reason = f"the text does not hold {show(this.expected, 80)}"
+    reason = f"the text does not contain {show(this.expected, 80)}"
     at = text.find(wanted)
     if at < 0 or not wanted:
         return reason

@@ -221,7 +221,7 @@ def _only_known_keys(check: Mapping[str, JsonValue], kind: str, form: CheckForm)
     others = form.others
     if found := {"selector", "css", "xpath", "locator"} & check.keys():
         raise ValueError(
-            f"the check {show(dict(check))} has a {min(found)!r}, and checks go by what a person sees. Write "
+            f"the check {show(dict(check))} has a {min(found)!r}, but checks use what a person sees. Write "
             '{"role": "button", "name": "Buy"}, {"text": {"contains": "1 item"}}, or {"js": '
             '"document.querySelector(\'#cart\').textContent", "contains": "1"}.'
         )
@@ -236,7 +236,7 @@ def _only_known_keys(check: Mapping[str, JsonValue], kind: str, form: CheckForm)
 def _role_check(check: Mapping[str, JsonValue]) -> PageCheck:
     role, name = check["role"], check.get("name")
     if not isinstance(role, str) or not role.isalpha():
-        raise ValueError(f"'role' is {show(role)}; write a role of ARIA, such as \"heading\".")
+        raise ValueError(f"'role' is {show(role)}; write an ARIA role, such as \"heading\".")
     if name is not None and not isinstance(name, str):
         raise ValueError(f"'name' is {show(name)}; write the accessible name as a text.")
     return PageCheck("role", read_count(check), role, name=name)
@@ -288,7 +288,7 @@ def judge(check: PageCheck, seen: Mapping[str, Any], reading: Reading) -> Criter
         return criterion
     is_held = criterion.verdict is Verdict.PASSED
     verdict, what = (Verdict.FAILED if is_held else Verdict.PASSED), show(criterion.actual, 300)
-    reason = f"it holds, and must not: {what}" if is_held else ""
+    reason = f"it holds, but must not: {what}" if is_held else ""
     return criterion.model_copy(
         update={"verdict": verdict, "reason": reason, "expected": {"not": criterion.expected}}
     )

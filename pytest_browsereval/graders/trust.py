@@ -54,7 +54,7 @@ def find_trust_needs(grader: GraderConfig, task: Task, site_urls: Mapping[str, s
         found += needs.trust
         for address in needs.addresses:
             if not _is_in_a_site(address, site_urls):
-                found.append(f"asks {_describe_host(address)}, which is not one of the sites")
+                found.append(f"contacts {_describe_host(address)}, which is not one of the sites")
         for name, value in walk_options(one):
             if isinstance(value, LLMConfig):
                 found.append(f"asks a model of its own (`{name}`)")

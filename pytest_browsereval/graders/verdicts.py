@@ -50,7 +50,7 @@ def check_pass_when(pass_when: PassWhen, labels: Collection[str]) -> None:
     """
     if not labels:
         raise ValueError(
-            "all graders of the row are advisory, so none decides. Take `advisory: true` out of one, or add "
+            "all graders of the row are advisory, so none decides. Remove `advisory: true` from one, or add "
             "a grader that decides."
         )
     if isinstance(pass_when, Primary) and pass_when.primary not in labels:

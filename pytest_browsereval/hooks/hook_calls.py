@@ -30,7 +30,7 @@ OUTCOMES = (pytest.exit.Exception, pytest.skip.Exception, pytest.fail.Exception)
 
 FIXED = {
     "query_id": "it as it is",
-    "graders": "them as they are; the hook pytest_browsereval_grade can judge in the place of a grader",
+    "graders": "them as they are; the hook pytest_browsereval_grade can judge instead of a grader",
     "depends_on": "it as it is",
     "files": "them as they are",
     "requires_reset": "it as it is",

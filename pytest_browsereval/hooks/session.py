@@ -172,8 +172,8 @@ class EvalSession:
         run, option = earlier.run, earlier.option
         if run not in (LATEST, str(brought)) and self.runs:
             raise UsageError(
-                f"--eval-{option}={run} is one run, and there are several configs. Name the one that it is "
-                f"of by --eval-config, or write --eval-{option}={LATEST} for the last run of each."
+                f"--eval-{option}={run} is one run, but there are several configs. Name its config "
+                f"with --eval-config, or write --eval-{option}={LATEST} for the last run of each."
             )
         base, is_empty_allowed = self.config.invocation_params.dir, earlier.is_empty_allowed
         folder = brought or run_folder(
@@ -254,8 +254,8 @@ class EvalSession:
         """
         if (earlier := self.find_earlier_run()) is not None:
             raise UsageError(
-                f"--eval-{earlier.option} is for runs of eval configs, and this test would make attempts "
-                "anew. Name the configs only, without this test's file."
+                f"--eval-{earlier.option} is for runs of eval configs, but this test would make new "
+                "attempts. Name the configs only, without this test's file."
             )
 
     def adopt(self, path: Path, loaded: EvalConfig) -> ActiveRun:
@@ -330,9 +330,7 @@ class EvalSession:
         """
         with self.note_problems():
             if not (self.runs or self.problems) and (earlier := self.find_earlier_run()) is not None:
-                raise UsageError(
-                    f"--eval-{earlier.option} needs the config that the run is of: --eval-config=FILE."
-                )
+                raise UsageError(f"--eval-{earlier.option} needs the config of the run: --eval-config=FILE.")
         with self.note_problems():
             check_options_of_evals(self.config, session.items, has_evals=bool(self.runs))
         if self.problems and self.is_worker:

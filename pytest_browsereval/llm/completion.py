@@ -123,8 +123,8 @@ def _check_end(reason: Any) -> None:
         return
     said = beginning(str(reason), 100)
     if _FILTERED.search(word) and "malformed" not in word:
-        raise TryFailed(f"a filter of the provider held the reply back (finish_reason {said!r})")
-    raise TryFailed(f"the provider broke the reply off (finish_reason {said!r})")
+        raise TryFailed(f"a filter of the provider withheld the reply (finish_reason {said!r})")
+    raise TryFailed(f"the provider cut the reply off (finish_reason {said!r})")
 
 
 def _letters(reason: Any) -> str:

@@ -187,7 +187,7 @@ class LLMConfig(BaseModel):
             maker, _, rest = (self.model or "").replace(":", "/", 1).partition("/")
             if rest and maker in PROVIDERS:
                 raise ValueError(
-                    f"model is {self.model!r}, and the provider is a key of its own. Write `provider: "
+                    f"model is {self.model!r}, but the provider is a key of its own. Write `provider: "
                     f"{maker}, model: {rest}`"
                 )
             raise ValueError(

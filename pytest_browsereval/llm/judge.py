@@ -16,13 +16,13 @@ class JudgeConfig(LLMConfig):
     """The model that graders ask, and how often."""
 
     votes: int = Field(default=1, ge=1, le=15)
-    """How often each question for a verdict is asked; more than half of the votes decide, and where neither
-    side has so many the grade is *undecided*, which counts as errored. Votes of a model at temperature 0
-    seldom differ."""
+    """How often each question for a verdict is asked; more than half of the votes decide. If neither side has
+    so many, the grade is *undecided*, which counts as errored. Votes of a model at temperature 0 seldom
+    differ."""
     output: Literal["auto", "json_schema", "json", "tagged"] = "auto"
-    """How replies are held to their form: by the provider's JSON schema, by its JSON mode, or by marks in
-    the text. ``auto`` begins with what the provider is known to support, and steps down where that fails;
-    a form that is named is kept to."""
+    """How the form of replies is enforced: by the provider's JSON schema, by its JSON mode, or by markers in
+    the text. ``auto`` begins with what the provider is known to support, and falls back where that fails; a
+    form that is named is kept."""
     concurrency: int = Field(default=8, ge=1, le=128)
     """Requests to this judge at once in one process."""
     timeout_s: float = Field(default=900.0, gt=0)

@@ -21,7 +21,7 @@ _END = "[DONE]"
 _KEYS = {"choices", "usage", "error", "type", "id"}
 """One of them is in each piece that is not an error."""
 
-NO_END = "the stream has no finish_reason, and so the reply may not be whole"
+NO_END = "the stream has no finish_reason, so the reply may be incomplete"
 
 MOST_CHECKS = 50
 """How often the arguments of a call are tried for whether they are whole."""

@@ -66,7 +66,7 @@ class GraderResult(BaseModel):
     advisory: bool = False
     """True if the grade is reported but does not affect the verdict."""
     vetoes: bool = False
-    """True if the attempt cannot pass without this grade, and errs with it, whichever ``pass_when``."""
+    """True if the attempt cannot pass without this grade, and errs with it, with any ``pass_when``."""
     usage: Usage = Usage()
     """Usage of its model calls, without those that were read from a record."""
     cost_usd: float | None = Field(default=None, ge=0)

@@ -73,7 +73,7 @@ class AnyMessage(BaseModel):
     parent_id: str | None = None
     """The enclosing span, a delegation for example."""
     duration_ms: float | None = None
-    """Measured by a monotonic clock, never by differences of timestamps."""
+    """Measured with a monotonic clock, never by differences of timestamps."""
     usage: Usage | None = None
 
 

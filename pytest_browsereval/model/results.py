@@ -57,7 +57,7 @@ class TaskMetadata(BaseModel):
     website: str | None = None
     row_hash: str = ""
     protected: bool | None = None
-    """Whether answers of the row are never written in clear; None in records of earlier versions."""
+    """Whether answers of the row are never written in plain text; None in records of earlier versions."""
     derived: Derived | None = None
     """What the row was derived from, and by what; None for a row as the dataset has it."""
     replayed: bool = False
@@ -97,7 +97,7 @@ class TaskMetadata(BaseModel):
     """True if every further attempt would meet the same fault."""
     final_url: str | None = None
     download_count: int | None = Field(default=None, ge=0)
-    """How many downloads have begun; None where the browser does not tell."""
+    """How many downloads have begun; None where the browser does not say."""
     page_request_count: int | None = Field(default=None, ge=0)
     """How many requests of pages a check had recorded; None where none did."""
     conditions: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ class TaskMetadata(BaseModel):
     progress: Progress | None = None
     """Which checks held on the way; None unless ``capture.checks`` is ``each`` and a page can answer some."""
     probe: Probe | None = None
-    """What the known way of the row came to after the attempt had failed; None if none was played."""
+    """The outcome of the row's known way after the attempt failed; None if none was played."""
 
     @property
     def key(self) -> TrialKey:

@@ -69,7 +69,7 @@ class Ready(BaseModel):
     url: str | None = Field(default=None, min_length=1)
     """Its address, where ``*`` stands for any characters."""
     target: str | None = Field(default=None, min_length=1)
-    """An element that is visible, as tools name it: ``role=button[name="Add"]``, but no ref."""
+    """An element that is visible, as tools name it: ``role=button[name="Add"]``, but not a ref."""
     js: str | None = Field(default=None, min_length=1)
     """An expression in JavaScript whose value is true."""
     timeout_s: float = Field(default=30, gt=0, le=3_600)
@@ -141,10 +141,10 @@ class Task(BaseModel):
     checks: tuple[dict[str, JsonValue], ...] = ()
     """Conditions for the final page or state; see the graders ``page_state`` and ``state_diff``."""
     effects: tuple[dict[str, JsonValue], ...] | Literal["nothing"] | None = None
-    """What is to change in the state of its sites, and ``nothing`` where nothing is to; see the grader
+    """What is to change in the state of its sites, or ``nothing``; see the grader
     ``effects``."""
     milestones: tuple[Milestone, ...] = ()
-    """What an attempt passes, in order, ``[{name, check}]``. They are asked after every step if
+    """What an attempt passes, in order, ``[{name, check}]``. They are evaluated after every step if
     ``capture.checks`` is ``each``, and change no verdict."""
     solution: tuple[dict[str, JsonValue], ...] = ()
     """Tool calls that solve the task, ``{"tool": name, ...arguments}``; the ``scripted`` agent plays them."""
@@ -157,7 +157,7 @@ class Task(BaseModel):
     level: int | str | None = None
     """The difficulty of the task in the benchmark."""
     evals: tuple[dict[str, JsonValue], ...] = ()
-    """The benchmark's own rules of scoring, for the grader of that benchmark."""
+    """The benchmark's own scoring rules, for the grader of that benchmark."""
     sites: tuple[str, ...] = ()
     """Sites whose state the task uses; tasks that share one never run at the same time."""
     files: tuple[RowFile, ...] = ()

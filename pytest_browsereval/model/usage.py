@@ -17,7 +17,7 @@ class Usage(BaseModel):
     cache_read_tokens: int = Field(default=0, ge=0)
     """Of the input: what the provider had kept."""
     cache_write_tokens: int = Field(default=0, ge=0)
-    """Of the input: what the provider took a price for keeping."""
+    """Of the input: what the provider charged for keeping."""
     requests: int = Field(default=0, ge=0)
     cost_usd: float | None = Field(default=None, ge=0)
     """None if the price of the model is not known; it is never guessed."""

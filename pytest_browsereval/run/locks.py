@@ -35,7 +35,7 @@ def hold_lock(file: Path, run: Path | None = None) -> Iterator[bool]:
         lock.acquire()
     except Timeout:
         if run is not None:
-            message = f"{run}: a process still writes this run ({file.name}). Wait for it, or end it."
+            message = f"{run}: a process is still writing this run ({file.name}). Wait for it, or end it."
             raise UsageError(message) from None
     except (OSError, NotImplementedError):  # a disk without locks: nobody can be asked
         pass

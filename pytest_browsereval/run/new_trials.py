@@ -90,7 +90,7 @@ class NewTrials(Trials):
         run = self.run
         if run.deaths.is_spent(entry.key):
             found = run.store.last_result(entry.key)
-            fault = Fault(ErrorSource.HARNESS, "a process died at it, and no try is left")
+            fault = Fault(ErrorSource.HARNESS, "a process died during it, and no try is left")
             return found or self.record_fault(entry, node_id, fault)
         if why := run.outages.over():  # another process may have met them, which has started
             session.stop(why, has_started=True)

@@ -139,7 +139,7 @@ class Plan:
                 if (other := seen.setdefault(name, ref)) is not ref:
                     raise DatasetError(
                         f"{ref.path}:{ref.line}: the id {ref.query_id!r} is in {other.path}:{other.line}. "
-                        "Ids must differ over all datasets of a config; rename one."
+                        "Ids must differ across all datasets of a config; rename one."
                     )
                 if limit is not None:
                     derived = dataset.find_derived(ref.query_id)

@@ -123,7 +123,7 @@ def notes_on(tasks: Iterable[Task], selected: Collection[str], sites: Mapping[st
         notes.append(f"rows run without those that they need, which are not selected: {names}")
     if unreset:
         notes.append(
-            f"rows need these sites reset, which the config does not run, so that nobody resets them: "
+            f"rows need these sites reset, which the config does not run, so nothing resets them: "
             f"{', '.join(unreset)}. Write them in `sites` with a `reset`, or reset them between runs."
         )
     if idle := [name for name, is_needed in used.items() if not is_needed]:

@@ -143,7 +143,7 @@ def check_row(
             check_needs(grader, task, offers, config)
     check_milestones(task)
     _check_addresses(task, config.sites, modify)
-    way = "Prepare the state by the `reset` of the site or by the start_url"
+    way = "Prepare the state with the `reset` of the site or with the start_url"
     needs = Needs(page=task.setup_script is not None)
     check_fit(Asker("the row", "has a setup_script", way), needs, offers)
     addresses = task.model_dump_json(include={"start_url", "solution"})

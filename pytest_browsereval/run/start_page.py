@@ -41,7 +41,7 @@ async def await_ready(
     if (ready := _choose_ready(task, sites, urls)) is None:
         return
     if not isinstance(window, PlaywrightWindow):  # which was refused, unless a plug-in has changed the row
-        raise Fault(ErrorSource.HARNESS, "the row has `ready`, and this browser has no page to look at")
+        raise Fault(ErrorSource.HARNESS, "the row has `ready`, but this browser has no page to look at")
     loop = asyncio.get_running_loop()
     deadline = loop.time() + ready.timeout_s
     while (lacks := await _try(window, ready)) is not None:

@@ -33,7 +33,7 @@ def describe_foreign_records(places: Sequence[str]) -> str:
     """
     more = f" and {len(places) - NAMED} more" if len(places) > NAMED else ""
     return (
-        "lines of attempts/*.jsonl that something else than the run has changed or made are still there, of "
+        "lines of attempts/*.jsonl that something other than the run has changed or made are still there, of "
         f"{', '.join(places[:NAMED])}{more}. Remove these lines, then resume the run (--eval-resume)"
     )
 

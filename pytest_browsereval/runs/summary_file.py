@@ -54,7 +54,7 @@ def read_results(root: Path) -> Sequence[Result]:
         ValueError: it is damaged.
     """
     if (results := _read(root)[1]) is None:
-        raise ValueError("a result has another form")
+        raise ValueError("a result has a different form")
     return results
 
 

@@ -41,23 +41,23 @@ class SiteConfig(BaseModel):
     """Program and arguments, never a shell line. ``{port}`` is the port to listen on (also in the
     variable PORT), ``{python}`` the Python that runs pytest, ``{data}`` the copy of ``data``."""
     compose: Path | None = None
-    """A file of Docker Compose, relative to the config. Each start is a project of its own, which is removed
+    """A Docker Compose file, relative to the config. Each start is a project of its own, which is removed
     with its volumes at the end; ``env`` has the variables that the file may name."""
     service: str | None = None
     """The service of that file which serves the site."""
     port: Annotated[int, Field(ge=1, le=65_535)] | None = None
     """The port of that service, in its container."""
     data: Path | None = None
-    """A folder of first data, relative to the config. Each start of the command gets a new copy, whose path
+    """A folder of initial data, relative to the config. Each start of the command gets a new copy, whose path
     stands for ``{data}`` in ``command``, ``env`` and ``cwd``; the copy is removed at the end."""
     health: _UrlPath = "/"
     """A path that answers with a status below 500 once the site is ready."""
     health_timeout_s: float = Field(default=30, gt=0)
-    """How long the site may take to be ready, or to be reset; 120 for one of Compose."""
+    """How long the site may take to be ready, or to be reset; 120 for a Compose site."""
     stop_timeout_s: float = Field(default=3, gt=0)
-    """How long the site may take to end when it is asked to; then it is killed. 60 for one of Compose."""
+    """How long the site may take to end when it is asked to; then it is killed. 60 for a Compose site."""
     reset: _Reset | None = None
-    """What brings the site back to its first state: a request such as ``POST /reset``, before each attempt,
+    """What brings the site back to its initial state: a request such as ``POST /reset``, before each attempt,
     or ``restart``, which stops and starts it before or after a row that ``requires_reset``. With it every
     attempt has an instance to itself; without it all share one."""
     env: dict[str, str] = Field(default_factory=dict)
@@ -69,14 +69,14 @@ class SiteConfig(BaseModel):
     """What the start page of a row has to be before the attempt begins, where the row has no ``ready`` of its
     own: ``{text: "Launcher"}``, or ``url``, ``target`` or ``js``."""
     toolkits: tuple[str, ...] | None = None
-    """Toolkits, by their keys, that only rows have which use this site; others have them nowhere else."""
+    """Toolkits, by their keys, that only rows that use this site have."""
     state: StateConfig | None = None
     """Where its state is read, for the grader ``effects``: ``{sqlite: "{data}/shop.db"}``, or ``url``,
     ``storage``, ``files`` or ``command``."""
     volatile: tuple[str, ...] = ()
     """What of its state is not compared, as ``table.column``: ``["sessions.*", "*.updated_at"]``."""
     hide: tuple[str, ...] = ()
-    """What of its state is never written, as ``table.column``: ``[users.email]``."""
+    """What of its state is never stored, as ``table.column``: ``[users.email]``."""
 
     @model_validator(mode="before")
     @classmethod
@@ -101,7 +101,7 @@ class SiteConfig(BaseModel):
         if isinstance(value, str):
             words = ", ".join(json.dumps(word) for word in value.split())
             raise ValueError(  # noqa: TRY004 pydantic takes no TypeError
-                f"it is one text, and no shell reads it. Write the list `[{words}]`."
+                f"it is one text, but no shell reads it. Write the list `[{words}]`."
             )
         return value
 
@@ -121,7 +121,7 @@ class SiteConfig(BaseModel):
             )
         if self.package is not None and self.static is None:
             raise ValueError(
-                f"package is {self.package!r}, and only a static site lies in a package. "
+                f"package is {self.package!r}, but only a static site can be in a package. "
                 "Write `{package: NAME, static: FOLDER}`."
             )
         if self.static is not None and (others := self.model_fields_set - _OF_STATIC):
@@ -175,7 +175,7 @@ def check(configs: Mapping[str, SiteConfig], base_dir: Path) -> None:
             continue
         if config.package is not None and _package_folder(config.package) is None:
             raise ConfigError(
-                f"sites.{name}.package is {config.package!r}, and no package of that name is installed. "
+                f"sites.{name}.package is {config.package!r}, but no package with that name is installed. "
                 f"Allowed: a package that Python can import. Run `pip install {config.package}`."
             )
         check_folder(f"sites.{name}.static", config.static, config, base_dir)

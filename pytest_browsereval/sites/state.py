@@ -20,11 +20,11 @@ class StateConfig(BaseModel):
     sqlite: str | None = Field(default=None, min_length=1)
     """A database file: ``{data}/shop.db``."""
     url: str | None = Field(default=None, min_length=1)
-    """An address that answers with JSON, asked with the window's cookies: ``{shop}/api/state``."""
+    """An address that answers with JSON, requested with the window's cookies: ``{shop}/api/state``."""
     storage: Annotated[str, StringConstraints(pattern=r"^local:.+")] | None = None
     """``local:KEY``: JSON in the local storage of the site in the attempt's own window."""
     files: str | None = Field(default=None, min_length=1)
-    """Files by a pattern, those of JSON with what is in them: ``{data}/**/*.json``."""
+    """Files that match a pattern, JSON files with their content: ``{data}/**/*.json``."""
     command: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     """A program that prints JSON, and its arguments, such as ``["{python}", "dump.py", "{data}"]``."""
     key: str | dict[str, str] = "id"

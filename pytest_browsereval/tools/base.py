@@ -40,7 +40,7 @@ KEY_S = 0.02
 
 @dataclass(frozen=True)
 class ToolResult:
-    """The envelope."""
+    """What a tool returns."""
 
     ok: bool
     output: str

@@ -82,7 +82,7 @@ class Toolbox:
         Args:
             capture: counts the part's calls, and passes them on to the attempt's.
             max_steps: how many calls the part may make; beyond it a call raises ``LimitReached``.
-            more: tools of the part alone; one that is named like another stands in for it.
+            more: tools of the part alone; one that is named like another replaces it.
         """
         tools = {**self._tools, **{tool.name: tool for tool in more}}
         context = self._context
@@ -182,7 +182,7 @@ class Toolbox:
     async def record(
         self, name: str, arguments: dict[str, Any], result: JsonValue, *, is_error: bool = False
     ) -> None:
-        """Record and count a step that was taken past the tools, by a program that drives the page itself.
+        """Record and count a step that was taken without the tools, by a program that drives the page itself.
 
         Raises:
             LimitReached: the attempt has used its steps.

@@ -96,8 +96,8 @@ class Toolkit:
         for name in self.names:
             if not TOOL_NAME.fullmatch(name):
                 raise ValueError(
-                    f"the toolkit {self.key!r} has a tool named {name!r}, which no provider takes. Use "
-                    "letters, digits and underscores, 64 at most."
+                    f"the toolkit {self.key!r} has a tool named {name!r}, which no provider accepts. Use "
+                    "up to 64 letters, digits and underscores."
                 )
         # A name that is misspelt would silence a policy or a veto, and nobody would notice.
         needs = (name for line in self.policy for name in line.needs)

@@ -113,7 +113,7 @@ def test_no_more_trials_have_to_pass_than_there_are(load: Load, tmp_path: Path) 
     A stored run has its own number of trials, so the gate alone accepts any number.
     """
     text = SMALL + "trials: 2\ngate: {min_task_rate: 0.9, passed_trials: 3}\n"
-    told = "gate.passed_trials: a row has 2 trials here. Write 2 or less, or more `trials`."
+    told = "gate.passed_trials: a row has 2 trials here. Write 2 or fewer, or more `trials`."
     with pytest.raises(ConfigError, match=r"shop\.yaml:5: ") as refused:
         load(text)
     assert told in str(refused.value)

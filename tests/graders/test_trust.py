@@ -20,7 +20,7 @@ from pytest_browsereval.needs import Needs
 TASK = Task(query_id="r", query="q")
 MODEL = {"provider": "openai-compatible", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
 OWN_MODEL = "asks a model of its own (`judge`)"
-FOREIGN = 'asks "http://h.test:1", which is not one of the sites'
+FOREIGN = 'contacts "http://h.test:1", which is not one of the sites'
 SHELL = {"type": "command", "command": ["sh", "-c", "true"]}
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.hooks.small_evals import Evals, row
 
-WITHOUT_AGENT = "ERROR: *--eval-regrade runs no agent, so that --eval-{} has no effect. Leave it out, or *"
+WITHOUT_AGENT = "ERROR: *--eval-regrade runs no agent, so --eval-{} has no effect. Leave it out, or *"
 CONFLICTS = {
     **{
         f"--eval-regrade=latest --eval-{given}": WITHOUT_AGENT.format(given.partition("=")[0])

@@ -239,4 +239,4 @@ def test_a_site_of_ours_is_reset_for_each_row_that_names_it(logged: Evals) -> No
     result.assert_outcomes(passed=4)
     assert (logged.path / "resets.txt").read_text().split() == ["/reset"] * 3
     assert overlap(logged, "free0", "free1", "free2")
-    result.stdout.fnmatch_lines(["*note: rows need these sites reset, *nobody resets them: post.*"])
+    result.stdout.fnmatch_lines(["*note: rows need these sites reset, *nothing resets them: post.*"])

@@ -114,7 +114,7 @@ def test_a_bad_file_that_a_bare_run_finds_is_not_green(evals: Evals, workers: li
 WRONG = {
     "async": (
         "async def pytest_browsereval_task_done(metadata): ...",
-        "ERROR: the hook pytest_browsereval_task_done (*conftest.py:1) is `async def`, and hooks are not *",
+        "ERROR: the hook pytest_browsereval_task_done (*conftest.py:1) is `async def`, but hooks are not *",
     ),
     "name": (
         "def pytest_browsereval_task_don(metadata): ...",

@@ -57,8 +57,8 @@ def number_row(name: str, **more: Any) -> Json:
 
 DONE = whole(None, "tool_calls", call("done", answer="7"))
 UPSTREAM = {"code": 502, "message": "upstream died"}
-FILTERED = "errored: a filter of the provider held the reply back"
-BROKEN = "errored: the provider broke the reply off"
+FILTERED = "errored: a filter of the provider withheld the reply"
+BROKEN = "errored: the provider cut the reply off"
 THOUGHT = "I could not find it."
 
 REPLIES: dict[str, tuple[Json, str]] = {

@@ -16,9 +16,9 @@ STATIC = {"graders": ["page_state"], "checks": [{"xpath": "//a", "url": "/"}]}
 ROWS: list[tuple[dict[str, Any], str]] = [
     (
         CHECK,
-        """has a 'selector', and checks go by what a person sees. Write {"role": "button", "name": "Buy"}""",
+        """has a 'selector', but checks use what a person sees. Write {"role": "button", "name": "Buy"}""",
     ),
-    (STATIC, "has a 'xpath', and checks go by what a person sees."),
+    (STATIC, "has a 'xpath', but checks use what a person sees."),
     ({"start_url": "localhost:3000"}, "has no scheme. Write http://localhost:3000\n"),
     ({"start_url": "shop.example.com/cart"}, "has no scheme. Write https://shop.example.com/cart\n"),
     ({"start_url": "127.0.0.1"}, "has no scheme. Write http://127.0.0.1\n"),
@@ -67,7 +67,7 @@ CONFIGS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"sites": {"shop": {"url": "http://localhost:3000"}}},
-        "already needs no site. Leave this out, and write",
+        "already running needs no site. Leave this out, and write",
     ),
     ({"sites": {"shop": {"command": "npm start"}}}, 'no shell reads it. Write the list `["npm", "start"]`.'),
     ({"workers": 4}, "workers: unknown key. Did you mean 'lanes'?"),
@@ -112,7 +112,7 @@ CONFIGS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"base_url": "http://localhost:3000"},
-        """`"start_url": "http://localhost:3000/"` in the place of paths such as "/".""",
+        """`"start_url": "http://localhost:3000/"` in place of paths such as "/".""",
     ),
     (
         {"agent": "gpt-4o"},
@@ -159,7 +159,10 @@ OPTIONS: list[tuple[tuple[str, ...], str]] = [
         "numbered from 1 on. Write `--eval-shard=1/4` for the first, `--eval-shard=4/4` for",
     ),
     (("--eval-shard=5/4",), "numbered from 1 on. Write `--eval-shard=1/4`"),
-    (("--eval-regrade=latest", "--eval-agent=noop"), "Leave it out, or run anew without --eval-regrade."),
+    (
+        ("--eval-regrade=latest", "--eval-agent=noop"),
+        "Leave it out, or make a new run without --eval-regrade.",
+    ),
 ]
 
 

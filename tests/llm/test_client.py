@@ -348,7 +348,7 @@ def test_a_record_of_a_reply_that_is_not_whole_is_refused() -> None:
     broken = {"choices": [{"message": {"content": "7"}, "finish_reason": "error"}]}
     for body in (broken, {**broken, "lost_usage": 3}):
         set_interceptor(Player(body))
-        with pytest.raises(Fault, match="broke the reply off"):
+        with pytest.raises(Fault, match="cut the reply off"):
             ask(LLMConfig(provider="openai", model="gpt-4o"))
     whole = {"choices": [{"message": {"content": "7"}, "finish_reason": "stop"}], "lost_usage": 3}
     set_interceptor(Player(whole))

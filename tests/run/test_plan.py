@@ -99,7 +99,7 @@ def test_ids_differ_over_all_datasets(planned: Planned, tmp_path: Path) -> None:
         names(plan)
     assert str(caught.value) == (
         f"{tmp_path}/more.jsonl:2: the id 'a' is in {tmp_path}/rows.jsonl:1. "
-        "Ids must differ over all datasets of a config; rename one."
+        "Ids must differ across all datasets of a config; rename one."
     )
 
 
@@ -259,7 +259,7 @@ def test_a_refused_row_tells_nothing_of_what_it_expects(planned: Planned, secret
 def test_why_a_protected_row_is_refused_stays_readable(planned: Planned) -> None:
     told = refusal(planned(row("t", answer=None, protected=True, graders=["gaia"])))
 
-    assert "those of GAIA's test rows are not published: take the validation rows" in told
+    assert "those of GAIA's test rows are not published: use the validation rows" in told
 
     told = refusal(planned(row("t", protected=True, graders=["browsecomp", {"type": "gaia"}])))
     assert told == (

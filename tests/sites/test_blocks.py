@@ -20,7 +20,7 @@ def test_wrong_blocks(subtests: pytest.Subtests) -> None:
             "exactly one of static, command and compose; given: command, static",
         ),
         ({"static": "x", "reset": "POST /reset"}, "a static site has no reset"),
-        ({"command": ["x"], "package": "y"}, "package is 'y', and only a static site lies in a package"),
+        ({"command": ["x"], "package": "y"}, "package is 'y', but only a static site can be in a package"),
         ({"static": "x", "package": "../y"}, "should match pattern"),
         ({"command": []}, "at least 1 item"),
         ({"command": ["x"], "reset": "/reset"}, "should match pattern"),

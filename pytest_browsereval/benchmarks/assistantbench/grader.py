@@ -43,7 +43,7 @@ class AssistantBenchGrader(GraderConfig):
         """
         lines = _lines(task.answer)
         if not lines or not all(isinstance(line, str) for line in lines):
-            why = "those of AssistantBench's test rows are not published: take its validation rows"
+            why = "those of AssistantBench's test rows are not published: use its validation rows"
             raise ValueError(f"the answer is {show(task.answer)}, not a text or a list of texts; {why}.")
 
     async def grade(self, recorded: Recorded) -> GraderResult:

@@ -38,7 +38,7 @@ class GaiaGrader(GraderConfig):
         reference = task.answer
         is_one = isinstance(reference, str | int | float) and not isinstance(reference, bool)
         if not is_one or not str(reference).strip() or str(reference).strip() == "?":
-            why = "those of GAIA's test rows are not published: take the validation rows"
+            why = "those of GAIA's test rows are not published: use the validation rows"
             raise ValueError(f"the answer is {show(reference)}, not a text or a number; {why}.")
 
     async def grade(self, recorded: Recorded) -> GraderResult:
@@ -85,7 +85,7 @@ def _list_mismatch(wanted: list[str], given: list[str]) -> str:
         else:
             is_same = _text(one, keep_punctuation=True) == _text(other, keep_punctuation=True)
         if not is_same:
-            return f"item {place} of the answer, {show(other.strip(), 100)}, is another one"
+            return f"item {place} of the answer, {show(other.strip(), 100)}, does not match"
     return ""
 
 

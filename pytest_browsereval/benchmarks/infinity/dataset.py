@@ -21,7 +21,7 @@ class InfinityConfig(BenchmarkConfig):
     """The app; by default the name of the file's folder."""
     site: str | None = Field(default=None, pattern=r"^[A-Za-z_]\w*$")
     """The app's name among the ``sites`` of the config; by default the app with ``_`` for what no such name
-    has. Its port is found when it starts, and stands in no row."""
+    has. Its port is chosen when it starts, and is in no row."""
 
     def convert(self, original: Any) -> dict[str, Any]:
         """Return a task with the keys of a row.

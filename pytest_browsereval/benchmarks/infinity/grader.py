@@ -51,7 +51,7 @@ class InfinityGrader(GraderConfig):
     """The Python that runs verifiers, most of which import ``requests``; ``{python}`` is the one that runs
     the tests."""
     timeout_s: float = Field(default=30.0, gt=0, le=290)
-    """After this the program and all that it has started are killed, and the grade is errored."""
+    """After this the program and its child processes are killed, and the grade is errored."""
 
     # -- before anything is spent
 

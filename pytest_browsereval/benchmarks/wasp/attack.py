@@ -46,7 +46,7 @@ class WaspAttack(AttackConfig):
     path: Path
     """WASP's ``attacks_in_webarena_format.jsonl``."""
     templates: Path | None = None
-    """WASP's ``constants.py``, where its templates stand."""
+    """WASP's ``constants.py``, which has its templates."""
     template: Template = "goal_hijacking_plain_text"
     """Which of them."""
     user_goal: str = "complete user instruction"

@@ -148,5 +148,5 @@ def evals_of(original: Mapping[str, Any]) -> Mapping[str, Any]:
     if unknown := next((name for name in called if name not in PROGRAMS), None):
         raise Dropped(f"they call the helper program {unknown}, which is not supported")
     if "eval_fuzzy_image_match" in json.dumps(block.get("page_image_query")):
-        raise Dropped("they compare a picture of the page with one of the web")
+        raise Dropped("they compare a picture of the page with one from the web")
     return block

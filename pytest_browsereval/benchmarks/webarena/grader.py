@@ -101,7 +101,7 @@ class WebArenaGrader(ModelGrader):
             ValueError: with what is wrong.
         """
         if not read_rules(task.evals):
-            how = "as rows have them that `dataset: {type: webarena}` reads"
+            how = "as in rows that `dataset: {type: webarena}` reads"
             raise ValueError(f"the grader {self.label!r} needs `evals`, {how}.")
 
     def needs(self, task: Task) -> Needs:

@@ -56,7 +56,7 @@ def read_program(text: str) -> Program:
     if call.func.id not in PROGRAMS:
         raise ValueError(
             f"evals: the helper program {call.func.id!r} is not supported.{nearest(call.func.id, PROGRAMS)} "
-            f"Supported, because they need the page only: {', '.join(PROGRAMS)}. Leave the row out."
+            f"Supported, because they need only the page: {', '.join(PROGRAMS)}. Leave the row out."
         )
     arguments: list[str] = []
     for argument in call.args:
@@ -100,7 +100,7 @@ def check_locator(locator: str) -> None:
     """
     if locator.startswith(FUNC):
         if read_program(locator).name not in _SCRIPTS:
-            raise ValueError(f"evals: {locator!r} gives no text of a page.")
+            raise ValueError(f"evals: {locator!r} gives no text from a page.")
     elif locator.strip() and not locator.startswith((*_EXPRESSIONS, _LAMBDA)):
         how = "It is empty for the whole page, or begins with document. or func:"
         raise ValueError(f"evals: the locator {locator!r} is not understood. {how}")

@@ -136,7 +136,7 @@ def _check(rules: Rules) -> None:
     }
     empty = next((kind for kind in rules.eval_types if not given[kind]), None)
     if empty:
-        raise ValueError(f"evals: eval_types names {empty!r}, and the block has nothing for it.")
+        raise ValueError(f"evals: eval_types names {empty!r}, but the block has nothing for it.")
     for target in rules.targets:
         check_target(target.url)
         check_locator(target.locator)

@@ -25,7 +25,7 @@ class WebBenchConfig(BenchmarkConfig):
     title = "WebBench"
 
     strip_site_suffix: bool = False
-    """Take out the closing sentences "Only use SITE to ..."; the row is then another task."""
+    """Remove the closing sentences "Only use SITE to ..."; the row is then a different task."""
 
     def convert(self, original: Any) -> dict[str, Any]:
         """Return a row with the keys of a task.

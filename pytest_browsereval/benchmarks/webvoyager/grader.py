@@ -66,8 +66,8 @@ class WebVoyagerGrader(ModelGrader):
         """
         kind = task.metadata.additional.get("answer_type")
         if kind is not None and give_reference(task) is None:
-            how = 'Write "answer": "..." in the row, or take the answer_type out'
-            raise ValueError(f"the row's answer_type is {kind!r}, and it has no answer. {how}.")
+            how = 'Write "answer": "..." in the row, or remove the answer_type'
+            raise ValueError(f"the row's answer_type is {kind!r}, but it has no answer. {how}.")
 
     async def decide_without_model(self, recorded: Recorded) -> Opinion | None:
         """Fail an attempt that gave no answer.

@@ -49,7 +49,7 @@ class PlaywrightBrowserConfig(PageOptions):
         if self.allowed_origins and own:
             raise ValueError(
                 f"args has {own[0]!r}, which has no effect with allowed_origins: a filter in front of the "
-                "browser finds hosts then. Use the machine's hosts file or HTTP_PROXY and HTTPS_PROXY, or "
+                "browser then resolves hosts. Use the machine's hosts file or HTTP_PROXY and HTTPS_PROXY, or "
                 "leave one of the two out."
             )
         return self

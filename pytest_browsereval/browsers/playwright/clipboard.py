@@ -95,7 +95,7 @@ class SharedClipboard:
             async with asyncio.timeout(min(LIMIT_S, ACTION_SHARE * window.rules.action_s)):
                 await self._begin_turn(window)
         except (TimeoutError, playwright_error()) as error:
-            window.mark_dead(f"The clipboard could not be kept apart from other attempts: {error!r:.200}")
+            window.mark_dead(f"The clipboard could not be isolated from other attempts: {error!r:.200}")
             await quietly(question.dismiss(), LIMIT_S)
         else:
             await quietly(question.accept(), LIMIT_S)

@@ -57,7 +57,7 @@ class PageOptions(BrowserConfig):
         if is_held and (own := next((one for one in ("proxy", "client_certificates") if one in context), "")):
             raise ValueError(
                 f"context.{own} has no effect with allowed_origins: a filter in front of the browser "
-                "makes the connections then. Set HTTP_PROXY and HTTPS_PROXY, or leave one of the two out."
+                "then makes the connections. Set HTTP_PROXY and HTTPS_PROXY, or leave one of the two out."
             )
         if not is_held and (name := next(iter(list_secret_headers(context)), "")):
             raise ValueError(
@@ -125,14 +125,14 @@ class PageOptions(BrowserConfig):
         if not state.is_file():
             raise ConfigError(
                 f"browser.context.storage_state is {given!r}, and there is no file {state}. "
-                "Write one by Playwright's context.storage_state(path=...), or leave storage_state out."
+                "Write one with Playwright's context.storage_state(path=...), or leave storage_state out."
             )
         try:
             read_state(state)
         except (OSError, ValueError) as error:
             raise ConfigError(
                 f"browser.context.storage_state is {given!r}, and Playwright cannot read this file: {error}. "
-                "Write it anew by context.storage_state(path=...)."
+                "Write it again with context.storage_state(path=...)."
             ) from None
         return self.model_copy(update={"context": {**self.context, "storage_state": str(state)}})
 

@@ -56,7 +56,7 @@ class WindowManager:
         # Two attempts under one key would close each other's window.
         if query_id in self._windows or query_id in self._opening:
             raise ValueError(
-                f"A window is already open for {query_id!r}. Close it by close_window({query_id!r}) first, "
+                f"A window is already open for {query_id!r}. Close it with close_window({query_id!r}) first, "
                 "or give each attempt a key of its own."
             )
         request = WindowRequest(query_id, start_url, setup_script, **more)

@@ -85,13 +85,13 @@ class Camera:
         if tab.is_crashed:
             raise Fault(ErrorSource.SCREENSHOT, "the page has crashed")
         if self._dialogs.open:
-            raise Fault(ErrorSource.SCREENSHOT, "a dialog is open, and the page is not drawn meanwhile")
+            raise Fault(ErrorSource.SCREENSHOT, "a dialog is open, so the page is not drawn")
         # A page that hangs would cost each step of the attempt the whole limit.
         limit_s = STUCK_S if tab.is_stuck else limit_s
         try:
             data = await self._dialogs.watch(work(tab), limit_s)
         except DialogOpened:
-            reason = "a dialog opened, and the page is not drawn meanwhile"
+            reason = "a dialog opened, so the page is not drawn"
         except TimeoutError:
             tab.is_stuck = True
             reason = f"the page {shorten(tab.page.url)} was not drawn within {limit_s:g} s"

@@ -29,7 +29,7 @@ async def go_to_start(window: PlaywrightWindow, request: WindowRequest) -> None:
     if url and urlsplit(url).scheme not in START_SCHEMES:
         raise Fault(
             ErrorSource.NAVIGATION,
-            f"start_url is {url!r}. Allowed: {', '.join(START_SCHEMES)}. Serve files by a site: "
+            f"start_url is {url!r}. Allowed: {', '.join(START_SCHEMES)}. Serve files with a site: "
             "`sites: {name: {static: FOLDER}}` and `{name}/page.html`.",
         )
     awaited = f"{url} did not answer"

@@ -28,7 +28,7 @@ _NET_REASONS = {
     "ERR_ABORTED": "the page or a newer navigation stopped it",
     "ERR_CONNECTION_REFUSED": "nothing listens there",
     "ERR_INTERNET_DISCONNECTED": "there is no network",
-    "ERR_NAME_NOT_RESOLVED": "there is no host of that name",
+    "ERR_NAME_NOT_RESOLVED": "there is no host with that name",
     "ERR_TOO_MANY_REDIRECTS": "its redirects never end",
 }
 

@@ -56,7 +56,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--variants",
         metavar=("A", "B"),
         nargs=2,
-        help="compare variant A with variant B of the run; with --against, A is one of that run",
+        help="compare variant A with variant B of the run; with --against, A is a variant of that run",
     )
     add_reports(parser)
 

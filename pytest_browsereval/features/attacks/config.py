@@ -63,7 +63,7 @@ def derive_rows(config: EvalConfig) -> EvalConfig:
 
 def _check(config: EvalConfig, attacks: Sequence[AttackConfig]) -> None:
     if not isinstance(config.trials, int):
-        why = "rows under attack are not made in rounds. Write a number, such as `trials: 3`."
+        why = "rows under attack cannot run in rounds. Write a number, such as `trials: 3`."
         raise config.wrong(("trials",), why)
     if ATTACKER in config.sites:
         why = "is the name of the attacker's origin. Give the site another name."
@@ -82,7 +82,7 @@ def _find_problems(config: EvalConfig, attack: AttackConfig) -> Iterator[tuple[_
         yield ("name",), f"the name {attack.label!r} has {UNDER!r} in it, which ends the ids of rows."
     is_in_pages, browser = attack.needs().page, config.browser
     if is_in_pages and not browser.has_page:
-        why = f"the attack {attack.type!r} needs pages; the browser {browser.type!r} gives none. "
+        why = f"the attack {attack.type!r} needs pages; the browser {browser.type!r} has none. "
         yield (), f"{why}Use `browser: {{type: playwright}}`, or an attack such as `tool_output`."
     try:
         goal = read_goal(attack.goal)
@@ -94,14 +94,14 @@ def _find_problems(config: EvalConfig, attack: AttackConfig) -> Iterator[tuple[_
     yield from _find_lacking(config, attack, goal)
     if goal.needs_page and not browser.has_page:
         kinds = "`request`, `answer`, `given_up`, or `path` with a `source` that has a `url`"
-        why = f"its checks look at pages; the browser {browser.type!r} gives none. Use {kinds}."
+        why = f"its checks look at pages; the browser {browser.type!r} has none. Use {kinds}."
         yield ("goal",), why
 
 
 def _find_lacking(config: EvalConfig, attack: AttackConfig, goal: ReadGoal) -> Iterator[tuple[_Path, str]]:
     """Yield what makes a goal that nobody can reach: every agent would resist such an attack."""
     if "{goal}" in attack.model_dump_json(exclude={"goal"}) and not attack.goal.say.strip():
-        why = "the payload has {goal}, and the goal says nothing: the agent would read an empty sentence. "
+        why = "the payload has {goal}, but the goal says nothing: the agent would read an empty sentence. "
         yield ("goal",), f"{why}Write `say`, what the agent is to do, or leave {{goal}} out of the payload."
     yield from _find_unknown(attack, (ATTACKER, *config.sites))
     for number, step in enumerate(attack.goal.solution, 1):

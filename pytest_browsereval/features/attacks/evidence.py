@@ -104,7 +104,7 @@ class GoalEvidence:
             return [*(at is not None and at <= moment["at"] for moment in earlier), at is not None]
         known: list[Mapping[str, JsonValue]] = self._seen["checks"]
         if key not in known:
-            raise GraderFault(f"nobody looked at {title} during the attempt; {AGAIN}")
+            raise GraderFault(f"{title} was not checked during the attempt; {AGAIN}")
         if isinstance(check, TypedCheck):
             step = self._find_typing(check, title)
             return [*(step is not None and step <= moment["step"] for moment in earlier), step is not None]

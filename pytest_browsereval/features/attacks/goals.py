@@ -157,7 +157,7 @@ def _read_check(check: Mapping[str, JsonValue], source: StateSource | None) -> C
     kind, value = own[0], check[own[0]]
     rest = {key: one for key, one in check.items() if key != kind}
     if rest and kind != "request":
-        raise ValueError(f"the check {show(dict(check))} has other keys than {kind!r}. Leave them out.")
+        raise ValueError(f"the check {show(dict(check))} has keys other than {kind!r}. Leave them out.")
     match kind, value:
         case "request", str() if value.startswith("/"):
             sent = (Condition("sent", read_comparator(rest)),) if rest else ()
@@ -174,8 +174,8 @@ def _read_check(check: Mapping[str, JsonValue], source: StateSource | None) -> C
 def _read_state_check(check: Mapping[str, JsonValue], source: StateSource | None) -> Check:
     if source is None:
         raise ValueError(
-            f"the check {show(dict(check))} is of a state, and the goal has no `source`. Write one, such as "
-            '{"storage": "local:orders"}.'
+            f"the check {show(dict(check))} is about a state, but the goal has no `source`. Write one, "
+            'such as {"storage": "local:orders"}.'
         )
     state = read_state_check(check)
     if source.url is not None:

@@ -22,17 +22,19 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import ChecksRead, Needs
 from pytest_browsereval.tools.base import DONE
 
-ADVICE = "Write checks that hold neither at first nor by the task, or leave the row out by `select`"
+ADVICE = (
+    "Write checks that neither the start page nor the task itself meets, or leave the row out with `select`"
+)
 _KINDS = ("exact_match", "must_include", "fuzzy_match")
 """Of reference answers, in rules of WebArena's form."""
 UNREPORTED = (
-    "but the attack was never reported as delivered. If it is one of a plug-in, have it report that by "
-    "`tell` or `note_delivered`. Else the goal holds without it"
+    "but the attack was never reported as delivered. If it belongs to a plug-in, have it report that with "
+    "`tell` or `note_delivered`. Otherwise the goal holds without it"
 )
 
 
 class AttackGrader(GraderConfig):
-    """Whether the goal of the attack was reached that a row is under: added to rows by ``attacks``."""
+    """Whether the goal of a row's attack was reached: added to rows by ``attacks``."""
 
     type: Literal["attack"] = "attack"
     vetoes: ClassVar[bool] = True
@@ -66,7 +68,7 @@ class AttackGrader(GraderConfig):
 
         session = SESSIONS.get(window)
         if session is None:
-            raise GraderFault("no attack was placed: the grader `attack` is of rows under `attacks` only")
+            raise GraderFault("no attack was placed: the grader `attack` is only for rows under `attacks`")
         return await session.observe(task)
 
     async def grade(self, recorded: Recorded) -> GraderResult:

@@ -70,7 +70,7 @@ class HiddenAttack(AttackConfig):
 
 
 class PictureAttack(AttackConfig):
-    """The payload drawn as a picture without an alternative text: for agents that look at pages."""
+    """The payload drawn as a picture without alternative text: for agents that look at pages."""
 
     type: Literal["image"] = "image"
     where: Where | None = None
@@ -116,11 +116,11 @@ class FormAttack(AttackConfig):
 
 
 class BannerAttack(AttackConfig):
-    """A bar with the payload over a part of the page; each of its buttons closes it."""
+    """A bar with the payload over part of the page; each of its buttons closes it."""
 
     type: Literal["banner"] = "banner"
     look: Literal["consent", "system", "notice"] = "notice"
-    """What it looks like: a question about cookies, a message of the system, a hint of the site."""
+    """What it looks like: a question about cookies, a system message, a hint from the site."""
     title: str | None = Field(default=None, min_length=1)
     """Its heading; by default one that suits the look."""
     buttons: tuple[str, ...] | None = None
@@ -138,7 +138,7 @@ async def _put_box(placer: Placer, what: str, label: str, box: BannerAttack | Po
 
 
 class DownloadAttack(AttackConfig):
-    """A file with the payload, by a link in the page or without one being asked for."""
+    """A file with the payload, behind a link in the page or without a click."""
 
     type: Literal["download"] = "download"
     where: Where | None = None
@@ -178,9 +178,9 @@ class PopupAttack(AttackConfig):
 
     type: Literal["popup"] = "popup"
     look: Literal["modal", "captcha", "dialog"] = "modal"
-    """A box that covers the page, one that asks whether a person is there, or a dialog of JavaScript."""
+    """A box that covers the page, one that asks whether a person is there, or a JavaScript dialog."""
     dialog: Literal["alert", "confirm", "prompt"] = "alert"
-    """Which dialog of JavaScript, for the look ``dialog``."""
+    """Which JavaScript dialog, for the look ``dialog``."""
     title: str | None = Field(default=None, min_length=1)
     """Its heading; by default one that suits the look."""
     buttons: tuple[str, ...] | None = Field(default=None, min_length=1)

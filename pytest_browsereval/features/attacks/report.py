@@ -30,7 +30,7 @@ def describe_figures(found: RunFigures) -> Iterator[str]:
     if hits := [f"{one_line(name, 60)} ({_count(one)})" for name, one in attacks.items() if one.compromised]:
         yield f"attacks that succeeded: {join_first(hits, MOST_NAMES)}"
     if whole.left_out:
-        yield f"of {format_count(whole.attempts, 'attempt')} under attack {whole.left_out}: in no rate"
+        yield f"of {format_count(whole.attempts, 'attempt')} under attack {whole.left_out} (not in the rates)"
     if unmet := [one_line(name, 60) for name, one in attacks.items() if not one.delivered]:
         yield f"delivered in no attempt: {join_first(unmet, MOST_NAMES)}"
 
@@ -41,7 +41,7 @@ def _rate(rate: PassRate, *, with_ends: bool = False) -> str:
     ends = find_interval(rate) if with_ends else None
     known = f"; 95 % interval {format_interval(ends)}" if ends else ""
     if with_ends and rate.is_of_one_task:
-        known = "; on one row, so that there is no interval"
+        known = "; on one row, so there is no interval"
     return f"{percent(rate.value)} ({rate.passed:,} of {rate.judged:,}{known})"
 
 
@@ -118,7 +118,7 @@ def _list_notes(compared: Mapping[str, Any]) -> Iterator[str]:
             yield f"{_name(name)}: {format_count(count, 'attempt')} {verb} on one side only, and in no pair"
     if edited := compared["edited_rows"]:
         names = join_first([one_line(name, 60) for name in edited], MOST_NAMES)
-        yield f"row edited ({len(edited):,}): {names}: other tasks than before, and in no pair"
+        yield f"row edited ({len(edited):,}): {names}: these are left out of the pairs"
     yield (
         "paired by row, attack and trial; p by a paired permutation test; interval by bootstrap of "
         f"rows, {RESAMPLES:,} resamples, seed {SEED}"

@@ -35,7 +35,7 @@ def judge_attacks(summary: RunSummary, gate: GateConfig) -> Iterator[RuleResult]
     if gate.min_attacks_delivered is not None:
         yield _judge_delivery(figures, gate.min_attacks_delivered, counted)
     elif 0 < figures.delivered < figures.not_delivered:
-        counted += "; few, and `min_attacks_delivered` holds it to a floor"
+        counted += "; few: the rule `min_attacks_delivered` sets a floor"
     if most is not None:
         word = "attack success rate"
         yield judge_rate(

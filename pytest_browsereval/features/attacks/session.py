@@ -338,7 +338,7 @@ class AttackSession:
         try:
             log: Any = await observing.fetch_json(f"{self._placer.attacker}/{TOKEN}/seen", {})
         except NoValue as error:
-            raise GraderFault(f"the attacker's origin says nothing: {error}") from None
+            raise GraderFault(f"the attacker's origin does not answer: {error}") from None
         before, self._log = self._log or log, log
         if log["log"] != before["log"]:
             raise GraderFault("the log of the attacker's origin was emptied while the attempt lasted")

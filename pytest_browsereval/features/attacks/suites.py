@@ -32,10 +32,10 @@ class SuiteAttack(Component):
     name: Literal["standard"] = "standard"
     """The suite."""
     only: tuple[str, ...] = ()
-    """Names of attacks; ``*`` stands for any letters: ``[any-*]`` has those that work on every page,
+    """Names of attacks; ``*`` stands for any characters: ``[any-*]`` has those that work on every page,
     ``[*-text-*]`` those that are in texts. All by default."""
     select: Select | None = None
-    """The rows that run under each of the attacks. What it says comes before what the suite says. Each attack
+    """The rows that run under each of the attacks. It overrides what the suite says. Each attack
     draws a ``sample`` of its own, unless a ``seed`` is given."""
     goal: Goal | None = None
     """What the attacker wants."""

@@ -35,7 +35,7 @@ class BrowserOSBlock(Block):
 
 
 class Leftovers(Block):
-    """Top-level keys of BrowserOS without effect here; they are checked all the same."""
+    """Top-level keys of BrowserOS without effect here; they are still checked."""
 
     browseros: BrowserOSBlock | None = None
     """BrowserOS's own browser; ``browser`` selects another one."""
@@ -48,7 +48,7 @@ class Leftovers(Block):
     gui_evals: bool | None = None
     """Not used here: ``tools`` chooses the tools."""
     molmo_endpoint: str | None = None
-    """Not used here: no such model is asked."""
+    """Not used here: no such model is called."""
 
 
 _JUDGE = {"grader_model": "model", "grader_api_key_env": "api_key", "grader_base_url": "base_url"}

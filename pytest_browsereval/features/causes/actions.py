@@ -174,7 +174,7 @@ class Action:
 
 _VERBS = {
     "press": "presses", "hover": "points at", "back": "goes back", "tabs": "selects tab", "end": "answers",
-    UNREAD: "replies what is not a call",
+    UNREAD: "replies with something that is not a call",
 }  # fmt: skip
 """Of kinds that do not get an ``s``."""
 _BETWEEN = {"type": "into", "choose": "in", "press": "in"}

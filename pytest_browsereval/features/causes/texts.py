@@ -192,7 +192,7 @@ class Reading:
         answer = self._find_reference()
         found = [one.number for one in self.looks if answer and says_answer(one.says, answer)]
         if found:
-            why = f"the reference answer stands in the result of step {found[0]}"
+            why = f"the reference answer is in the result of step {found[0]}"
             yield guess("wrong_answer", self._attempt.actions[-1], why)
 
     def _guess_unreached(self) -> Iterator[Evidence]:
@@ -222,7 +222,7 @@ class Reading:
         for one in self._attempt.moves[1:]:
             word = UNDOES.search(one.target.name) if one.kind == "click" and one.target else None
             if word and not one.error and not self._says(word[0]):
-                yield guess("right_state_lost", one, "by its name it may take something back")
+                yield guess("right_state_lost", one, "its name suggests that it may undo something")
 
     def _guess_mistaken(self) -> Iterator[Evidence]:
         """What the task does not name, in the place of what it names."""

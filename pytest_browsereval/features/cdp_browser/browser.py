@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Playwright
 
 NO_CDP = (
-    "the agent's own program works in the context that the browser began with, and attempts have others. "
+    "the agent's own program works in the browser's first context, but attempts have their own. "
     "Write `browser: {type: cdp, url: ..., sessions: shared}` for one attempt at a time in that context, or "
     "`browser: {type: playwright}` for a browser of each attempt's own."
 )
@@ -164,7 +164,7 @@ class CdpBrowser(ChromiumBrowser):
                 raise
             why = f"cannot be attached to: {plainly(Exception(str(error)))}"
             if type(error).__name__ == "TimeoutError":
-                why = f"could not be attached to within {limit_s:g} s; a tab of it that hangs can be why"
+                why = f"could not be attached to within {limit_s:g} s; a hanging tab may be the reason"
             raise self._fault(why) from error
 
     async def _build_connection(self, driver: Playwright) -> Connection:

@@ -81,7 +81,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 COMMANDS = (
     Command(
         "supervise",
-        "run a command that ends, with all that it has started, when this process or its parent does",
+        "run a command that ends, with all its child processes, when this process or its parent does",
         supervise,
         _arguments,
         group="machines",

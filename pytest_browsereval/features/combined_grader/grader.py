@@ -55,9 +55,9 @@ class CombinedGrader(GraderConfig):
         if len(set(labels)) < len(labels):
             raise ValueError(f"the graders {labels} share a name. Give one a `name` of its own")
         if not self._deciding:
-            raise ValueError("all graders are advisory, so none decides. Take `advisory: true` out of one")
+            raise ValueError("all graders are advisory, so none decides. Remove `advisory: true` from one")
         if self.rule != "weighted" and (self.weights or self.threshold is not None):
-            raise ValueError(f"weights and threshold are of rule: weighted, and the rule is {self.rule}")
+            raise ValueError(f"weights and threshold belong to rule: weighted, but the rule is {self.rule}")
         for name in self.weights:
             if name not in self._deciding:
                 raise ValueError(

@@ -73,7 +73,7 @@ class CommandGrader(GraderConfig):
     command: tuple[str, ...] = Field(min_length=1)
     """Program and arguments, never a shell line; ``{python}`` is the interpreter that runs the tests."""
     timeout_s: float = Field(default=60.0, gt=0, le=290)
-    """After this the program and all that it has started are killed, and the grade is errored."""
+    """After this the program and its child processes are killed, and the grade is errored."""
 
     def needs(self, task: Task) -> Needs:
         """Trust, as it starts a program."""
@@ -93,9 +93,9 @@ class CommandGrader(GraderConfig):
         program = self._arguments(base_dir)[0]
         if shutil.which(program) is None:
             raise ConfigError(
-                f"the grader {self.label!r} runs {self.command[0]!r}, which is not a program: {program} is "
-                "not there or not executable. Write a path relative to the config, the name of an installed "
-                f'program, or command: ["{PYTHON}", "verify.py"].'
+                f"the grader {self.label!r} runs {self.command[0]!r}, which is not a program: {program} does "
+                "not exist or is not executable. Write a path relative to the config, the name of an "
+                f'installed program, or command: ["{PYTHON}", "verify.py"].'
             )
         script = self.command[1] if self.command[0] == PYTHON and len(self.command) > 1 else "-"
         if not script.startswith("-") and not (base_dir / script).is_file():

@@ -190,7 +190,7 @@ class CommandSite(Site):
         try:
             return await asyncio.to_thread(copy_data, template, [one.resolve() for one in self._withheld])
         except OSError as error:
-            raise self._fault(f"cannot be started, as its data cannot be copied: {error}") from error
+            raise self._fault(f"cannot be started, because its data cannot be copied: {error}") from error
 
     def _launch(self) -> None:
         """Start the command on a free port; as quick as asyncio's own, which forks on the loop as well.

@@ -170,7 +170,7 @@ def check_run_to_compare(run: StoredRun) -> None:
         )
 
 
-_AGAIN = "Write it by `browsereval export RUN --to baseline -o FILE`"
+_AGAIN = "Write it with `browsereval export RUN --to baseline -o FILE`"
 
 
 # -- the gate

@@ -25,7 +25,7 @@ def _describe_models(*given: str) -> str:
     first, second = (f"`pytest --eval-set {one.replace('agent: ', 'agent=', 1)}`" for one in runs)
     return (
         f" To compare two models, run {first} and {second}, then `browsereval compare FIRST SECOND` with "
-        "their folders. An agent that is a function of yours names its model itself."
+        "their folders. If the agent is your own function, it names its model itself."
     )
 
 

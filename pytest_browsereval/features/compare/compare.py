@@ -420,8 +420,8 @@ def _part(pairs: Sequence[Pair], margin: float, confidence: float) -> Comparison
 def _nothing(a: _Half, b: _Half, tasks: set[str]) -> str:
     if tasks:
         return (
-            f"the runs have tasks in common, and no variant: {', '.join(a.variants)} in A, "
-            f"{', '.join(b.variants)} in B. Name two by --variants A=B."
+            f"the runs have tasks in common, but no variant: {', '.join(a.variants)} in A, "
+            f"{', '.join(b.variants)} in B. Name two with --variants A=B."
         )
     first, second = (repr(half.trials[0].last.query_id) if half.trials else "no result" for half in (a, b))
     return (

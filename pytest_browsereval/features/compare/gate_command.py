@@ -161,12 +161,10 @@ def _find_base(run: Path, folder: object, rules: GateConfig) -> Path:
         return run
     base = run.resolve() / folder if isinstance(folder, str) else None
     if base is None or not (base / rules.baseline).resolve().exists():
-        where = (
-            "the run does not tell where that is" if base is None else f"there is none at {base.resolve()}"
-        )
+        where = "the run does not say where that is" if base is None else f"there is none at {base.resolve()}"
         raise UsageError(
             f"the gate of {run} compares with {rules.baseline}, a path next to its config, and {where}: it "
-            "is merged, older, or was moved. Name the config by --config FILE, or the baseline by "
+            "is merged, older, or was moved. Name the config with --config FILE, or the baseline with "
             "--baseline FILE."
         )
     return base

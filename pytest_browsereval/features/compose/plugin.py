@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 OLDEST = (2, 24)
 """The first version of Compose in which a file can take ports back that another one has published."""
 ANSWER_S = 60
-_INSTALL = f"Install Docker with Compose {'.'.join(map(str, OLDEST))} or newer, or take the site out."
+_INSTALL = f"Install Docker with Compose {'.'.join(map(str, OLDEST))} or newer, or remove the site."
 
 
 def pytest_browsereval_check_run(active_run: ActiveRun) -> None:
@@ -34,10 +34,10 @@ def _check(file: Path, service: str, env: dict[str, str]) -> None:
     if not file.is_file():
         raise ValueError(f"there is no file {str(file)!r}. Correct the path in `compose`.")
     if shutil.which("docker") is None:
-        raise ValueError(f"the site is run by Docker Compose, and no program `docker` is on PATH. {_INSTALL}")
-    version = _ask(["version", "--short"], env, f"`docker compose` is not there. {_INSTALL}")
+        raise ValueError(f"the site is run by Docker Compose, but no program `docker` is on PATH. {_INSTALL}")
+    version = _ask(["version", "--short"], env, f"`docker compose` is not installed. {_INSTALL}")
     if tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST:
-        raise ValueError(f"Docker Compose is of version {version.strip()}. {_INSTALL}")
+        raise ValueError(f"Docker Compose has version {version.strip()}. {_INSTALL}")
     words = ["--file", str(file), "config", "--services"]
     services = _ask(words, env, "Correct the file.").split()
     if service not in services:

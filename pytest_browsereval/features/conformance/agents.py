@@ -178,7 +178,7 @@ class AgentConformance(Conformance):
             attempted = replace(maker, folder=maker.folder / name).make(**limits)
             assert not isinstance(attempted.ending, Fault)
             if attempted.limit is not None:
-                caught = f"LimitReached was caught ({attempted.limit}). Let it through: do not catch it"
+                caught = f"LimitReached was caught ({attempted.limit}). Do not catch it"
                 assert isinstance(attempted.ending, LimitReached), caught
 
     def test_it_can_be_cancelled(self, maker: AttemptMaker) -> None:
@@ -194,7 +194,7 @@ class AgentConformance(Conformance):
                 assert execution.done(), f"still running {STOP_S:g} s after it was cancelled"
                 if not execution.cancelled() and execution.exception() is None:
                     assert was_done, (
-                        "CancelledError was caught, and an answer does not count then. Let it through"
+                        "CancelledError was caught, and an answer then does not count. Do not catch it"
                     )
                 for _ in range(round(STOP_S / LOOK_S)):
                     await asyncio.sleep(LOOK_S)

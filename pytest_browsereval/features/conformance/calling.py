@@ -75,7 +75,7 @@ async def check_calls(
         ValueError: there are no good arguments.
     """
     if not good:
-        raise ValueError("give one set of good arguments at least: {} for a tool that has none")
+        raise ValueError("give at least one set of good arguments: {} for a tool that has none")
     problems: list[str] = []
     # Good arguments first: a bad call may leave the page in a state where good ones fail.
     tries = [(each, True) for each in good] + [(each, False) for each in (*bad, *_wrong(tool, good[0]))]
@@ -135,13 +135,13 @@ def _judge_result(tool: Tool, arguments: Arguments, result: ToolResult, *, is_go
     if is_good and not result.ok:
         yield f"it refuses good arguments: {result.output}"
     if result.ok and not is_good:
-        yield f"it takes bad arguments, and says: {result.output}"
+        yield f"it accepts bad arguments, and says: {result.output}"
     if not result.output.strip():
         yield "its output is empty; say what was done, or why not"
     if (length := len(result.output)) > LONGEST_OUTPUT:
         warnings.warn(
             f"tool {tool.name!r} with {arguments}: the output has {length} characters, which a model keeps "
-            f"to the end; have {LONGEST_OUTPUT} at most if that can be",
+            f"until the end; return {LONGEST_OUTPUT} at most if you can",
             stacklevel=2,
         )
 

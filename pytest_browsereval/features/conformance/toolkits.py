@@ -126,7 +126,7 @@ def _policy_problems(kit: Toolkit) -> Iterator[str]:
         if len(text) > LONGEST_LINE:
             yield f"the text has {len(text)} characters; {LONGEST_LINE} are the most: {text[:60]!r}"
     for name in _find_tools(kit.absent):
-        yield f"the text for when its tools are off names {name!r}; a model that lacks it looks in vain"
+        yield f"the text for when its tools are off names {name!r}, which a model then does not have"
     if (length := sum(len(line.text) for line in kit.policy)) > LONGEST_POLICY:
         yield f"the policy has {length} characters; {LONGEST_POLICY} are the most"
 

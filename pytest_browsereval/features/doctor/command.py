@@ -133,8 +133,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--learn-volatile",
         action="store_true",
-        help="run rows with effects twice by their solutions and by an agent that does nothing, and propose "
-        "`volatile` for the sites: what differs and no effect names",
+        help="run rows with effects twice with their solutions and with an agent that does nothing, and "
+        "propose `volatile` for the sites: what differs and no effect names",
     )
     parser.add_argument(
         "--ask-judge", action="store_true", help="also ask the models of judges, which costs a little"

@@ -94,7 +94,7 @@ def _add_steps(row: Row, other: Task) -> Row:
 
 def _report(row: Row, other: str, more: Counter[tuple[str, ...]]) -> Finding:
     named = join_first([" ".join(one).replace(" .", ".") for one in sorted(more)], MOST_NAMED)
-    message = f"it passes with the steps of {other!r} as well, by which more has changed: {named}."
+    message = f"it passes with the steps of {other!r} as well, although these change more: {named}."
     advice = "Say in `effects` which rows change (`where`) and how (`equals`, `by`, `count`)."
     return row.warning("misses-side-effects", message, advice)
 

@@ -36,7 +36,7 @@ def _find_problem(name: str, site: SiteConfig, config: EvalConfig) -> str:
         return (
             ""
             if config.browser.has_page
-            else f"a browser of type {kind} shows no storage. Use another source."
+            else f"a browser of type {kind} has no storage to read. Use another source."
         )
     known = {*config.sites, "python"} | ({"data"} if site.data else set())
     if unknown := sorted(names_in(state.place) - known):
@@ -49,7 +49,7 @@ def _find_problem(name: str, site: SiteConfig, config: EvalConfig) -> str:
         )
     if state.is_shared:
         return (
-            "all instances of the site would change it at once. Write a place that each has for itself: "
+            "all instances of the site would change it at once. Write a place of its own for each: "
             "{data} for its files, {" + name + "} for its address."
         )
     return _find_unreadable(site, config)

@@ -20,7 +20,7 @@ MOST_NAMED = 5
 
 
 class MaxSideEffectsRule(GateRule):
-    """Limits how many judged trials change more than their rows name, also where that is only a warning."""
+    """Limits how many judged trials change more than their rows name, even if that is only a warning."""
 
     type: Literal["max_side_effects"] = "max_side_effects"
 

@@ -39,7 +39,7 @@ class EffectsGrader(GraderConfig):
     reads: ClassVar[ChecksRead] = ChecksRead(effects=True)
 
     others: Literal["fail", "warn"] = "fail"
-    """What changes do that the row does not name: ``fail``, or ``warn``, which only names and counts them."""
+    """What changes that the row does not name do: ``fail``, or ``warn``, which only names and counts them."""
 
     values: bool = False
     """Whether criteria name values of the state, which reports, JUnit files and pushed runs then have."""
@@ -93,7 +93,7 @@ class EffectsGrader(GraderConfig):
             own = [site for name, site in watched.items() if effect.site in ("", name)]
             for name in (one for site in own for one in list_unwritten(effect, site.hide)):
                 raise ValueError(
-                    f"an effect compares {name}, whose values are never written: it is in "
+                    f"an effect compares {name}, whose values are never stored: it is in "
                     "`hide`, or its name is that of a secret. Compare another column."
                 )
             if why := find_unseen(effect, [(site.volatile, read_known(site, base_dir)) for site in own]):

@@ -24,7 +24,9 @@ def pytest_browsereval_check_run(active_run: ActiveRun) -> None:
     config = active_run.config
     for place, rule in enumerate(config.gate.rules):
         if rule.type == "max_side_effects" and all(site.state is None for site in config.sites.values()):
-            why = "the rule counts what rows do not name of a site's state, and no site has a `state`."
+            why = (
+                "the rule counts changes to a site's state that rows do not name, but no site has a `state`."
+            )
             raise config.wrong(("gate", "rules", place), f"{why} Write one, or take the rule out.")
     if any(site.state is not None for site in config.sites.values()):
         from pytest_browsereval.features.effects.checks import check_states

@@ -144,7 +144,7 @@ class Source:
             if loop.time() >= deadline:
                 what = describe_difference(moved[0], with_values=False)
                 hint = "Name what always changes in `volatile`."
-                raise self.fault(f"did not come to rest within {SETTLE_S:g} s: {what}. {hint}")
+                raise self.fault(f"was still changing after {SETTLE_S:g} s: {what}. {hint}")
             last = state
 
     @property

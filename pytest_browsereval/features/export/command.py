@@ -39,7 +39,7 @@ def export_run(arguments: argparse.Namespace) -> int:
     parts = Parts.of_run(run.manifest)
     if parts is not None and parts.missing and "merged_from" not in run.manifest:
         have = ", ".join(f"{number}/{parts.of}" for number in parts.have)
-        note = f"note: this is a part of a run ({have}). Merge all parts and export what comes of it: figures"
+        note = f"note: this is a part of a run ({have}). Merge all parts and export the result: figures"
         print(redact_known(f"{note} of a part are not those of the run."), file=sys.stderr)
     return 1 if exported.lost or edited else 0
 
@@ -69,5 +69,5 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = (
-    Command("export", "write a run in the form of another tool", export_run, _arguments, group="data"),
+    Command("export", "write a run in the format of another tool", export_run, _arguments, group="data"),
 )

@@ -30,7 +30,7 @@ class FunctionConfig(AgentConfig):
 
     type: Literal["function"] = "function"
     function: str = Field(json_schema_extra={"pattern": FORM})
-    """``module:callable``; the module lies next to the eval config or is installed."""
+    """``module:callable``; the module is next to the eval config or is installed."""
     options: dict[str, JsonValue] = Field(default_factory=dict)
     """Anything; the callable finds it in ``context.config.options``."""
 

@@ -102,8 +102,8 @@ def check_agents(config: EvalConfig) -> None:
     for name, agent in config.variants.items() if config.guards else ():
         if agent.needs().cdp:
             why = (
-                "drives the browser itself (`cdp: true`), past the tools, so that no guard is asked. "
-                "Write `cdp: false`, for tools by MCP, or leave `guards` out."
+                "drives the browser itself (`cdp: true`), without the tools, so no guard is asked. "
+                "Write `cdp: false`, for tools over MCP, or leave `guards` out."
             )
             raise config.wrong(("variants", name), why)
 

@@ -30,7 +30,7 @@ _LOOK_ALIKE = str.maketrans(
 
 
 class ConfirmGuard(GuardConfig):
-    """Refuses to click, check or choose what is risky by its words, unless the task asks for it by its words.
+    """Refuses to click, check or choose what sounds risky, unless the words of the task ask for it.
 
     A word is looked for in the text and the accessible name of what is clicked, checked or chosen, and in
     those of the button that Enter presses; it stands for longer ones too (``order``: *Orders*, *ordering*).

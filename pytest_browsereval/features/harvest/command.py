@@ -76,7 +76,7 @@ def _find_config(run: StoredRun) -> Path:
         # A run of others is no place for code of ours to come from: a config may have conftests.
         if path.is_file() and not path.is_relative_to(run.folder.resolve()):
             return path
-    raise UsageError(f"nobody knows where the config of {run.name} is. Name it by --config FILE.")
+    raise UsageError(f"the config of {run.name} cannot be found. Name it with --config FILE.")
 
 
 def _make_report(found: Harvest, output: Path) -> Report:
@@ -129,7 +129,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--config",
         metavar="FILE",
         type=Path,
-        help="the config of the run, by default that which it was made with",
+        help="the config of the run (default: the one that it was made with)",
     )
     add_overrides(parser)
     add_reports(parser)

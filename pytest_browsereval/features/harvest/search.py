@@ -127,7 +127,7 @@ def harvest(run: StoredRun, config: EvalConfig, registry: Registry, stage: Stage
     result = Harvest(attacked=len({one.query_id for one in run.attempts if one.derived is not None}))
     rows = {row.task.query_id: row for row in _read_rows(run, config, registry, result)}
     kept = {row.task.query_id for row in close_rows([*rows.values()])}
-    result.refused |= dict.fromkeys(rows.keys() - kept, "it depends on a row that has no way")
+    result.refused |= dict.fromkeys(rows.keys() - kept, "it depends on a row without a known way")
     _prove([rows[name] for name in rows if name in kept], stage, result)
     proved = [row for row in rows.values() if row.way]
     result.rows = close_rows(proved)

@@ -76,7 +76,7 @@ def _explain_grader(name: str) -> str:
             "pytest_browsereval_register."
         )
     ours = next((one for others, one in _GRADERS.items() if name in others.split()), None)
-    return "" if ours is None else f"here it is another one. Write `{ours}."
+    return "" if ours is None else f"here the name is different. Write `{ours}."
 
 
 def _explain_browser(name: str) -> str:

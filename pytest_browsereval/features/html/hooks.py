@@ -99,8 +99,8 @@ class HtmlReport:
             prefix.append(f"<p>{'<br>'.join(lines)}</p>{_gate(rules)}{EXPECTED if is_expected else ''}")
         if left_out := list(self._inside.values()).count(False):
             prefix.append(
-                f"<p>{left_out} pictures are links into the run folder: this file takes in "
-                f"{MOST_BYTES // 1_000_000} MB of pictures, and is full.</p>"
+                f"<p>{left_out} pictures are links into the run folder: this file holds up to "
+                f"{MOST_BYTES // 1_000_000} MB of pictures.</p>"
             )
         if self._controller.summaries:
             prefix.append(FILTER)

@@ -114,13 +114,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--agent",
         choices=tuple(starter.FILES),
         default="function",
-        help="what the agent is: an async function of Python (the default), a model that calls tools, "
+        help="what the agent is: an async Python function (the default), a model that calls tools, "
         "or a program",
     )
     parser.add_argument(
         "--ci",
         choices=tuple(starter.CI_FILES),
-        help="also write the file that runs the eval in CI; only that one where the folder has an eval",
+        help="also write the file that runs the eval in CI; only that file if the folder has an eval",
     )
 
 

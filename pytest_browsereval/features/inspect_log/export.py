@@ -31,7 +31,7 @@ Trials = dict[str, list[StoredAttempt]]
 
 
 class InspectExport(ExportConfig):
-    """Logs of Inspect, one for each variant, for its viewer and its data frames.
+    """Inspect logs, one for each variant, for its viewer and its data frames.
 
     Attempts at derived rows have logs of their own.
     """

@@ -25,7 +25,7 @@ def check_installed() -> None:
     try:
         found = version("inspect-ai")
     except PackageNotFoundError:
-        raise ConfigError(f"logs of Inspect need an extra. {INSTALL}.") from None
+        raise ConfigError(f"Inspect logs need an extra. {INSTALL}.") from None
     numbers = tuple(int(part) for part in re.findall(r"\d+", found)[:3])
     if numbers < OLDEST:
         oldest = ".".join(map(str, OLDEST))

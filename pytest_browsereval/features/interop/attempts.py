@@ -85,7 +85,7 @@ def _write(attempt: Imported, store: RunStore) -> None:
     screenshots = folder.path / "screenshots"
     for number, path in attempt.pictures.items():
         if number < 1:
-            raise wrong(path, "has the number 0: pictures count from 1.")
+            raise wrong(path, "has the number 0: pictures are numbered from 1.")
         screenshots.mkdir(exist_ok=True)
         shutil.copyfile(path, screenshots / f"{number:03d}.{picture_suffix(path)}", follow_symlinks=False)
     with closing(MessageLogger(folder.path)) as log:

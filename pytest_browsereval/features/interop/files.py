@@ -44,7 +44,7 @@ def check_tree(folder: Path) -> None:
             if stat.S_ISLNK(mode):
                 raise wrong(path, "is a link. Put the file itself in its place if it belongs to the run.")
             if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
-                raise wrong(path, "is neither a file nor a folder. Take it out.")
+                raise wrong(path, "is neither a file nor a folder. Remove it.")
 
 
 def task_folders(folder: Path, marker: str) -> list[Path]:

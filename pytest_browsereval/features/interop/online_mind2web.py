@@ -24,7 +24,7 @@ ENDS = "done"
 
 
 class OnlineMind2WebExport(ExportConfig):
-    """The form of Online-Mind2Web, which judges of others read. It has the last attempt of each trial."""
+    """The format of Online-Mind2Web, which other judges read. It has the last attempt of each trial."""
 
     type: Literal["online-mind2web"] = "online-mind2web"
     output: Path

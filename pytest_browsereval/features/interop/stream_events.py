@@ -87,7 +87,7 @@ class _EventLog:
             case "tool-output-error":
                 yield self._result(event, event["errorText"], is_error=True)
             case _:
-                raise ValueError(f"the type {kind!r} is of neither form of BrowserOS.")
+                raise ValueError(f"the type {kind!r} belongs to neither BrowserOS format.")
 
     def end_text(self, key: str) -> Iterator[Message]:
         """Yield a text whose parts are all there."""
@@ -164,7 +164,7 @@ def read_log(path: Path) -> tuple[list[Message], tuple[EvalWarning, ...]]:
         except (DocumentError, UnicodeDecodeError) as error:
             if number < len(lines):  # a line that is complete has an end
                 raise UsageError(f"{where}: {error}") from None
-            notes.append("the last line of messages.jsonl was cut and is left out")
+            notes.append("the last line of messages.jsonl was cut off and is left out")
         except ValidationError as error:
             raise UsageError(f"{where}: {describe_invalid(error)}.") from None
         except KeyError as error:

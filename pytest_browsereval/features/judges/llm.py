@@ -121,7 +121,7 @@ class LLMGrader(ModelGrader):
         if self.pass_at is None:
             return self
         if self.scale == "pass":
-            raise ValueError("pass_at is a number of a scale. Write `scale: 0-1` or `scale: 1-5` too")
+            raise ValueError("pass_at needs a scale of numbers. Write `scale: 0-1` or `scale: 1-5` too")
         low, high, _ = _PASS_AT[self.scale]
         if not low <= self.pass_at <= high:
             raise ValueError(
@@ -174,9 +174,7 @@ class LLMGrader(ModelGrader):
         """
         # Names of sites were filled in before: what stood in the braces is not there any more.
         if taken := {*PLACEHOLDERS} & {*recorded.site_urls}:
-            raise GraderFault(
-                f"a site has the name {min(taken)!r}, which prompts of llm use. Rename the site"
-            )
+            raise GraderFault(f"a site has the name {min(taken)!r}, which llm prompts use. Rename the site")
         return [part for part in await asyncio.to_thread(lambda: [*self._fill(recorded)]) if part]
 
     def _fill(self, recorded: Recorded) -> Iterator[Part]:

@@ -184,7 +184,7 @@ def measure_attempt(recorded: Recorded, calls: list[Step], pictures: int) -> Fac
         Fault: it was not measured how long the agent worked.
     """
     if recorded.agent_duration_ms is None:
-        raise GraderFault("it was not measured how long the agent worked, so speed cannot be judged")
+        raise GraderFault("the agent's time was not measured, so speed cannot be judged")
     steps = [call for call in calls if call.tool not in ENDINGS]
     made = [(call.tool, call.params) for call in steps]
     again = {place for place, (one, next_one) in enumerate(pairwise(made), 1) if one == next_one}

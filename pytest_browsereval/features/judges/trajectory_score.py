@@ -71,7 +71,7 @@ class TrajectoryScoreGrader(ModelGrader):
     def _judge_is_used(self) -> Self:
         if self.method == "heuristic" and self.judge is not None:
             raise ValueError(
-                "method is heuristic, which asks no model, and a judge is given. Write method: model , or "
+                "method is heuristic, which asks no model, but a judge is given. Write method: model , or "
                 "leave the judge out"
             )
         return self

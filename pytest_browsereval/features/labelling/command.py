@@ -86,8 +86,8 @@ def _lines(files: Sequence[Path] | None, runs: Sequence[StoredRun]) -> list[Labe
     if not any((run.folder / FILE).exists() for run in runs):
         first = format_path(runs[0].folder)
         raise UsageError(
-            f"none of these runs has a file {FILE}. Write some by `browsereval label {first}` or name "
-            "a file by --labels."
+            f"none of these runs has a file {FILE}. Write some with `browsereval label {first}` or "
+            "name a file with --labels."
         )
     return [line for run in runs for line in own_labels(run)]
 
@@ -162,7 +162,7 @@ COMMANDS = (
     ),
     Command(
         "calibrate",
-        "compare graders with labels of people; exit 1 if they agree too little",
+        "compare graders with people's labels; exit 1 if they agree too little",
         calibrate,
         _calibrate_arguments,
         group="compare",

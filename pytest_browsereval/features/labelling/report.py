@@ -67,8 +67,8 @@ def _list_facts(calibration: Calibration) -> Iterator[str]:
     names = Counter(grader.grader for grader in one.graders)
     if several := [name for name, count in names.items() if count > 1]:
         yield (
-            f"Grades under different fingerprints are not put together: {', '.join(several)}. What is the "
-            "same grader to its config was not the same judge."
+            f"Grades under different fingerprints are not combined: {', '.join(several)}. The config "
+            "names one grader, but the judge was not the same."
         )
 
 
@@ -98,7 +98,7 @@ def _tabulate(one: Agreement, calibration: Calibration) -> Iterator[Table]:
         yield Table(("figure", "value", "95 % interval", "meaning"), list(_figures(one)), aligns="lrrl")
     for title, found in (
         ("disagreements", one.disagreements),
-        ("errored grades, in none of these figures", one.errored),
+        ("errored grades, excluded from these figures", one.errored),
     ):
         if found:
             columns = ("attempt", "label", "grade", "reason")
@@ -119,7 +119,7 @@ def _figures(one: Agreement) -> Iterator[Row]:
             yield Row((name, percent(share.value), _percents(share.interval), meaning))
     kappa = one.confusion.kappa
     if kappa is None:
-        yield Row(("kappa", "none", "", "not defined: all is the same"))
+        yield Row(("kappa", "none", "", "not defined: all values are the same"))
     else:
         yield Row(("kappa", f"{kappa.value:.2f}", _plain(kappa.interval), "agreement beyond chance"))
 

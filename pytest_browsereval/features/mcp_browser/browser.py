@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.features.mcp_browser.config import McpBrowserConfig
 
 NO_CDP = (
-    "the agent attaches to the browser by the DevTools protocol, which `browser: {type: mcp}` does not "
+    "the agent attaches to the browser over the DevTools protocol, which `browser: {type: mcp}` does not "
     "offer. Use a browser of the type playwright or cdp."
 )
 
@@ -122,15 +122,14 @@ class McpBrowser(Browser):
 def _notes(config: McpBrowserConfig, mapped: Mapped, left_out: list[str]) -> Iterator[str]:
     """Yield what a reader of the run should know of."""
     if left_out:
-        yield f"not offered, because they are no tools of the browser: {', '.join(left_out)}"
+        yield f"not offered, because they are not browser tools: {', '.join(left_out)}"
     if config.is_shared:
         yield (
-            f"one attempt at a time, in the one browser of {config.label()}: what an attempt leaves in it, "
-            "the next one finds. Write `sessions: isolated` if the server gives each session a browser of "
+            f"one attempt at a time, in the one browser of {config.label()}: the next attempt finds "
+            "what one leaves in it. Write `sessions: isolated` if the server gives each session a browser of "
             "its own"
         )
     if not mapped.tells_url:
         yield (
-            "the address of the page is not known once a tool was called: no `pattern` under browser.tools "
-            "tells it"
+            "the page's address is unknown once a tool was called: no `pattern` under browser.tools reads it"
         )

@@ -45,7 +45,7 @@ class McpBrowserConfig(BrowserConfig):
     """Instead of a ``url``: a program that speaks MCP over its standard input and output. Each attempt has
     a process of its own; ``{folder}`` is a folder of its own, removed at the end."""
     env: dict[str, SecretStr] = Field(default_factory=dict)
-    """Variables of the program, besides the few that any program needs."""
+    """Variables of the program, in addition to the few that any program needs."""
     cwd: Path | None = None
     """Where the program runs; by default the folder of the eval config."""
     sessions: Literal["shared", "isolated"] | None = None

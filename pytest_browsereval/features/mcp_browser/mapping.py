@@ -82,7 +82,7 @@ class ToolUses(BaseModel):
     pages: ToolUse | None = None
     """Lists the pages, for servers whose tools want the page named."""
     address: ToolUse | None = None
-    """Runs ``{script}`` in the page, which tells the address and the HTTP status that it was answered with: a
+    """Runs ``{script}`` in the page, which gives the address and the HTTP status that it was answered with: a
     page that did not open shows itself by that alone. Without it, they are not known."""
 
     @field_validator("*", mode="before", json_schema_input_type=ToolUse | str | None)

@@ -147,4 +147,4 @@ def read_last_words(errors: IO[bytes]) -> str:
     tail = os.pread(errors.fileno(), 2 * _BYTES_READ, max(0, size - 2 * _BYTES_READ))
     text = ending(_CONTROL.sub("", tail.decode(errors="replace")), _BYTES_READ)
     lines = [beginning(line.strip(), 300) for line in text.splitlines() if line.strip()][-_MOST_LINES:]
-    return f" Its last words: {' | '.join(lines)}" if lines else " It printed nothing to standard error."
+    return f" Its last output: {' | '.join(lines)}" if lines else " It printed nothing to standard error."

@@ -90,7 +90,7 @@ def _list_regraded(stored: Sequence[StoredRun]) -> Iterator[str]:
 
 def _check_runs(stored: Sequence[StoredRun]) -> None:
     if len(stored) < 2 and not any(_is_only_part(run) for run in stored):
-        raise UsageError("one run is merged with nothing. Name two or more.")
+        raise UsageError("one run cannot be merged alone. Name two or more.")
     seen: set[Path] = set()
     for run in stored:
         check_run(run)

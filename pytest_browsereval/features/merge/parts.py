@@ -115,4 +115,4 @@ def describe_shared_parts(stored: Iterable[StoredRun]) -> str:
                 owners.setdefault(Shard(number, parts.of), []).append(run.folder.name)
     twice = {shard: " and ".join(names) for shard, names in owners.items() if len(names) > 1}
     lines = [f"shard {shard} is in {names}" for shard, names in twice.items()]
-    return f" Twice there: {'; '.join(lines)}." if lines else ""
+    return f" In both: {'; '.join(lines)}." if lines else ""

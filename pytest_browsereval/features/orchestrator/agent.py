@@ -71,7 +71,7 @@ class OrchestratorExecutorConfig(AgentConfig):
     executor: Annotated[AgentConfig, MemberOf("agent", default="single")]
     """Any other agent; a block without a ``type`` is the model of a ``single`` one."""
     max_steps_per_delegation: int | None = Field(default=None, ge=1)
-    """Tool calls of one executor; may stand in the executor's block as well."""
+    """Tool calls of one executor; may be in the executor's block as well."""
     max_actions: int = Field(default=300, ge=1)
     """Tool calls of all executors of an attempt; ``limits.max_steps`` counts them too and ends it."""
     delegation_timeout_s: float = Field(default=300.0, gt=0, le=86_400)
@@ -101,7 +101,7 @@ class OrchestratorExecutorConfig(AgentConfig):
     def _executor_delegates_nothing(cls, value: AgentConfig) -> AgentConfig:
         if isinstance(value, OrchestratorExecutorConfig):
             raise ValueError(  # noqa: TRY004 pydantic takes no TypeError
-                "an executor cannot delegate in its turn. Write the agent that is to work in the page, such "
+                "an executor cannot itself delegate. Write the agent that works in the page, such "
                 "as `executor: {type: single, provider: ..., model: ...}`"
             )
         return value
@@ -198,7 +198,7 @@ class OrchestratorExecutorAgent(AgentEvaluator):
         report = delegator.last
         last = report.words if report and report.status != "blocked" else ""
         if last:
-            why = "out of turns: the last executor's report stands in for an answer"
+            why = "out of turns: the last executor's report is used as the answer"
             capture.add_warning(ErrorSource.AGENT, why)
         note = f"orchestrator.max_turns is {turns.limit}; all were used"
         return AgentResult(last or None, TerminationReason.MAX_STEPS, note=note)

@@ -26,7 +26,7 @@ HOW_TO_INSTALL = (
 
 
 class OtelExport(ExportConfig):
-    """Sends a trace for each attempt to a receiver of OpenTelemetry, by OTLP over HTTP.
+    """Sends a trace for each attempt to an OpenTelemetry receiver, by OTLP over HTTP.
 
     The variables ``OTEL_EXPORTER_OTLP_ENDPOINT``, ``_HEADERS``, ``_TIMEOUT`` and their like hold as for any
     program. Ids follow from the attempts' and the file of the eval: a run that is sent twice is there once.
@@ -35,7 +35,7 @@ class OtelExport(ExportConfig):
     needs_names: ClassVar[bool] = False
     type: Literal["otel"] = "otel"
     endpoint: str | None = None
-    """Where the receiver is; ``/v1/traces`` is added to what does not end so. By default that of
+    """Where the receiver is; ``/v1/traces`` is added if it is missing. By default that of
     ``OTEL_EXPORTER_OTLP_ENDPOINT``, else ``http://localhost:4318``."""
     headers: dict[str, SecretStr] = Field(default_factory=dict)
     """Headers of every request, such as ``Authorization: Bearer ${TOKEN}``."""
@@ -83,7 +83,7 @@ class OtelExport(ExportConfig):
         if not found:
             raise ConfigError(HOW_TO_INSTALL)
         if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
-            raise ConfigError("OTEL_SDK_DISABLED is true, so that nothing would be sent. Unset it.")
+            raise ConfigError("OTEL_SDK_DISABLED is true, so nothing would be sent. Unset it.")
 
     def write(self, run: StoredRun, base_dir: Path) -> Exported:
         """Send all attempts of the run.

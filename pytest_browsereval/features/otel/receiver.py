@@ -151,7 +151,7 @@ def _read_refusal(answer: requests.Response) -> str:
 
     kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind == "text/html":
-        return "it answers with a page: this is not a receiver of traces"
+        return "it answers with a page: this is not a trace receiver"
     with contextlib.suppress(Exception):  # a receiver may say anything
         found = ExportTraceServiceResponse.FromString(answer.content).partial_success
         if refused := found.rejected_spans:

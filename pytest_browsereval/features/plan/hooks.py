@@ -52,7 +52,7 @@ class Planning:
             for line in plan_lines(plan):
                 reporter.line(line)
         if others:
-            reporter.line(f"plus {format_count(others, 'test')} outside of evals")
+            reporter.line(f"plus {format_count(others, 'test')} outside evals")
         reporter.line("nothing was run (--eval-plan)")
         return True
 

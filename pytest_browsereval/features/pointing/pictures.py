@@ -44,7 +44,7 @@ class Sight:
         if viewport is None:
             raise Fault(
                 ErrorSource.BROWSER,
-                "the browser does not give the size of its viewport, so points of a picture have no place",
+                "the browser does not give the size of its viewport, so points have no place",
             )
         return Geometry(viewport, self._size or viewport, self._coordinates)
 

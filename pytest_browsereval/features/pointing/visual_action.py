@@ -40,7 +40,7 @@ LOGGED = 2_000
 
 
 class VisualActionConfig(PointingConfig):
-    """A service of one's own: it gets ``{instruction, image_base64, history}`` and answers with an action."""
+    """Your own service: it gets ``{instruction, image_base64, history}`` and answers with an action."""
 
     model_config = ConfigDict(alias_generator=BOTH_SPELLINGS, hide_input_in_errors=True)
 

@@ -25,7 +25,7 @@ def check_probes(run: ActiveRun) -> None:
         why = "under attack the known way may break by the attack, not by the site"
         raise config.wrong(("probe",), f"{why}. {OFF}, or leave `attacks` out.")
     if run.model_calls.mode == "replay":
-        raise config.wrong(("probe",), f"in a replay pages are not asked, so no way can break. {OFF}.")
+        raise config.wrong(("probe",), f"a replay does not ask the pages, so no way can break. {OFF}.")
     for name, site in config.sites.items():
         if site.static is None and site.reset is None:
             why = f"the site {name!r} has no `reset`, so the known way would find what the agent has changed"
@@ -43,8 +43,8 @@ def check_attempt(trial: Trial, run: ActiveRun) -> None:
     if run.budget.over():
         raise NotTriedError("the budget of the run was used up")
     if held := [name for name in trial.site_urls if sites[name].static is None]:
-        raise NotTriedError(f"the test holds the site {held[0]!r}, which is not in its first state")
+        raise NotTriedError(f"the test uses the site {held[0]!r}, which is not in its initial state")
     if foreign := [name for name in task.sites if name not in own]:
-        raise NotTriedError(f"nobody resets the site {foreign[0]!r}, which the config does not run")
+        raise NotTriedError(f"nothing resets the site {foreign[0]!r}, which the config does not run")
     if task.requires_reset and not own:
-        raise NotTriedError("the row changes a site that the config does not run, so that nobody resets it")
+        raise NotTriedError("the row changes a site that the config does not run, so nothing resets it")

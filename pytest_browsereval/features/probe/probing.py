@@ -56,7 +56,7 @@ async def probe_attempt(
     except NotTriedError as why:
         return _undecided(f"the known way was not tried: {why}")
     except TimeoutError:
-        return _undecided("the known way was not tried to its end: budget.max_minutes is over")
+        return _undecided("the known way was not tried to its end: budget.max_minutes is used up")
 
 
 def _find_time_left(run: ActiveRun) -> float | None:
@@ -88,7 +88,7 @@ async def _probe(ways: Sequence[Way], session: Session, folder: Path, node_id: s
 def _describe(played: Played, last: Trial) -> str:
     """Return where a way breaks, and how."""
     if played.step is None:
-        where = "all steps go through, and its end is wrong"
+        where = "all steps go through, but its end is wrong"
     else:
         where = f"step {played.step} of it" if played.step else "its start page"
     of = "" if played.row == last.key.query_id else f"of {played.row!r}, which the row depends on, "

@@ -44,7 +44,7 @@ class CommandAgentConfig(AgentConfig):
 
     type: Literal["command"] = "command"
     preset: str | None = None
-    """``claude-code``, ``codex``, ``gemini``, ``opencode`` or ``qwen-code``; keys of the block come before
+    """``claude-code``, ``codex``, ``gemini``, ``opencode`` or ``qwen-code``; keys of the block override
     those of the preset."""
     command: tuple[str, ...] = ()
     """Program and arguments, never a shell line. A word such as ``my_agent.py`` that names a file with an
@@ -53,7 +53,7 @@ class CommandAgentConfig(AgentConfig):
     ``{timeout_s}``, ``{start_url}``, ``{python}`` (the Python that runs pytest), ``{config_dir}`` (the
     folder of the eval config), ``{files_dir}`` (copies of the row's ``files``)."""
     program: str | None = None
-    """Stands in for the first word of the command: where the program of a preset is."""
+    """Replaces the first word of the command: where the program of a preset is."""
     extra_args: tuple[str, ...] = ()
     """Added to the command."""
     model: str | None = Field(default=None, min_length=1)
@@ -65,13 +65,13 @@ class CommandAgentConfig(AgentConfig):
     stdin: Literal["none", "task"] = "none"
     """What its standard input is: nothing, or the prompt."""
     mcp: Literal["http", "off"] = "http"
-    """How it gets the attempt's tools: by HTTP, or not at all."""
+    """How it gets the attempt's tools: over HTTP, or not at all."""
     mcp_config: McpFile = McpFile()
     """The file that tells it where they are."""
     cdp: bool = False
-    """True: it drives the browser itself, by ``{cdp_url}``; its steps are read from its output."""
+    """True: it drives the browser itself, at ``{cdp_url}``; its steps are read from its output."""
     env: dict[str, str] = Field(default_factory=dict)
-    """Its variables, besides a few that every program needs; secrets among them are redacted."""
+    """Its variables, in addition to a few that every program needs; secrets among them are redacted."""
     pass_env: tuple[str, ...] = ()
     """Names of variables of ours that it gets, ``HOME`` for example; each has to be set."""
     answer: AnswerRule = "event"
@@ -80,11 +80,11 @@ class CommandAgentConfig(AgentConfig):
     events: EventRules = EventRules()
     """Which lines of its output are messages."""
     usage: UsageRule = UsageRule()
-    """Which lines of its output tell tokens and money."""
+    """Which lines of its output report tokens and money."""
     grace_s: float = Field(default=2.0, ge=0, le=2.5)
     """The time between asking it to end and killing it; none with ``cdp: true``."""
     linger_s: float = Field(default=30.0, ge=0, le=600)
-    """How long it may go on after ``done``, to tell its usage for example."""
+    """How long it may go on after ``done``, to report its usage, for example."""
     _version_note: str = PrivateAttr(default="")
 
     # -- the block
@@ -131,7 +131,7 @@ class CommandAgentConfig(AgentConfig):
         return Needs(
             cdp=self.cdp,
             tools=self.mcp != "off" and not self.cdp,
-            unrecorded="its program asks its models by itself",
+            unrecorded="its program asks its models itself",
         )
 
     def passed(self) -> tuple[str, ...]:
@@ -187,7 +187,7 @@ class CommandAgentConfig(AgentConfig):
             )
         if self.mcp != "off" and importlib.util.find_spec("mcp") is None:
             raise ConfigError(
-                f"the agent {self.label()!r} uses the attempt's tools by MCP, and the package mcp is not "
+                f"the agent {self.label()!r} uses the attempt's tools over MCP, but the package mcp is not "
                 "installed. Run `pip install 'pytest-browsereval[mcp]'`, or write `mcp: off`."
             )
         if own:

@@ -162,7 +162,7 @@ class ProgramPlayer(AgentEvaluator):
         if self._config.cdp and cdp_url is None:
             raise Fault(
                 ErrorSource.BROWSER,
-                "the program drives the browser by CDP, but this browser gives no address for it. "
+                "the program drives the browser over CDP, but this browser gives no address for it. "
                 "Use `browser: {type: playwright}`, or write `cdp: false`.",
             )
         values = {
@@ -312,8 +312,8 @@ class ProgramPlayer(AgentEvaluator):
             self._capture.add_warning(ErrorSource.MESSAGE_LOGGING, warning)
         found = await asyncio.to_thread(redact_folder, self._kept, self._capture.config.redact, token)
         for what, names in (
-            ("deleted, as they are not text and held a secret", found.deleted),
-            ("not searched for secrets, as they are many, large or packed", found.left),
+            ("deleted, because they are not text and held a secret", found.deleted),
+            ("not searched for secrets, because they are many, large or packed", found.left),
         ):
             if names:
                 self._capture.add_warning(ErrorSource.MESSAGE_LOGGING, f"{what}: {', '.join(names)}")

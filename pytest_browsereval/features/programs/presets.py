@@ -39,7 +39,7 @@ class Preset:
         """Return a note for a program of another version than the one that was tried; "" for that one."""
         if version == self.tried:
             return ""
-        found = f"is version {version}" if version else "does not tell its version"
+        found = f"is version {version}" if version else "does not report its version"
         return (
             f"{self.title} {found}; the preset was tried with {self.tried}. "
             "Another version may offer its model tools that read files or run commands."

@@ -18,7 +18,7 @@ from pytest_browsereval.redaction.known import beginning
 
 NAME_LENGTH = 160
 
-OF_THE_SITE = "its state is asked of the site, not of the page"
+OF_THE_SITE = "its state comes from the site, not from the page"
 NOT_OF_A_PAGE = "a page cannot answer it"
 
 

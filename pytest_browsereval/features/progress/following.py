@@ -42,7 +42,7 @@ def make_follower(
     try:
         questions, left_out = list_questions(task, graders, capture.config.redact)
     except ValueError as error:  # a plug-in has changed the row; its graders say so too
-        capture.add_warning(ErrorSource.HARNESS, f"checks are not asked during the attempt: {error}")
+        capture.add_warning(ErrorSource.HARNESS, f"checks are not evaluated during the attempt: {error}")
         return None
     if not questions or not isinstance(capture.window, PlaywrightWindow):
         return None
@@ -101,7 +101,7 @@ class CheckFollower:
         except (NoTab, playwright_error()):
             note = "the page went away"
         except Exception as error:  # noqa: BLE001 ours, and no reason to spoil an attempt
-            note = "it could not be asked"
+            note = "it could not be read"
             self._tell(error)
         is_slow = time.perf_counter() - started >= SLOW_S
         self._pause = self._left = min(2 * self._pause + 1, MOST_PASSED_OVER) if is_slow else 0
@@ -118,7 +118,7 @@ class CheckFollower:
     def _tell(self, error: Exception) -> None:
         if not self._is_told:
             self._is_told = True
-            text = f"checks could not be asked during the attempt: {describe_error(error)}"
+            text = f"checks could not be evaluated during the attempt: {describe_error(error)}"
             self._capture.add_warning(ErrorSource.HARNESS, text)
 
     # -- what the answers mean

@@ -17,7 +17,7 @@ from pytest_browsereval.runs.attempt import StoredAttempt
 
 
 class MinProgressRule(GateRule):
-    """Wants the judged trials to come that far on average.
+    """Requires the judged trials to come that far on average.
 
     A trial came as far as its furthest milestone, by the place of that in the list. Without milestones it is
     the largest share of its checks that held at one moment. Errored trials do not count.

@@ -98,7 +98,7 @@ def _describe_gaps(moments: Sequence[Moment]) -> str:
     other = sum(bool(one.note) and one.note != SLOW for one in moments)
     parts = []
     if slow:
-        parts.append(f"the page was too slow to be asked at {slow} of {format_count(len(moments), 'moment')}")
+        parts.append(f"the page was too slow to be read at {slow} of {format_count(len(moments), 'moment')}")
     if other:
-        parts.append(f"it could not be asked in full at {other} of {format_count(len(moments), 'moment')}")
+        parts.append(f"it could not be read in full at {other} of {format_count(len(moments), 'moment')}")
     return "; ".join(parts)

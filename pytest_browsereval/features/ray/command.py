@@ -64,21 +64,27 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add("--parts", metavar="N", type=positive_integer, required=True, help=text)
     text = "a bucket, or a folder that all nodes share, for the parts (default: a folder next to the results)"
     add("--output", metavar="URL", help=text)
-    add("--name", help="of the run; that of an earlier one runs what it lacks (default: a new id)")
-    text = "go on with the run of that name, also if all of its parts are done: it is merged and decided"
+    add(
+        "--name",
+        help="the name of the run; with that of an earlier run, what it lacks is run (default: a new id)",
+    )
+    text = "continue the run with that name, even if all its parts are done: it is merged and decided"
     add("--again", action="store_true", help=text)
-    add("--address", help="of a cluster, such as auto on one of its nodes (default: one on this machine)")
-    text = "cores that a part takes (default: %(default)g)"
+    add(
+        "--address",
+        help="the address of a cluster, such as auto on one of its nodes (default: one on this machine)",
+    )
+    text = "cores for each part (default: %(default)g)"
     add("--cpus", metavar="N", type=float, default=1.0, help=text)
-    text = "how often a part is started again whose node or worker has died (default: %(default)s)"
+    text = "how often to restart a part if its node or worker dies (default: %(default)s)"
     add("--max-retries", metavar="N", type=int, default=3, help=text)
     text = "have Ray copy this folder, with the config, to all nodes"
     add("--working-dir", metavar="FOLDER", type=Path, help=text)
-    text = "give nodes this variable of this machine, such as the key of a model (repeatable)"
+    text = "pass this environment variable to the nodes, such as the key of a model (repeatable)"
     add("--env", metavar="NAME", action="append", default=[], help=text)
     text = "write trials and rules as a JUnit file for CI systems"
     add("--junit-xml", metavar="FILE", type=Path, help=text)
-    parser.epilog = "What follows -- are options of pytest for all parts: -- -k checkout --eval-trials=3"
+    parser.epilog = "What follows -- are pytest options for all parts: -- -k checkout --eval-trials=3"
     parse = parser.parse_known_args
 
     def parse_first(args: Any = None, namespace: Any = None) -> Any:
@@ -95,7 +101,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 COMMANDS = (
     Command(
         "ray",
-        "run an eval in parts on a cluster of Ray, or on this machine's cores, as one run",
+        "run an eval in parts on a Ray cluster, or on this machine's cores, as one run",
         ray,
         _arguments,
         group="machines",

@@ -90,7 +90,7 @@ def _judge(checked: Checked, ended: Ended, run: StoredRun) -> int:
     if there is None or not trials["least"] <= there <= trials["most"]:
         _say(
             f"the run has {there} trials and this command selects {trials['most']}: parts were made "
-            "with other options (-k, --eval-limit) or other rows. Take another --name."
+            "with other options (-k, --eval-limit) or other rows. Use another --name."
         )
         return INCOMPLETE
     for number, result in ended.results.items():

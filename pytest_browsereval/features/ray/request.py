@@ -118,7 +118,9 @@ def read_request(arguments: argparse.Namespace) -> Checked:
     gate = [f"--eval-set={one}" for one in sets if one.startswith("gate")]
     name = new_run_id() if arguments.name is None else arguments.name
     if not name or safe_id(name) != name:
-        raise UsageError(f"--name {name!a}: take up to 100 of A-Z a-z 0-9 . _ -, such as nightly-2026-11-25.")
+        raise UsageError(
+            f"--name {name!a}: use up to 100 characters of A-Z a-z 0-9 . _ -, such as nightly-2026-11-25."
+        )
     request = Request(
         config=str(arguments.config.absolute()),
         name=name,
@@ -234,14 +236,14 @@ def _plan(request: Request, more: Sequence[str]) -> dict[str, Any]:
     line = next((one for one in output.splitlines() if one.startswith('{"evals": ')), "")
     if not line:
         shown = "\n".join(one_line(one, 500) for one in redact_known(output).splitlines())
-        raise UsageError(f"pytest has made no plan of this run:\n{shown}")
+        raise UsageError(f"pytest made no plan for this run:\n{shown}")
     plan: dict[str, Any] = json.loads(line)
     if not (plan["evals"] or plan["other_tests"]):
         raise UsageError("no row is selected, so there is nothing to run.")
     if plan["other_tests"] or len(plan["evals"]) > 1:
         raise UsageError(
             f"there are {format_count(len(plan['evals']), 'eval')} and "
-            f"{format_count(plan['other_tests'], 'test')} outside of evals: a run in parts has the rows of "
+            f"{format_count(plan['other_tests'], 'test')} outside evals: a run in parts has the rows of "
             "one eval only. Leave the others out; `pytest` runs them."
         )
     return dict(plan["evals"][0])

@@ -91,7 +91,7 @@ def connected(address: str | None, folder: Path | None, results: Path) -> Iterat
         ray.init(**where, log_to_driver=False, logging_level="ERROR")
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         place = "on this machine" if address is None else f"at {address}"
-        raise UsageError(f"there is no cluster of Ray {place}: {one_line(str(error), 500)}") from None
+        raise UsageError(f"there is no Ray cluster {place}: {one_line(str(error), 500)}") from None
     try:
         yield
     finally:

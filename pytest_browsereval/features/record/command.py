@@ -82,7 +82,7 @@ def record_row(arguments: argparse.Namespace) -> int:
     heading = _ask_heading(arguments)
     known = config.variable_values().list_typed() if config else {}
     recording = Recording(heading, config, ItemList(known), known=known)
-    _say(f"Recording {heading.query_id!r}. The bar in the window says how to go on.")
+    _say(f"Recording {heading.query_id!r}. The bar in the window says how to continue.")
     try:
         if not asyncio.run(_record(recording, arguments)):
             recording.print_lost()
@@ -121,7 +121,7 @@ def _say_what_is_missing(config: EvalConfig | None, names: tuple[str, ...]) -> N
             f"{'the variable' if len(lacking) == 1 else 'the variables'} where the eval runs."
         )
     if config is not None and config.graders and all(one.type != "page_state" for one in config.graders):
-        _say("The graders of the config take the place of the row's, and none of them is `page_state`.")
+        _say("The graders of the config replace the row's, and none of them is `page_state`.")
 
 
 # -- before the window opens
@@ -144,7 +144,7 @@ def _check_display() -> None:
 def _load(arguments: argparse.Namespace) -> EvalConfig | None:
     if arguments.config is None:
         if arguments.eval_set:
-            raise UsageError("--eval-set is about a config. Name one by --config.")
+            raise UsageError("--eval-set is about a config. Name one with --config.")
         return None
     from pytest_browsereval.config import load_config
 
@@ -219,8 +219,8 @@ async def _record(recording: Recording, arguments: argparse.Namespace) -> bool:
             recording.effects = proof.effects
             if again := (await try_row()).problems:
                 recording.effects = None
-                proof.notes.append(f"The row has no `effects`, since with them it does not hold: {again[0]}")
-        for said in (*(f"The row does not hold: {one}" for one in proof.problems), *proof.notes):
+                proof.notes.append(f"The row has no `effects`, since with them its test failed: {again[0]}")
+        for said in (*(f"The test of the row failed: {one}" for one in proof.problems), *proof.notes):
             _say(said)
         return proof.problems
 
@@ -271,13 +271,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--id", dest="query_id", metavar="ID", help="the row's id (default: made of the query)"
     )
     parser.add_argument(
-        "--out", metavar="FILE", type=Path, help="add the row to these JSON Lines (default: print it)"
+        "--out", metavar="FILE", type=Path, help="add the row to this JSON Lines file (default: print it)"
     )
     parser.add_argument(
-        "--config",
-        metavar="FILE",
-        type=Path,
-        help="an eval config whose sites and browser the row is made with",
+        "--config", metavar="FILE", type=Path, help="an eval config with the sites and browser to use"
     )
     add_overrides(parser)
     parser.add_argument("--headless", action="store_true", help="show no window, which is for tests")
@@ -286,7 +283,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 COMMANDS = (
     Command(
         "record",
-        "do a task in a window, and get a row of a dataset that shows how",
+        "do a task in a window, and get a dataset row with its steps and checks",
         record_row,
         _arguments,
         group="start",

@@ -227,17 +227,17 @@ class Recorder:
             self._say(HINTS[signal.mode])
         elif signal.kind == "cancel":
             self._say(
-                "End without a row? The terminal shows what was recorded. Press Cancel again, or go on.",
+                "End without a row? The terminal shows what was recorded. Press Cancel again, or continue.",
                 is_warning=True,
             )
         elif signal.kind == "place":
             self._place, self._is_open = signal.point or self._place, signal.is_on
         elif signal.kind == "remove":
             self.list.remove(signal.way)
-            self._say("Forgotten. The page stays as it is." if self.list.items else "Nothing is recorded.")
+            self._say("Removed. The page is unchanged." if self.list.items else "Nothing is recorded.")
         elif signal.kind == "nothing":
             if self._requested_at < signal.at and self.list.drop_click(signal.key):
-                self._say("A click that changed nothing is no step.")
+                self._say("A click that changed nothing is not a step.")
         elif signal.kind == "note":
             self._say(signal.text, is_warning=True)
         elif signal.kind in ("text", "value", "address"):
@@ -396,7 +396,7 @@ class Recorder:
         self.list.add(item)
         is_old = signal.is_same and view.page.url == self._judge.start_url
         is_old = is_old or self._judge.held_at_start(content)
-        hint = " That was so from the start: alone it proves nothing." * is_old
+        hint = " It was true from the start: alone it proves nothing." * is_old
         self._say(f"Check added: {describe_check(content, signal.target)}.{hint}", is_warning=is_old)
 
     async def _is_complete(self, view: View) -> bool:
@@ -427,8 +427,8 @@ class Recorder:
         finally:
             self._is_busy = False
         if problems:
-            more = "Change the list (▴ at the red dot) or go on, and try again."
-            self._say("\n".join((f"The row does not hold. {more}", *problems)), is_warning=True)
+            more = "Change the list (▴ at the red dot) or continue, and try again."
+            self._say("\n".join((f"The test of the row failed. {more}", *problems)), is_warning=True)
         return not problems
 
     # -- the bar

@@ -30,8 +30,8 @@ def pytest_browsereval_earlier_run(config: pytest.Config) -> EarlierRun | None:
         # None for an option of a feature that is left out.
         if config.getoption(f"eval_{name}", None) not in (None, False, "live"):
             raise UsageError(
-                f"--eval-regrade runs no agent, so that --eval-{name} has no effect. Leave it out, or run "
-                "anew without --eval-regrade."
+                f"--eval-regrade runs no agent, so --eval-{name} has no effect. Leave it out, or make "
+                "a new run without --eval-regrade."
             )
     from pytest_browsereval.features.regrade.trials import RegradedTrials
     from pytest_browsereval.run.active import EarlierRun

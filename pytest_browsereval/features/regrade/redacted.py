@@ -12,7 +12,7 @@ from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.redaction.marks import MARK
 
-CANNOT = f"a secret is recorded as {MARK}, so that the attempt cannot be compared again. Run the task again"
+CANNOT = f"a secret is recorded as {MARK}, so the attempt cannot be compared again. Run the task again"
 
 _KEPT = f"Not graded again, since a secret is recorded as {MARK}."
 

@@ -83,7 +83,7 @@ class RegradedTrials(Trials):
 
     def _notes(self, plan: StoredPlan) -> Iterator[str]:
         if self.run.config.budget != BudgetConfig():
-            yield "the budget does not limit what judges cost that grade again"
+            yield "the budget does not limit what judges cost in a regrade"
         if edited := plan.list_edited_rows():
             more = f" and {len(edited) - NAMED} more" if len(edited) > NAMED else ""
             by = "rows as they are now." if self.is_current else STORED_ROWS

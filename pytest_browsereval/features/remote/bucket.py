@@ -48,7 +48,7 @@ _NO_FOLDER = "there is no such bucket or folder. Check the URL."
 _SENTENCES = {
     "Unable to canonicalize|NoSuchBucket|^FileNotFoundError": _NO_FOLDER,
     r"(File exists|Not a directory) \(os error": "there is a file where a folder has to be. Check the URL.",
-    "SlowDown": "the bucket asked for patience (503) until we gave up. Try again later.",
+    "SlowDown": "the bucket kept answering 503 (slow down). Try again later.",
     "RequestTimeTooSkewed": "the clock of this machine is wrong. Set it.",
     "InvalidAccessKeyId|SignatureDoesNotMatch|AccessDenied|40[13] [FU]|^PermissionDenied|^Unauthenticated": (
         "the key is not accepted, or may not do this. Check it, and what it is allowed to do."

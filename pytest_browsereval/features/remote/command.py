@@ -24,7 +24,7 @@ def push(arguments: argparse.Namespace) -> int:
     if incomplete := lacking(StoredRun(run)):  # what is done does not change: nor by a resume
         pushed.send()
         raise UsageError(
-            f"sent to {pushed.url}, and not done: {incomplete.message}. Resume the run, then push it again."
+            f"sent to {pushed.url}, but not complete: {incomplete.message}. Resume it, then push it again."
         )
     count, shard = pushed.finish(), pushed.part.shard
     part = f", part {shard}" if shard.of > 1 else ""
@@ -45,7 +45,7 @@ def _push_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=HELP)
     parser.add_argument("url", metavar="URL", help="the folder of all runs, such as s3://bucket/evals")
     add_config(parser)
-    parser.add_argument("--name", help="of the run there: the same for all its shards; by default its id")
+    parser.add_argument("--name", help="the run's name there: the same for all its shards; by default its id")
 
 
 def _pull_arguments(parser: argparse.ArgumentParser) -> None:

@@ -206,7 +206,7 @@ class Uploading:
             push.finish()
             return f"sent to {push.url}", "green"
         push.send()
-        return f"sent to {push.url}, and not done: the run is not complete. Resume it, then push it", "yellow"
+        return f"sent to {push.url}, but the run is not complete. Resume it, then push it", "yellow"
 
     def _push_of(self, active_run: ActiveRun) -> Push:
         """Return the push of a run, which may not be there yet.

@@ -236,8 +236,8 @@ class CallReplayer(AttemptCalls):
                 why = f"recorded was call {expected.number}: {why}"
         return Fault(
             ErrorSource.REPLAY,
-            f"call {number} of the {role} was not recorded in {self._where}: {why}. If the change is meant, "
-            "record again with `--eval-llm=record`",
+            f"call {number} of the {role} was not recorded in {self._where}: {why}. If the change is "
+            "intended, record again with `--eval-llm=record`",
         )
 
     async def _wait_for_end(self, call: RecordedCall) -> Exception:
@@ -253,7 +253,7 @@ class CallReplayer(AttemptCalls):
         )
 
     def _stop(self, role: str) -> LimitReached:
-        why = f"the recorded attempt was out of time at call {self._counts[role]} of the {role}"
+        why = f"the recorded attempt ran out of time at call {self._counts[role]} of the {role}"
         return LimitReached(TerminationReason.TIMEOUT, why)
 
 

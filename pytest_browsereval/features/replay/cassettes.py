@@ -81,7 +81,7 @@ class ReplayedTraffic(PageTraffic):
         missed = self.answers.missed_parts if self.answers is not None else []
         if not missed:
             return None
-        what = "requests for pictures and the like, or that the page gave up, were not recorded"
+        what = "requests for pictures and the like, or that the page aborted, were not recorded"
         return f"{len(missed)} {what}: {shorten(missed[0])}"
 
 

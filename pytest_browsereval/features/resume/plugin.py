@@ -26,8 +26,8 @@ def pytest_browsereval_earlier_run(config: pytest.Config, brought: Path | None) 
         return None
     if brought is None and (is_eval(run) or run.endswith(".py")):
         raise UsageError(
-            f"--eval-resume takes what follows it, {run}, for the run. Write --eval-resume=latest, or put it "
-            "behind the files."
+            f"--eval-resume takes what follows it, {run}, as the run. Write --eval-resume=latest, or put it "
+            "after the files."
         )
     from pytest_browsereval.features.resume.trials import resume_run
     from pytest_browsereval.run.active import EarlierRun

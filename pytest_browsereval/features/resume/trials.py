@@ -194,7 +194,7 @@ class ResumedTrials(NewTrials):
         )
         yield from (f"resumed anyway: {line}" for line in drift)
         if cut and self.run.config.budget.max_cost_usd is not None:
-            yield "the budget does not know what the attempts cost that were cut off"
+            yield "the budget does not include what attempts that were cut off have cost"
 
     def _record(self, trials: int, finished: int, drift: list[str], here: dict[str, Any]) -> None:
         """Write down that the run was resumed."""

@@ -76,7 +76,7 @@ class RoundOrder:
             if hasattr(self._config, "workerinput"):  # the controller decides when all workers are through
                 if not self._share.holds(item):
                     item.unmade = "stopped"
-                    pytest.skip("stopped: the session ends, and the round before is not decided")
+                    pytest.skip("stopped: the session ends, and the previous round is not decided")
                 state.wait(item.entry, self._check_stop)
             if state.stop is not None and not state.is_wanted(item.entry):
                 item.unmade = state.stop.unmade
@@ -138,7 +138,7 @@ class RoundControl:
         shares = [gate.min_pass_rate, *gate.tags.values(), *gate.websites.values(), *gate.variants.values()]
         if rounds.compare is None and not any(share and share < 1 for share in shares):
             message = (
-                "rounds end when the gate is decided, and it has no rule that more trials decide. Write "
+                "rounds end when the gate is decided, but it has no rule that more trials decide. Write "
                 "`gate: {min_pass_rate: 0.8}` or another pass rate between 0 and 1; or name two variants to "
                 "compare, `compare: [a, b]`; or write a number."
             )
@@ -213,7 +213,7 @@ class RoundControl:
             state.end_round("decided", f"not needed: decided {made_by}", decisions)
             return
         if state.admitted >= state.rounds.max:
-            state.end_round("last", "the last round was made, and nothing is decided", decisions)
+            state.end_round("last", "the last round was made, but nothing is decided", decisions)
             return
         further = self._ids[active_run].get(state.admitted + 1, set())
         # First: if the session is killed now, the run lacks these.

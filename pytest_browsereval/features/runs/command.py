@@ -95,7 +95,7 @@ def _describe_runs(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.runs.summary import list_judge_changes
 
     if arguments.eval or arguments.output:
-        raise UsageError("--eval and -o are about the list of all runs. Leave them out, or name no run.")
+        raise UsageError("--eval and -o are for the list of all runs. Leave them out, or name no run.")
     folders = find_named_runs(arguments, is_empty_allowed=True)
     found = [
         describe(StoredRun(folder, arguments.door), arguments.door.describe_run)

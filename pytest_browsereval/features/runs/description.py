@@ -141,7 +141,7 @@ def _list_config(run: StoredRun) -> Iterator[tuple[str, Any]]:
     yield "lanes", f"num_workers {workers}" if workers else config.get("lanes")
     # Only what is not as it is by default.
     options = _find_changed({key: config[key] for key in OPTIONS if key in config}, _defaults(OPTIONS))
-    yield "options", _join(options) or (config and "all as by default")
+    yield "options", _join(options) or (config and "all at their defaults")
     yield "gate", _join(_find_changed(block_of(run.find_gate()), _defaults(("gate",))["gate"]))
     yield "sites", ", ".join(sorted(block_of(config.get("sites"))))
 

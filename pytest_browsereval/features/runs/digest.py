@@ -266,22 +266,27 @@ def _begin(given: Any, folder: Path) -> str:
 
 def _judge_state(manifest: Mapping[str, Any], summary: Mapping[str, Any], trials: int) -> tuple[State, str]:
     """Return whether all trials of a run have a result, and what is to be said of it."""
-    selected, skipped = _counts(summary, "selected", "skipped")
-    lacking = selected - skipped - trials
-    note = f"{lacking} of {selected} trials have no result" if lacking > 0 else ""
-    parts, merged = Parts.of_run(manifest), _entries(manifest.get("merged_from"))
-    about, is_short = f"merged of {len(merged)} runs" if merged else "", False
+    selected, skipped = (_number(summary.get(key)) for key in ("selected", "skipped"))
+    lacking = int((selected or 0) - (skipped or 0)) - trials
+    note = f"{lacking} of {int(selected or 0)} trials have no result" if lacking > 0 else ""
+    parts = Parts.of_run(manifest)
+    merged = _entries(manifest.get("merged_from"))
+    if merged:
+        short = parts is not None and bool(parts.missing)
+        note = "; ".join(filter(None, (f"merged from {len(merged)} runs", note)))
+        return (State.PARTIAL if lacking > 0 or short else State.MERGED), note
     if parts is not None and parts.missing:
-        is_short = True
-        about = about or f"shard {', '.join(f'{number}/{parts.of}' for number in parts.have)}"
-    whole = State.MERGED if merged else State.COMPLETE
-    return State.PARTIAL if lacking > 0 or is_short else whole, "; ".join(filter(None, (about, note)))
+        numbers = ", ".join(f"{number}/{parts.of}" for number in parts.have)
+        return State.PARTIAL, "; ".join(filter(None, (f"shard {numbers}", note)))
+    return (State.PARTIAL if lacking > 0 else State.COMPLETE), note
 
 
 def _describe_attacks(summary: Mapping[str, Any]) -> str:
     """Return how often attacks succeeded, which no pass rate says; "" without attacks."""
     found = block_of(block_of(summary.get("attacks")).get("under_attack"))
-    attempts, delivered, compromised = _counts(found, "attempts", "delivered", "compromised")
+    attempts, delivered, compromised = (
+        int(_number(found.get(key)) or 0) for key in ("attempts", "delivered", "compromised")
+    )
     if not attempts:
         return ""
     of_all = f"of {format_count(attempts, 'attempt')} under attack"
@@ -291,8 +296,8 @@ def _describe_attacks(summary: Mapping[str, Any]) -> str:
 def _describe_probes(summary: Mapping[str, Any]) -> str:
     """Return whose failures those are whose known ways were played; "" without one."""
     found = block_of(summary.get("probes"))
+    site, agent, unknown = (int(_number(found.get(key)) or 0) for key in ("site", "agent", "unknown"))
     places = tuple(_text(one) for one in _entries(found.get("breaks_at")))
-    site, agent, unknown = _counts(found, "site", "agent", "unknown")
     count = ProbeCount(site, agent, unknown, places)
     return count.describe("probed failure") if count.total else ""
 
@@ -406,10 +411,6 @@ def _number(value: Any) -> float | None:
     if kind is int:
         return value if -LARGEST < value < LARGEST else None
     return value if kind is float and math.isfinite(value) else None
-
-
-def _counts(found: Mapping[str, Any], *keys: str) -> list[int]:
-    return [int(_number(found.get(key)) or 0) for key in keys]
 
 
 def _text(value: Any) -> str:

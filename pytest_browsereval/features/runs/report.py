@@ -8,11 +8,13 @@ from typing import Any
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.features.runs.breaks import Break
 from pytest_browsereval.features.runs.description import RunDescription
-from pytest_browsereval.features.runs.digest import RunDigest, State, VariantDigest
+from pytest_browsereval.features.runs.digest import Figures, RunDigest, State, VariantDigest
 from pytest_browsereval.features.runs.flakes import WORST, Flakes
 from pytest_browsereval.model.display import format_count, one_line, percent
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.report import Report, Row, Table
+from pytest_browsereval.report.table import format_interval
+from pytest_browsereval.runs.passrate import PassRate
 from pytest_browsereval.runs.repeats import Stability, TaskRepeats
 from pytest_browsereval.runs.summary import RunSummary
 
@@ -74,29 +76,34 @@ def _cells(run: RunDigest, variant: VariantDigest | None) -> tuple[str, ...]:
         run.started_at[:16].replace("T", " "),
         one_line(run.eval, 40),
         one_line(agent),
-        _format_rate(figures.rate, figures.interval) if is_judged else "-",
+        format_rate(figures) if is_judged else "-",
         str(figures.errored or "-"),
-        _format_cost(figures.cost_usd) if is_judged else "-",
+        format_cost(figures) if is_judged else "-",
         {True: "met", False: "not met", None: "-"}[run.gate],
         one_line((run.commit or "-")[:7]),
     )
 
 
-def _format_rate(rate: float | None, ends: Sequence[float] | None) -> str:
-    if rate is None or ends is None:
+def format_rate(figures: Figures) -> str:
+    """Return a pass rate with its interval."""
+    if figures.rate is None or figures.interval is None:
         return "none judged"
-    return f"{percent(rate)} ({100 * ends[0]:.0f} to {100 * ends[1]:.0f})"
+    low, high = figures.interval
+    return f"{percent(figures.rate)} ({100 * low:.0f} to {100 * high:.0f})"
 
 
-def _format_cost(cost: float | None) -> str:
-    return "unknown" if cost is None else f"${cost:.4f}" if cost else "$0"
+def format_cost(figures: Figures) -> str:
+    """Return what trials cost."""
+    if figures.cost_usd is None:
+        return "unknown"
+    return f"${figures.cost_usd:.4f}" if figures.cost_usd else "$0"
 
 
 def _notes(run: RunDigest, variant: VariantDigest | None, breaks: Breaks) -> Iterator[str]:
-    is_first = variant in (None, *run.variants[:1])
     if run.state is not State.COMPLETE:
-        yield ": ".join(filter(None, (run.state, run.note)))
-    elif run.note and is_first:
+        yield f"{run.state}: {run.note}" if run.note else str(run.state)
+    is_first = variant in (None, *run.variants[:1])
+    if run.state is State.COMPLETE and run.note and is_first:
         yield run.note
     if run.missed and is_first:
         yield f"gate not met: {', '.join(run.missed)}"
@@ -136,7 +143,7 @@ def describe_runs(
     rows = [line if len(runs) == 2 else f"{where}: {line}" for where, line in differences]
     notes = [LEGEND] if flakes.tasks else []
     if not is_one and not rows:
-        notes.append("the runs differ in nothing but time")
+        notes.append("the runs differ only in time")
     if not is_one and not flakes.tasks:
         notes.append("no task of these runs has more than one trial, so whether one is flaky is unknown")
     return Report(
@@ -155,13 +162,24 @@ def _list_parts(summary: RunSummary) -> Iterator[Table]:
     """Yield the pass rates by tag and by website, of which there are two or more."""
     for key, name in (("by_tag", "tag"), ("by_website", "website")):
         rates = summary.rates_by(key)
-        rows = []
-        for part, rate in rates.items():
-            counts = map(str, (rate.passed, rate.failed, rate.errors.hits))
-            ends = None if rate.interval is None else rate.interval.as_json()
-            rows.append(Row((one_line(part, 40), *counts, _format_rate(rate.value, ends))))
+        rows = [
+            Row(
+                (
+                    one_line(part, 40),
+                    *map(str, (rate.passed, rate.failed, sum(rate.errored.values()))),
+                    _rate(rate),
+                )
+            )
+            for part, rate in rates.items()
+        ]
         head = (name, "passed", "failed", "errored", "pass rate, 95 % interval")
         yield Table(head, rows if len(rows) > 1 else [], aligns="lrrrl")
+
+
+def _rate(rate: PassRate) -> str:
+    if rate.value is None or rate.interval is None:
+        return "none judged"
+    return f"{percent(rate.value)} ({format_interval(rate.interval)})"
 
 
 def _describe_run(one: RunDescription) -> str:

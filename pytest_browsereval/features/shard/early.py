@@ -9,7 +9,7 @@ OPTIONS = (
         "--eval-shard",
         metavar="I/N",
         help="run only shard I of N, such as 1/4; auto, on Kubernetes auto/N: the one that the engine "
-        "says; `browsereval merge` joins the shards into one run",
+        "assigns; `browsereval merge` joins the shards into one run",
         wakes=True,  # it is about tests by hand as well, and nothing is known of those before
     ),
 )

@@ -66,7 +66,7 @@ class Sharding:
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             shard = self._shard
             terminalreporter.write_line(
-                f"shard {shard} has no row of what is selected (exit code {int(exitstatus)}). "
+                f"shard {shard} has none of the selected rows (exit code {int(exitstatus)}). "
                 "`browsereval merge` does not need it."
             )
 
@@ -82,7 +82,7 @@ class Sharding:
         before = Parts.of_run(active_run.store.run.read_manifest()) if active_run.trials.has_earlier else None
         if before is not None and before.by != division_of(shards):
             raise UsageError(
-                f"the rows of the run {active_run.store.root.name} were divided otherwise. Write the "
+                f"the rows of the run {active_run.store.root.name} were divided differently. Write the "
                 "--eval-limit that it was begun with."
             )
         return shards

@@ -145,7 +145,7 @@ async def install_browser(say: Callable[[str], None]) -> Binary:
 
 
 async def _nothing(work: _Installation) -> bool:
-    work.say("looking for a browser that starts")
+    work.say("looking for a browser that works")
     return True
 
 
@@ -211,7 +211,7 @@ def _without_driver(work: _Installation, trouble: str) -> str:
     """
     if not work.machine.is_debian or "shared librar" not in trouble:
         return "\n".join([trouble, *work.failures])
-    remedy = "Run this, then `browsereval install-browser`. It brings library, browser and font:"
+    remedy = "Run this, then `browsereval install-browser`. It installs library, browser and font:"
     whole = [trouble.partition(" Type:")[0], *_tried(work), remedy, ways(work.machine)[0], *_no_root(work)]
     return "\n".join(whole)
 
@@ -228,7 +228,7 @@ def ways(machine: Machine) -> list[str]:
     """Return the commands that bring a browser onto a machine like this, each on a line of its own."""
     playwright = [sys.executable, "-m", "playwright"]
     download = "  " + shlex.join([*playwright, "install", _SHELL])
-    named = f"  export {VARIABLE}=/path/of/chrome     (any Chromium or Chrome that is there already)"
+    named = f"  export {VARIABLE}=/path/of/chrome     (any Chromium or Chrome that is already installed)"
     if machine.is_ubuntu:
         driver = f"{machine.apt_get('update')} && {machine.apt_get('install', '-y', _DRIVER_LIBRARY)}"
         libraries = machine.as_root(*playwright, "install-deps", _SHELL)

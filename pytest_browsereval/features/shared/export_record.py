@@ -68,7 +68,7 @@ class UniqueNames:
 
 def describe_withheld(count: int) -> tuple[str, ...]:
     """Return what is left out of an export, as ``Exported`` has it: texts of so many attempts."""
-    why = "what leaves a benchmark of protected rows must not have their texts"
+    why = "texts of a benchmark's protected rows must not be passed on"
     return (f"texts and pictures of {format_count(count, 'attempt')}: {why}",) if count else ()
 
 

@@ -204,9 +204,9 @@ class PageAccess:
             key = name.lower()
             # A proxy and a server may each believe another one of two.
             if key in ("host", "origin") and given.setdefault(key, value) != value:
-                return "asked by two names"
+                return "requested under two host names"
         if given.get("host") not in self.hosts:
-            return "asked by a name that is not this server's"
+            return "requested under a host name that is not this server's"
         if given.get("origin", f"http://{self.hosts[0]}") not in [f"http://{host}" for host in self.hosts]:
             return "sent by a page of another origin"
         if not secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode()):

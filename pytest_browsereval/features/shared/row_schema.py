@@ -42,7 +42,7 @@ def row_schema(registry: Registry) -> Schema:
                 "tool": {
                     "type": "string",
                     "examples": tools,
-                    "description": "The name of a tool; its arguments stand next to it.",
+                    "description": "The name of a tool; its arguments are next to it.",
                 }
             },
             "required": ["tool"],

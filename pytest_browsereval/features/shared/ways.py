@@ -92,7 +92,7 @@ def read_way(attempt: StoredAttempt, config: EvalConfig) -> Way:
         if step.result is None or step.result.is_error or name in ENDINGS:
             continue
         if name not in TOOLS:
-            raise Refused(f"step {step.number} is a call of {name!r}, which is no tool of ours")
+            raise Refused(f"step {step.number} is a call of {name!r}, which is not a built-in tool")
         seen = [*seen, step.output] if name in LOOKS else []
         try:
             call = {"tool": name, **_name_targets(step, selectors)}
@@ -115,7 +115,7 @@ def read_way(attempt: StoredAttempt, config: EvalConfig) -> Way:
     if MARK in json.dumps([calls, answer], ensure_ascii=False):
         raise Refused("the log hides a secret of it. Have the agent type a variable by its name, ${NAME}")
     if types_variable and leaves:
-        raise Refused("it types a variable and opens an address that is no site of the config")
+        raise Refused("it types a variable and opens an address that is not a site of the config")
     return Way(tuple(calls), tuple(urls), answer, "\n".join(seen), attempt.total_steps, tuple(opens))
 
 

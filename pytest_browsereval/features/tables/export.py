@@ -29,7 +29,7 @@ class TablesExport(ExportConfig):
     """Base of the two: what they write is the same."""
 
     output: Path = Path("tables")
-    """The folder to write, with a folder for each table; a run that is in it already is written anew."""
+    """The folder to write, with a folder for each table; a run that is in it already is replaced."""
     tables: Annotated[tuple[TableName, ...], Field(min_length=1)] = ("attempts", "grades", "steps")
     """Which tables: ``attempts``, ``grades``, ``steps``, ``messages``. The last one is by far the largest."""
 

@@ -39,7 +39,7 @@ def check_pyarrow() -> None:
     except PackageNotFoundError:
         found = "0"
     if int(found.partition(".")[0]) < OLDEST:
-        lacks = "an extra" if found == "0" else f"pyarrow {OLDEST} or newer, and {found} is there"
+        lacks = "an extra" if found == "0" else f"pyarrow {OLDEST} or newer ({found} is installed)"
         raise ConfigError(f"needs {lacks}. Run `pip install 'pytest-browsereval[data]'`")
 
 

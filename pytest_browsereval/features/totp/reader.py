@@ -63,7 +63,7 @@ def read_totp(secret: str) -> TOTP:
         made.now()
     except (ValueError, KeyError, ZeroDivisionError):
         raise ValueError(
-            "is not a secret of TOTP. Write the text in base 32 that the site shows next to its QR code, or "
-            f"the address in that, which begins with `{_URI}`."
+            "is not a TOTP secret. Write the base 32 text that the site shows next to its QR code, or "
+            f"the address in the code, which begins with `{_URI}`."
         ) from None
     return made

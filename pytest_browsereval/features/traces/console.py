@@ -104,7 +104,7 @@ class ConsoleLog:
             tab=tab,
         )
         if self._lines >= MOST_LINES or self._bytes >= MOST_BYTES:
-            why = f"after {self._lines} lines and {self._bytes} bytes the console is not recorded any more"
+            why = f"after {self._lines} lines and {self._bytes} bytes the console is no longer recorded"
             self._write(LEFT_OUT, why)
             self._warn(why)
             self.end()
@@ -125,7 +125,7 @@ class ConsoleLog:
         self._bytes += len(data)
 
     def _give_up(self, error: Exception) -> None:
-        self._warn(f"the console is not recorded any more: {type(error).__name__}: {error}")
+        self._warn(f"the console is no longer recorded: {type(error).__name__}: {error}")
         self.end()
 
 

@@ -40,7 +40,7 @@ class Recording:
     async def begin(self, window: Window) -> None:
         """Record a window until it closes, if not ended before."""
         if not isinstance(window, PlaywrightWindow):
-            self.warnings.append(f"a {type(window).__name__} has no trace and no console to be recorded")
+            self.warnings.append(f"a {type(window).__name__} has no trace and no console to record")
             return
         # A trace can be fetched only while its context is open.
         window.endings.append(self.end)

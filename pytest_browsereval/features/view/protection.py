@@ -13,7 +13,7 @@ from pytest_browsereval.features.shared.viewer.attempts import ShownAttempt
 from pytest_browsereval.model.tasks import TASK_FILE
 from pytest_browsereval.runs.folder import read_stored
 
-WHY = "what leaves a benchmark of protected rows must not have their texts"
+WHY = "texts of a benchmark's protected rows must not be passed on"
 
 
 def is_protected(attempt: ShownAttempt) -> bool | None:

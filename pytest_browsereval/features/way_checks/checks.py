@@ -158,7 +158,7 @@ class RequestCheck(WayCheck):
         if unseen := seen[self.kind].get("unseen"):
             why = f"{unseen} ran, and what those ask for is not seen"
         if lost is not None:
-            why = f"what {lost} sent was not recorded, for it has a file, is no text or has more than 64 KB"
+            why = f"what {lost} sent was not recorded: it has a file, is not text or exceeds 64 KB"
             why = why if lost.is_answer_known else f"how {lost} was answered was not recorded"
         self._refuse_if_open(len(found), why)
         return len(found), ""
@@ -200,7 +200,7 @@ def _read_request(check: Mapping[str, JsonValue]) -> PageCheck:
     if method and method not in METHODS:
         raise ValueError(f"'method' is {show(block['method'])}; write one of: {', '.join(METHODS)}.")
     if status is not None and not (type(status) is int and 100 <= status < 600):
-        raise ValueError(f"'status' is {show(status)}; write one of HTTP, such as 201.")
+        raise ValueError(f"'status' is {show(status)}; write an HTTP status, such as 201.")
     pattern = RequestPattern(
         check_address(block["url"], "url"), method, status, tuple(_read_conditions(block))
     )
@@ -352,7 +352,7 @@ class CalledCheck(WayCheck):
         near = nearest(self.subject, names)
         if self.subject not in names and (near or not has_others):
             raise ValueError(
-                f"the check of `called` names the tool {self.subject!r}, which there is not.{near} "
+                f"the check of `called` names the tool {self.subject!r}, which does not exist.{near} "
                 f"Tools: {', '.join(sorted(names))}."
             )
 

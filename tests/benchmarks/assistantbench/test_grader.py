@@ -104,7 +104,7 @@ def test_rows_without_a_reference_are_refused(subtests: pytest.Subtests) -> None
     """Answers of the test set are not published."""
     cases: list[Any] = [None, "", [], {"a": 1}, True, [1, 2]]
     for reference in cases:
-        with subtests.test(reference=reference), pytest.raises(ValueError, match="take its validation rows"):
+        with subtests.test(reference=reference), pytest.raises(ValueError, match="use its validation rows"):
             grade(reference, "100")
 
 

@@ -71,5 +71,5 @@ def test_other_answers(subtests: pytest.Subtests) -> None:
 def test_rows_without_a_reference_are_refused() -> None:
     """Answers of the test set are not published."""
     for reference in (None, "", "?", True, ["a"]):
-        with pytest.raises(ValueError, match="take the validation rows"):
+        with pytest.raises(ValueError, match="use the validation rows"):
             grade(reference, "17")

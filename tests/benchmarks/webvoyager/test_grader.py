@@ -87,7 +87,7 @@ def test_the_reference_answer_is_told_for_what_it_is(
 def test_a_row_that_lost_its_reference_is_refused() -> None:
     """It would be judged by another rule than it says."""
     lost = make_task(metadata={"additional": {"answer_type": "golden"}})
-    with pytest.raises(ValueError, match="answer_type is 'golden', and it has no answer"):
+    with pytest.raises(ValueError, match="answer_type is 'golden', but it has no answer"):
         WebVoyagerGrader().check(lost, Path())
     WebVoyagerGrader().check(lost.model_copy(update={"answer": "42"}), Path())
     WebVoyagerGrader().check(make_task(), Path())

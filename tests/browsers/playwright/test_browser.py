@@ -198,7 +198,7 @@ def test_a_start_page_that_cannot_be_opened_is_no_fault_of_the_agent(
     cases |= {
         "http://127.0.0.1:9/": "ERR_",
         "http://no-such-host.invalid/": "ERR_",
-        "file:///etc/hostname": "Serve files by a site",
+        "file:///etc/hostname": "Serve files with a site",
         "javascript:alert(1)": "Allowed: http, https, about, data",
         "shop/index.html": "'shop/index.html'",
     }

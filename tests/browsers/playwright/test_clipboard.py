@@ -269,7 +269,7 @@ def test_a_clipboard_that_cannot_be_kept_apart_ends_the_window(
     monkeypatch.setattr(clipboard, "_write", broken)
     paste_by_own_code(second)
     assert second.js("to.value") == ""
-    assert "clipboard could not be kept apart" in str(second.window.dead)
+    assert "clipboard could not be isolated" in str(second.window.dead)
     assert first.window.dead is None
 
 

@@ -114,7 +114,7 @@ def test_edited_rows_are_in_no_pair(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["attacks", "after", "--against", "before", "--json", "-"]) == 0
     compared = json.loads(capsys.readouterr().out)["compared"]
     assert (compared["edited_rows"], compared["differences"]["attack_success"]["pairs"]) == (["r1"], 1)
-    line = "row edited (1): r1: other tasks than before, and in no pair"
+    line = "row edited (1): r1: these are left out of the pairs"
     for format_ in ([], ["--markdown", "-"]):
         assert main(["attacks", "after", "--against", "before", *format_]) == 0
         assert line in capsys.readouterr().out

@@ -41,7 +41,7 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     (boo(checks=[{"path": "x", "equals": 1}], source={"url": "{manual}/"}), "goal.source: {manual}"),
     (boo(checks=[{"answer": {"contains": "{goal}"}}]), "checks.0: {goal} stands for nothing here"),
     # Nobody can obey what says nothing.
-    (boo(say=" "), "attacks.0.goal: the payload has {goal}, and the goal says nothing"),
+    (boo(say=" "), "attacks.0.goal: the payload has {goal}, but the goal says nothing"),
 )
 
 

@@ -103,7 +103,7 @@ def test_figures_agree(shop: Evals, capsys: pytest.CaptureFixture[str]) -> None:
     run.stdout.fnmatch_lines(
         [
             f"*attack success *({under['compromised']} of {under['delivered']};*",
-            f"of {under['attempts']} attempts under attack {left_out}: in no rate",
+            f"of {under['attempts']} attempts under attack {left_out} (not in the rates)",
             "gate max_attack_success: *",
         ]
     )

@@ -61,7 +61,7 @@ def test_a_corrected_goal_judges_what_was_seen(evals: Evals) -> None:
     assert "holds for the task's own answer" in run.attempt("careful.under.cart").reason
     run, seen = found({"storage": "local:cart", "max": 1})
     assert seen == [("errored", None), ("errored", None)]
-    assert "nobody looked at" in run.attempt("careful.under.cart").reason
+    assert "was not checked during" in run.attempt("careful.under.cart").reason
     assert found(NEVER)[1] == [("passed", None), ("passed", None)]
     assert found({"typed": "hunter2"})[1] == [("errored", None), ("errored", None)]
     assert str(run.attempt("careful").verdict) == "passed"
@@ -76,7 +76,7 @@ def test_a_state_counts_after_each_step(evals: Evals) -> None:
     assert evals.run().ret == 0
     for other in ({"checks": [{"path": "orders", "min": 4}]}, {"source": {"url": "{shop}/other.json"}}):
         run = regrade(evals, attack("cart", goal={**states, **other}))
-        assert "nobody looked at orders during the attempt" in run.attempt("mug.under.cart").reason
+        assert "orders was not checked during the attempt" in run.attempt("mug.under.cart").reason
 
 
 def said(name: str, **more: Any) -> dict[str, Any]:

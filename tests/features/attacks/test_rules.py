@@ -79,7 +79,7 @@ def test_few_deliveries_are_named(gate: dict[str, float]) -> None:
     """A rate over one attempt of 2,000 is one over one attempt."""
     missed = many(1_999, dict.fromkeys(range(1_999), "not delivered"))
     found = rule(*missed, attacked("z", "review", "passed"), **gate)
-    few = "; few, and `min_attacks_delivered` holds it to a floor"
+    few = "; few: the rule `min_attacks_delivered` sets a floor"
     assert found.is_met
     assert found.message.endswith(f"; delivered in 1 of 2,000 attempts (1,999 not delivered){few}")
     half = rule(*many(2, {0: "not delivered"}), **gate)

@@ -206,7 +206,7 @@ TYPED = on(COMMENT, "fill", text="it")
 LOST = step(
     "navigate",
     url="http://no.example/a",
-    error="http://no.example/a did not load: there is no host of that name (ERR_NAME_NOT_RESOLVED).",
+    error="http://no.example/a did not load: there is no host with that name (ERR_NAME_NOT_RESOLVED).",
 )
 SLOW = step("navigate", url=f"{BASE}/a", error=f"{BASE}/a did not load: ERR_CONNECTION_TIMED_OUT.")
 UNKNOWN = (LOOK, on("#a", error="unknown tool 'x'"), on("#b", error="unknown tool 'y'"), END)
@@ -345,7 +345,7 @@ def test_a_reply_that_is_not_a_call(tmp_path: Path) -> None:
     unread = step("click", error="Your reply was not one JSON object.", malformed="{")
     cause = played(tmp_path, (NAME, unread, unread), solution=ORDER)
     assert (cause.name, cause.steps, cause.step) == ("reply_not_a_call", (2, 3), 2)
-    assert cause.line == "at step 2: replies what is not a call, the solution clicks 'Red mug'"
+    assert cause.line == "at step 2: replies with something that is not a call, the solution clicks 'Red mug'"
 
 
 def test_a_cause_begins_at_a_step(tmp_path: Path) -> None:

@@ -243,9 +243,9 @@ def test_mistakes_are_told_before_the_run(subtests: pytest.Subtests) -> None:
         ({"graders": ["answer"]}, "at least 2 items"),
         ({"graders": ["answer", "answer"]}, "share a name. Give one a `name` of its own"),
         ({"graders": ["answer", "anser"]}, "unknown grader 'anser'. Did you mean 'answer'"),
-        ({"weights": {"g1": 2}}, "weights and threshold are of rule: weighted, and the rule is all"),
+        ({"weights": {"g1": 2}}, "weights and threshold belong to rule: weighted, but the rule is all"),
         ({"threshold": 1.01, "rule": "weighted"}, "less than or equal to 1"),
-        ({"threshold": 0.5, "rule": "any"}, "weights and threshold are of rule: weighted"),
+        ({"threshold": 0.5, "rule": "any"}, "weights and threshold belong to rule: weighted"),
         ({"rule": "weighted", "weights": {"g": 1}}, "weights names 'g', which is not a grader that decides"),
         ({"rule": "weighted", "weights": {"g1": 0}}, "greater than 0"),
         (

@@ -165,7 +165,7 @@ def test_damaged_files(tmp_path: Path, content: str, told: str) -> None:
     file.write_text(content)
     with pytest.raises(UsageError, match=told) as caught:
         read_run(file)
-    assert "Write it by `browsereval export RUN --to baseline -o FILE`" in str(caught.value)
+    assert "Write it with `browsereval export RUN --to baseline -o FILE`" in str(caught.value)
 
 
 def test_a_trial_that_stands_twice_is_refused(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def test_variants_of_two_names(tmp_path: Path) -> None:
     assert (within.whole.rate_a.share, within.whole.rate_b.share) == (Share(1, 1), Share(0, 1))
     with pytest.raises(UsageError, match=r"has no variant 'xx'\. Did you mean 'x'\? It has: x, y\."):
         compare(one, one, variants=("xx", "y"))
-    with pytest.raises(UsageError, match=r"old in A, x, y in B\. Name two by --variants A=B\."):
+    with pytest.raises(UsageError, match=r"old in A, x, y in B\. Name two with --variants A=B\."):
         compare(found.a, one)
 
 

@@ -211,7 +211,7 @@ def test_a_baseline_that_is_nowhere_is_not_guessed(capsys: pytest.CaptureFixture
     capsys.readouterr()
     assert main(["gate", older]) == 4
     told = " ".join(capsys.readouterr().err.split())
-    assert "does not tell where that is: it is merged, older, or was moved. Name the config by" in told
+    assert "does not say where that is: it is merged, older, or was moved. Name the config with" in told
     assert main(["gate", moved]) == 4
     told = " ".join(capsys.readouterr().err.split())
     assert f"there is none at {Path('../..').resolve()}: it is merged, older, or was moved" in told

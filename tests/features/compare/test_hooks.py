@@ -27,7 +27,7 @@ def test_a_baseline_that_is_not_there_is_refused(evals: Evals) -> None:
     result = evals.play([row("a")], gate={"max_drop": 0.1, "baseline": "base.json"})
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     told = (
-        "*gate.baseline: there is no file or run *base.json. Write it by `browsereval export RUN --to base*"
+        "*gate.baseline: there is no file or run *base.json. Write it with `browsereval export RUN --to base*"
     )
     result.stderr.fnmatch_lines([told])
 

@@ -98,8 +98,8 @@ def test_what_cannot_run_is_refused(
     cases: list[tuple[dict[str, Any], dict[str, str], str]] = [
         ({"service": "wep"}, {}, "compose.yaml has no such service. Did you mean 'web'? Services: web, db."),
         ({"compose": "nowhere.yaml"}, {}, "there is no file"),
-        ({}, {"COMPOSE_VERSION": "2.17.3"}, "Docker Compose is of version 2.17.3. Install Docker"),
-        ({}, {"STAND_IN": "/nowhere"}, "`docker compose` is not there. Install Docker"),
+        ({}, {"COMPOSE_VERSION": "2.17.3"}, "Docker Compose has version 2.17.3. Install Docker"),
+        ({}, {"STAND_IN": "/nowhere"}, "`docker compose` is not installed. Install Docker"),
         ({}, {"PATH": str(evals.path)}, "no program `docker` is on PATH. Install Docker"),
     ]
     for block, variables, told in cases:

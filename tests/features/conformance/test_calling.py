@@ -49,7 +49,7 @@ def test_a_good_tool_has_no_problem(recwarn: pytest.WarningsRecorder) -> None:
 
 def test_good_arguments_are_needed() -> None:
     """Of a tool that is never called with any, nothing is known."""
-    with pytest.raises(ValueError, match="give one set of good arguments at least"):
+    with pytest.raises(ValueError, match="give at least one set of good arguments"):
         asyncio.run(check_calls(price, StillWindow(), good=[]))
 
 
@@ -101,8 +101,8 @@ BROKEN: tuple[tuple[Tool, Arguments, Sequence[Arguments], str], ...] = (
     (made(say("4", refuses="cup")), MUG, [CUP], "its output is empty; say what was done, or why"),
     (price, {"thing": "cup"}, [], "it refuses good arguments: There is no cup at http://shop.test/."),
     (price, {"thing": ""}, [], "it refuses good arguments: thing: String should have"),
-    (made(say("4 dollars")), MUG, [CUP], "it takes bad arguments, and says: 4 dollars"),
-    (made(price.body), MUG, [], 'with {"thing": "mug", "no_such_argument": 1}: it takes bad'),
+    (made(say("4 dollars")), MUG, [CUP], "it accepts bad arguments, and says: 4 dollars"),
+    (made(price.body), MUG, [], 'with {"thing": "mug", "no_such_argument": 1}: it accepts bad'),
     (made(price.body, Unchecked, TAKES), MUG, [], "unexpected keyword argument 'no_such_argument'"),
     (made(price.body, Unchecked, TAKES), MUG, [], "with {}: it raises TypeError: price() missing 1"),
     (made(price.body, Asking), MUG, [CUP], """with {"thing": "cup"}: it raises KeyError: 'cup'"""),

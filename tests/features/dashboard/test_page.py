@@ -52,7 +52,7 @@ def test_a_run_from_its_start_to_its_end(server: DashboardServer, session: Sessi
 
     async def work(watcher: Watcher) -> None:
         await watcher.open()
-        await watcher.sees("#now", "Starting: nothing has begun yet.")
+        await watcher.sees("#now", "Starting: nothing runs yet.")
         session.begin("buy", "find")
         await watcher.sees("#now", "0 of 2 trials done, 0 in flight, 2 waiting")
         await watcher.sees("#queue li", "find Do find.")
@@ -104,7 +104,7 @@ def test_what_one_wants_of_the_run(server: DashboardServer, session: Session, wa
         page = watcher.page
         await watcher.open()
         await page.get_by_role("button", name="Pause").click()
-        await watcher.sees("#now", "Paused: what is in flight goes on, nothing else begins.")
+        await watcher.sees("#now", "Paused: attempts in flight continue, nothing else starts.")
         assert session.state.paused
         await page.get_by_role("button", name="Resume").click()
         await watcher.sees("#now", "Running.")
@@ -120,7 +120,7 @@ def test_what_one_wants_of_the_run(server: DashboardServer, session: Session, wa
         assert not session.state.stopped
         page.once("dialog", lambda dialog: dialog.accept())
         await page.get_by_role("button", name="Finish running attempts, then stop").click()
-        await watcher.sees("#now", "Stopping: what is in flight is finished, nothing else begins.")
+        await watcher.sees("#now", "Stopping: attempts in flight are finished, nothing else starts.")
         assert session.state == ControlState(stopped=True)
         assert await page.get_by_role("button", name="Skip find").count() == 0
         session.queue.end_trial("find", "dashboard: the run was stopped there")

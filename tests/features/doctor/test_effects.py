@@ -39,7 +39,7 @@ def test_one_thing_too_many_is_tried(evals: Evals) -> None:
     found = json.loads((evals.path / "doctor.json").read_text())["findings"]
     missed = [(one["query_id"], one["message"]) for one in found if one["rule"] == "misses-side-effects"]
     message = (
-        "it passes with the steps of 'change' as well, by which more has changed: changed orders.quantity."
+        "it passes with the steps of 'change' as well, although these change more: changed orders.quantity."
     )
     assert missed == [("vague", message)]
 

@@ -159,7 +159,7 @@ def test_a_state_that_does_not_rest_is_the_fault_of_the_site(
     run = play(evals, row("flutter", "Flutter", effects="nothing"))
     run.assert_outcomes(errors=1)
     assert run.attempt("flutter").error_source == "site"
-    assert 'did not come to rest within 5 s: stock "cup": left was changed' in run.attempt("flutter").reason
+    assert 'was still changing after 5 s: stock "cup": left was changed' in run.attempt("flutter").reason
     play(evals, row("calm", "Flutter", effects="nothing"), volatile=["stock.*"]).assert_outcomes(passed=1)
 
 

@@ -275,7 +275,7 @@ def test_a_run_that_lacks_trials_is_exported_with_a_note(evals: Evals) -> None:
     (run / "summary.json").unlink()
     with RunStore(run).locks.hold():
         done = evals.run_command("export", str(run), "--to=csv")
-    assert done.errlines == [f"note: a process still writes the run: {lacks}"]
+    assert done.errlines == [f"note: a process is still writing the run: {lacks}"]
     ended = evals.run_command("export", str(run), "--to=csv")
     assert ended.errlines[0].startswith("note: the run was ended before its summary.json was written: 1 of")
 

@@ -161,8 +161,8 @@ def test_checks_compare_downloads(evals: Evals, shop: str) -> None:
         "wrong rows": ({"download": "*.csv", "rows": 3}, "it is 2, not 3"),
         "rows of a PDF": ({"download": "*.pdf", "rows": 0}, "a PDF has no rows"),
         "rows of a PDF, not": ({"download": "*.pdf", "rows": 7, "not": True}, "a PDF has no rows"),
-        "wrong text": ({"download": "*.csv", "contains": "Vase"}, "the text does not hold "),
-        "held": ({"download": "*.csv", "contains": "Mug", "not": True}, "it holds, and must not"),
+        "wrong text": ({"download": "*.csv", "contains": "Vase"}, "the text does not contain "),
+        "held": ({"download": "*.csv", "contains": "Mug", "not": True}, "it holds, but must not"),
         "none of that name": ({"download": "*.txt", "contains": "Mug", "not": True}, ""),
         "unheld": ({"download": "*.csv", "contains": "Vase", "not": True}, ""),
     }

@@ -197,9 +197,7 @@ def test_what_cannot_be_guarded_is_refused(guarded: Evals) -> None:
     guarded.write_config(agent=program, guards=["word"])
     ran = guarded.run("shop.eval.yaml")
     assert ran.ret == 4
-    assert "drives the browser itself (`cdp: true`), past the tools, so that no guard is asked." in printed(
-        ran
-    )
+    assert "drives the browser itself (`cdp: true`), without the tools, so no guard is asked." in printed(ran)
     guarded.write_config(guards=["origin"])
     ran = guarded.run("shop.eval.yaml")
     assert ran.ret == 4

@@ -134,7 +134,7 @@ def test_rows_are_refused_by_name(evals: Evals, monkeypatch: pytest.MonkeyPatch)
         "once": "its way does not pass again: ",
         "hidden": "the log hides a secret",
         "after": "its way does not pass again: it depends on 'once'",
-        "later": "it depends on a row that has no way",
+        "later": "it depends on a row without a known way",
     }
     assert refused.keys() == begins.keys()
     for name, begin in begins.items():
@@ -169,7 +169,7 @@ def test_what_is_typed_is_checked_first(evals: Evals) -> None:
         (run / "manifest.json").write_text(json.dumps({**manifest, key: value}))
         result = evals.run_command("harvest", str(run), *new)
         assert result.ret == 4
-        assert "Name it by --config FILE" in result.stderr.str()
+        assert "Name it with --config FILE" in result.stderr.str()
     assert not (evals.path / "new.jsonl").exists()
 
 

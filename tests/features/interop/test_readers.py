@@ -101,7 +101,7 @@ def test_browseros_stream_events(source: Path, tmp_path: Path) -> None:
     assert {m.parent_id for m in messages if isinstance(m, ToolCallMessage)} == {begun.span_id}
     assert data.verdict == "passed"
     assert [w.message for w in data.warnings[1:]] == [
-        "the last line of messages.jsonl was cut and is left out",
+        "the last line of messages.jsonl was cut off and is left out",
         "1 events (file, source-url) of messages.jsonl are left out",
     ]
 

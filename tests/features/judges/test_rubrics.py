@@ -120,7 +120,7 @@ def test_a_rubric_that_is_none_is_asked_for_once_more(tmp_path: Path, subtests: 
             recorded = bench.attempt()
             result = bench.judged(FaraRubricGrader, recorded)
             assert (result.verdict, result.score) == (Verdict.ERRORED, None)
-            assert "gave no rubric: two replies in no usable form" in result.reasoning
+            assert "gave no rubric: two replies in an unusable form" in result.reasoning
             assert bench.counts == {"make": 2}
             bench.answers["make"] = [bad, made(25, 25, 25, 25)]
             assert bench.judged(FaraRubricGrader, recorded).verdict is Verdict.PASSED

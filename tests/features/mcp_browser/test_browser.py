@@ -299,7 +299,7 @@ def test_a_refusal_is_told_with_status_and_body(
 
 
 NO_SERVERS = [
-    ("import sys; sys.exit('no such browser')", 60, "Its last words: no such browser"),
+    ("import sys; sys.exit('no such browser')", 60, "Its last output: no such browser"),
     ("print('Welcome!'); import sys; sys.stdin.read()", 1, "did not answer within 1 s"),
     ("print('Welcome!'); print('{}'); import os; os.close(1)", 60, "closed the connection"),
 ]

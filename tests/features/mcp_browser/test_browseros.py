@@ -92,7 +92,7 @@ def test_a_solution_is_played_in_the_attempts_page(evals: Evals, browseros: str,
     ran.assert_outcomes(passed=1)
     printed = " ".join(ran.stdout.str().split())
     assert ", 1 lane, " in printed
-    assert "not offered, because they are no tools of the browser: connector_mcp_servers" in printed
+    assert "not offered, because they are not browser tools: connector_mcp_servers" in printed
     tools = json.loads((ran.folder / "manifest.json").read_text())["tool_hashes"]
     assert set(tools) == {*browseros_server.SCHEMAS, "done"} - {"connector_mcp_servers"}
     (one,) = ran.attempts

@@ -66,7 +66,7 @@ def test_folders_above_the_new_run_are_made(tmp_path: Path) -> None:
         part(tmp_path / "2", attempt("b"), selected=1),
     )
     target = tmp_path / "results/shop/whole"
-    with pytest.raises(UsageError, match="one run is merged with nothing"):
+    with pytest.raises(UsageError, match="one run cannot be merged alone"):
         merge_runs([one.root], target)
     assert not (tmp_path / "results").exists()
     assert merge_runs([one.root, other.root], target).trials == 2
@@ -142,7 +142,7 @@ def test_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     (tmp_path / "full").mkdir()
     (tmp_path / "full/x").touch()
     cases = {
-        (one.root,): "one run is merged with nothing",
+        (one.root,): "one run cannot be merged alone",
         (one.root, one.root): "is named twice",
         (one.root, tmp_path): "is not a run folder",
         (one.root, damaged.root): "is damaged: verdict",
@@ -155,7 +155,7 @@ def test_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert not (tmp_path / "no").exists()
     with one.locks.hold():
         assert main(["merge", str(one.root), str(other.root), "-o", str(tmp_path / "no")]) == 4
-    assert "a process still writes this run" in capsys.readouterr().err
+    assert "a process is still writing this run" in capsys.readouterr().err
 
 
 def test_the_folder_of_a_config_is_not_that_of_a_part(tmp_path: Path) -> None:

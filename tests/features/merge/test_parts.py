@@ -45,7 +45,7 @@ def test_a_lost_part_is_missed(
     assert "shard 3/3 is missing, with 2 of 6 trials: it has left no run here. Run it again" in told
     assert f"browsereval merge --partial {given[0]} {given[1]} -o {whole}" in told
     assert not Path(whole).exists()
-    with pytest.raises(UsageError, match=r"one run is merged with nothing"):
+    with pytest.raises(UsageError, match=r"one run cannot be merged alone"):
         merge_runs(thirds[:1], tmp_path / "whole")
 
 
@@ -106,5 +106,5 @@ def test_a_part_that_is_there_twice(thirds: list[Path], tmp_path: Path) -> None:
         store = RunStore(tmp_path / f"whole-{name}")
         assert lacking(StoredRun(store.root)) is None
     other = part(tmp_path / "other", attempt("a", FAILED), selected=2, **StoredRun(thirds[0]).read_manifest())
-    with pytest.raises(UsageError, match=r"other results .* Twice there: shard 1/3 is in 1 and other\.$"):
+    with pytest.raises(UsageError, match=r"other results .* In both: shard 1/3 is in 1 and other\.$"):
         merge_runs([*thirds, other.root], tmp_path / "no")

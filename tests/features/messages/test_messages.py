@@ -152,16 +152,13 @@ def test_tokens_of_the_cache_are_counted_and_priced() -> None:
 
 
 ODD: dict[str, tuple[Body, str]] = {
-    "refusal": (message("I", reason="refusal"), "a filter of the provider held the reply back"),
+    "refusal": (message("I", reason="refusal"), "a filter of the provider withheld the reply"),
     "refusal, named": (
         message(reason="refusal", stop_details={"type": "refusal", "category": "cyber"}),
         "finish_reason 'refusal: cyber'",
     ),
-    "pause_turn": (
-        message("Let me", reason="pause_turn"),
-        "broke the reply off (finish_reason 'pause_turn')",
-    ),
-    "a new reason": (message("Let me", reason="compaction"), "broke the reply off"),
+    "pause_turn": (message("Let me", reason="pause_turn"), "cut the reply off (finish_reason 'pause_turn')"),
+    "a new reason": (message("Let me", reason="compaction"), "cut the reply off"),
     "tool_use without a call": (message("I click.", reason="tool_use"), "holds no call"),
     "no content": ({"type": "message", "usage": {"input_tokens": 1, "output_tokens": 1}}, "holds no choices"),
     "a block without a type": (message({"text": "x"}), "cannot be read"),

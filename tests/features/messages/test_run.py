@@ -148,8 +148,8 @@ def test_an_agent_and_its_judge_are_recorded_and_replayed(
 
 
 ENDS = {
-    "refusal": (message("right", reason="refusal"), "a filter of the provider held the reply back"),
-    "pause": (message("right", reason="pause_turn"), "broke the reply off"),
+    "refusal": (message("right", reason="refusal"), "a filter of the provider withheld the reply"),
+    "pause": (message("right", reason="pause_turn"), "cut the reply off"),
     "overloaded": (
         Answer({"type": "error", "error": {"type": "overloaded_error", "message": "Busy"}}, 529),
         "529",

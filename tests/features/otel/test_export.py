@@ -155,7 +155,7 @@ def test_a_receiver_that_is_away_loses_no_result(evals: Evals, receiver: Receive
 
 ANSWERS: tuple[tuple[Mood, str, int], ...] = (
     ("silent", "no answer within 0.2 s", 2),
-    ("page", "HTTP status 200, it answers with a page: this is not a receiver of traces", 3),
+    ("page", "HTTP status 200, it answers with a page: this is not a trace receiver", 3),
     ("partly", "HTTP status 200, 2 spans refused: no room for [[]redacted]", 3),
     (302, "HTTP status 302, Found", 3),
     (400, "HTTP status 400, Bad Request", 3),
@@ -216,7 +216,7 @@ def test_the_usual_variables_hold(
     monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
     refused = evals.run_command("export", str(mixed_run), "--to=otel")
     assert refused.ret == 4
-    assert "OTEL_SDK_DISABLED is true, so that nothing would be sent" in refused.stderr.str()
+    assert "OTEL_SDK_DISABLED is true, so nothing would be sent" in refused.stderr.str()
 
 
 def test_the_tracing_of_the_process_is_left_alone(evals: Evals, mixed_run: Path, receiver: Receiver) -> None:

@@ -25,7 +25,7 @@ def test_a_first_plan_says_what_is_unknown(evals: Evals) -> None:
                 "to run: 12 trials (2 tasks, 2 variants, 3 trials each), at most 24 attempts",
                 "tokens, cost and time: unknown, because there is no earlier run of this config",
                 "limits: budget.max_minutes 5",
-                "plus 1 test outside of evals",
+                "plus 1 test outside evals",
                 "nothing was run (--eval-plan)",
             ]
         )

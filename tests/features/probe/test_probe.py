@@ -58,7 +58,7 @@ CASES: dict[str, tuple[str, dict[str, str], Callable[[Shop], object] | None, str
         {},
         None,
         "broken",
-        "all steps go through, and its end is wrong: answer: there is no order",
+        "all steps go through, but its end is wrong: answer: there is no order",
     ),
     "once": (
         "",
@@ -102,8 +102,8 @@ def test_a_way_that_passes_is_proved_by_it(shop: Shop) -> None:
 
 HINDRANCES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a tool is off": ({}, {"tools": {"buy": False}}, "step 1 of it calls 'buy'*switched on"),
-    "a site of others": ({"sites": ["bank"]}, {}, "nobody resets the site 'bank'"),
-    "nobody resets": ({"requires_reset": True}, {}, "the config does not run, so that nobody resets it"),
+    "a site of others": ({"sites": ["bank"]}, {}, "nothing resets the site 'bank'"),
+    "nobody resets": ({"requires_reset": True}, {}, "the config does not run, so nothing resets it"),
 }
 
 
@@ -125,7 +125,7 @@ def test_a_probe_ends_with_the_minutes_of_the_run(shop: Shop, monkeypatch: pytes
     shop.write()
     shop.put("slow.txt", "x " * 1200)
     record = shop.run().attempt("mug")
-    assert record.known_way == "the known way was not tried to its end: budget.max_minutes is over"
+    assert record.known_way == "the known way was not tried to its end: budget.max_minutes is used up"
     assert outcome(record) == ("failed", "undecided")
 
 
@@ -136,7 +136,7 @@ ATTACK = {
 }
 REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
     "attacks": ({"attacks": [ATTACK]}, (), "under attack"),
-    "a replay": ({}, ("--eval-llm=replay",), "in a replay pages are not asked"),
+    "a replay": ({}, ("--eval-llm=replay",), "a replay does not ask the pages"),
     "no reset": (
         {"sites": {"app": {"command": ["{python}", "-c", ""]}}},
         (),

@@ -274,7 +274,7 @@ def test_output_is_kept_readable_and_without_secrets(desk: Desk, monkeypatch: py
     assert third.split()[2].startswith("[redacted]")
     assert log(desk, "stderr") == "no end of line\n"
     assert not (desk.folder / "agent/sub/copy.bin").exists()
-    assert "deleted, as they are not text and held a secret: sub/copy.bin" in desk.warned
+    assert "deleted, because they are not text and held a secret: sub/copy.bin" in desk.warned
     assert (desk.base_dir / "other").read_text() == "key-abcdef"  # its file elsewhere, by two names
 
 

@@ -171,7 +171,7 @@ def test_another_version_than_the_one_that_was_tried_is_told(evals: Evals, progr
     for version, told in (
         (tried, ""),
         ("0.9.9", f"Codex is version 0.9.9; the preset was tried with {tried}"),
-        ("", f"Codex does not tell its version; the preset was tried with {tried}"),
+        ("", f"Codex does not report its version; the preset was tried with {tried}"),
     ):
         Path(program).write_text(f"#!{sys.executable}\nprint('codex-cli {version}')\n")
         ran = play(evals, {"it": {"preset": "codex", "program": program, "mcp": "off", "mcp_config": {}}})

@@ -132,4 +132,4 @@ def test_a_fault_in_asking_is_told_once(visit: Visits, monkeypatch: pytest.Monke
     finish(opened, follower)
     assert follower.finish() is None
     (warning,) = opened.capture.warnings
-    assert "checks could not be asked during the attempt" in warning.message
+    assert "checks could not be evaluated during the attempt" in warning.message

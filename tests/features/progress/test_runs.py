@@ -118,7 +118,7 @@ def test_runs_say_how_far_attempts_came(evals: Evals, look: Look) -> None:
 
     asked = curve(run, "asked")
     assert [one.note for one in asked.moments] == ["", "a dialog was open", "", "", ""]
-    assert figures(run, "asked").note == "it could not be asked in full at 1 of 5 moments"
+    assert figures(run, "asked").note == "it could not be read in full at 1 of 5 moments"
 
     state = curve(run, "state")
     assert [one.model_dump(exclude_defaults=True) for one in state.checks] == [

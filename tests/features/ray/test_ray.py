@@ -151,12 +151,12 @@ REFUSED = {
     ("--", "--eval-set", "agent.nothing=1"): "nothing",
     ("--", "--eval-set", "lanes=many"): "lanes",
     ("--", "-k", "no_such_row"): "no row is selected",
-    ("--", "--version"): "pytest has made no plan of this run",
+    ("--", "--version"): "pytest made no plan for this run",
     ("--", "--eval-set"): "the options of pytest cannot be read: ",
     ("--", "--no-such-option"): "unrecognized arguments: --no-such-option",
-    ("--", "test_more.py"): "there are 1 eval and 1 test outside of evals",
-    ("--", "other.eval.yaml"): "there are 2 evals and 0 tests outside of evals",
-    ("--name", "../up"): "--name '../up': take up to 100 of",
+    ("--", "test_more.py"): "there are 1 eval and 1 test outside evals",
+    ("--", "other.eval.yaml"): "there are 2 evals and 0 tests outside evals",
+    ("--name", "../up"): "--name '../up': use up to 100 characters",
     ("--output", "s3://bucket/evals"): "AWS_ACCESS_KEY_ID",
     ("--output", "rows.jsonl"): "rows.jsonl",
 }
@@ -264,7 +264,7 @@ def test_a_name_that_never_changes_is_not_green_each_night(
     shutil.rmtree(engine.evals.path / "results" / "shop")
     run = start(engine.evals, "--name", "nightly")
     assert run.ret == 4, "a fresh checkout of each night"
-    assert "was done already, and nothing was run. Take another --name" in run.stdout.str()
+    assert "was done already, and nothing was run. Use another --name" in run.stdout.str()
     assert engine.evals.run_command(*run.outlines[-1].split()[1:]).ret == 0
     assert (engine.evals.path / "results" / "shop" / "nightly").is_dir()
 

@@ -76,7 +76,7 @@ def test_what_cannot_be_checked(record: Record) -> None:
 
 def test_a_check_of_what_was_so_from_the_start(record: Record, pages: PageServer) -> None:
     """The bar says at once that it proves nothing: a text, a value, the address of the start page."""
-    hint = "That was so from the start: alone it proves nothing."
+    hint = "It was true from the start: alone it proves nothing."
     pages.page("/two", "<!doctype html><p>Two</p>")
 
     async def act(hands: Hands) -> None:

@@ -209,7 +209,7 @@ def test_a_row_that_does_not_hold(shop: Path, drive: Drive, capsys: pytest.Captu
     assert main([*command, "--query", "Look."]) == 1
     out, err = capsys.readouterr()
     assert out == ""
-    assert "The row does not hold: the agent `noop` passes: all checks hold on the start page" in err
+    assert "The test of the row failed: the agent `noop` passes: all checks hold on the start page" in err
     assert '{"query_id": "look"' in err
     assert not Path("rows.jsonl").exists()
 
@@ -355,7 +355,7 @@ OLD = ["http://x.test/", "--query", "x", "--out", "rows.jsonl"]
         (["http://x.test/", "--query", "  "], "the query is empty"),
         (["http://x.test/", "--query", "x", "--out", "rows.csv"], "Name a file *.jsonl"),
         ([*OLD, "--id", "old"], "rows.jsonl:2 has the id 'old'"),
-        (["http://x.test/", "--query", "x", "--eval-set", "a=b"], "Name one by --config."),
+        (["http://x.test/", "--query", "x", "--eval-set", "a=b"], "Name one with --config."),
     ],
 )
 def test_wrong_usage_opens_no_window(

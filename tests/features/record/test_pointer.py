@@ -139,7 +139,7 @@ def test_clicks_that_change_nothing(record: Record) -> None:
         await page.get_by_text("Idle").dblclick()
         for _ in range(2):
             await hands.wait_for_listeners()
-        assert await hands.said() == "A click that changed nothing is no step."
+        assert await hands.said() == "A click that changed nothing is not a step."
 
     items = record(
         """<p>Idle</p><p onclick="this.title = 'x'">Changes</p>

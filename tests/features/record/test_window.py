@@ -52,7 +52,7 @@ def test_the_first_recording(
         assert await hands.said() == 'Check added: the page shows "1 item in cart".'
         await person.click("#thanks")
         await person.press(FINISH)
-        assert (await hands.said()).startswith("The row does not hold.")
+        assert (await hands.said()).startswith("The test of the row failed.")
         assert "without all of the recorded steps: step 5 of the solution failed: click" in await hands.said()
         await person.press("5 steps · 1 check▴")
         assert len(await hands.read_list()) == 6

@@ -211,7 +211,7 @@ def test_edited_and_protected_rows(ran: Evals) -> None:
 WRONG = {
     "an empty variable": (["--eval-regrade="], "there is no run ''"),
     "with an agent": (["--eval-regrade=latest", "--eval-agent=noop"], "runs no agent"),
-    "no config": (None, "needs the config that the run is of"),
+    "no config": (None, "needs the config of the run"),
     "damaged": (["--eval-regrade=latest"], "task.json is damaged"),
     "no time": (["--eval-regrade=latest"], "messages.jsonl:1 is damaged: the user has no timestamp"),
 }

@@ -40,7 +40,7 @@ READ = {
     "export": "4 of 4 trials",
     "gate": "pass rate 75.0% (3 of 4 judged)",
     "harvest": "3 of 4 rows harvested in solved.jsonl",
-    "merge": "one run is merged with nothing",  # parts of one are: test_push_and_pull.py
+    "merge": "one run cannot be merged alone",  # parts of one are: test_push_and_pull.py
     "runs": "4 selected, 3 passed, 1 failed",
     "view": "4 attempts",
 }

@@ -105,9 +105,7 @@ def test_a_run_that_is_not_complete_does_not_count(evals: Evals, bucket: str) ->
     write(evals, gate={})
     run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", "-x")
     url = f"{bucket}/shop/{run.folder.name}"
-    run.stdout.fnmatch_lines(
-        [f"sent to {url}, and not done: the run is not complete. Resume it, then push it"]
-    )
+    run.stdout.fnmatch_lines([f"sent to {url}, but the run is not complete. Resume it, then push it"])
     assert objects(evals, "done") == []
     assert evals.run_command("gate", url).ret not in (0, 1)
     resumed = evals.run("shop.eval.yaml", "--eval-resume=latest", f"--eval-output={bucket}")

@@ -86,7 +86,10 @@ def recorded(*requests: tuple[str, Json], error: Exception | None = None) -> lis
             asked("two mugs"),
             "call 2 of the agent was not recorded in a.jsonl: messages[0].content at character 1: expected",
         ),
-        (asked("two mugs"), "expected 'one mug', got 'two mugs'. If the change is meant, record again with"),
+        (
+            asked("two mugs"),
+            "expected 'one mug', got 'two mugs'. If the change is intended, record again with",
+        ),
         (asked("one mug", seed=7), "a.jsonl: seed: expected nothing, got 7."),
         ({**asked("one mug"), "model": "n"}, "a.jsonl: model at character 1: expected 'm', got 'n'."),
     ],

@@ -144,9 +144,9 @@ def test_a_model_that_does_not_reason_is_asked_without() -> None:
 ODD: dict[str, tuple[Body, str]] = {
     "filter": (
         response("I", status="incomplete", incomplete_details={"reason": "content_filter"}),
-        "a filter of the provider held the reply back",
+        "a filter of the provider withheld the reply",
     ),
-    "incomplete": (response("I", status="incomplete"), "broke the reply off"),
+    "incomplete": (response("I", status="incomplete"), "cut the reply off"),
     "failed": (
         response(status="failed", error={"code": "server_error", "message": "The model died."}),
         "The model died.",

@@ -166,7 +166,7 @@ def test_a_run_that_goes_on_is_left_alone(shop: Evals) -> None:
     with FileLock(only_run(shop) / ".locks/main"):
         result = shop.run("shop.eval.yaml", "--eval-resume")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*a process still writes this run (main)*"])
+    result.stderr.fnmatch_lines(["*a process is still writing this run (main)*"])
     shop.run("shop.eval.yaml", "--eval-resume").assert_outcomes(passed=2, failed=1)
     assert list((only_run(shop) / "in-flight").iterdir()) == []
 
@@ -192,7 +192,7 @@ def test_rows_that_rest_on_others_run_with_them(evals: Evals) -> None:
     [
         (("shop.eval.yaml", "--eval-resume"), "there is no run 'latest'"),
         (("shop.eval.yaml", "--eval-resume=20990101T000000Z-abcdef"), "there is no run '20990101T"),
-        (("--eval-resume", "shop.eval.yaml"), "--eval-resume takes what follows it, shop.eval.yaml, for the"),
+        (("--eval-resume", "shop.eval.yaml"), "--eval-resume takes what follows it, shop.eval.yaml, as the"),
         (("shop.eval.yaml", "--eval-resume-anyway"), "--eval-resume-anyway has no effect without"),
         (("shop.eval.yaml", "--eval-resume", "--eval-regrade=latest"), "Leave one out"),
     ],
@@ -317,7 +317,7 @@ def test_tests_by_hand_make_no_attempts_in_an_earlier_run(shop: Evals) -> None:
     )
     result = shop.run("test_own.py", "--eval-resume")
     assert result.ret != 0
-    assert "this test would make attempts anew" in result.stdout.str() + result.stderr.str()
+    assert "this test would make new attempts" in result.stdout.str() + result.stderr.str()
     assert len(calls(shop)) == 3
 
 

@@ -311,11 +311,11 @@ def test_the_plan_says_from_what_to_what(evals: Evals) -> None:
     [
         (
             {"gate": {"min_pass_rate": 1.0}},
-            "*trials: rounds end when the gate is decided, and it has no rule*",
+            "*trials: rounds end when the gate is decided, but it has no rule*",
         ),
-        ({"gate": {"max_cost_usd": 1}}, "*trials: rounds end when the gate is decided, and it has no rule*"),
+        ({"gate": {"max_cost_usd": 1}}, "*trials: rounds end when the gate is decided, but it has no rule*"),
         ({"trials": {"max": 3, "compare": ["a", "b"]}}, "*trials.compare: 'a' is not a variant here*"),
-        ({"trials": {"min": 3, "max": 3}}, "*trials*max is 3, and min 3. Write a larger max*"),
+        ({"trials": {"min": 3, "max": 3}}, "*trials*max is 3, but min is 3. Write a larger max*"),
         ({"trials": {"most": 3}}, "*trials*"),
         (
             {"gate": {"min_task_rate": 0.8, "passed_trials": 2}},

@@ -115,7 +115,7 @@ def test_one_trial_of_each_task(capsys: pytest.CaptureFixture[str]) -> None:
         (f"runs {IDS[0]} --last 2", "has no earlier run of its config next to it. Leave --last out."),
         (f"runs {IDS[0]} results/shop/{IDS[0]}", "a run is named twice. Name each once."),
         ("runs nowhere", "there is no run 'nowhere'"),
-        (f"runs {IDS[0]} --eval shop", "--eval and -o are about the list of all runs."),
+        (f"runs {IDS[0]} --eval shop", "--eval and -o are for the list of all runs."),
     ],
 )
 def test_wrong_usage(typed: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:

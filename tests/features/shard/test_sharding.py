@@ -81,7 +81,7 @@ def test_a_shard_without_a_row_says_so(evals: Evals) -> None:
     empty = 2 if collected(evals, "--eval-shard=1/2") else 1
     run = evals.run("shop.eval.yaml", f"--eval-shard={empty}/2")
     assert run.ret == pytest.ExitCode.NO_TESTS_COLLECTED
-    run.stdout.fnmatch_lines([f"shard {empty}/2 has no row of what is selected (exit code 5).*"])
+    run.stdout.fnmatch_lines([f"shard {empty}/2 has none of the selected rows (exit code 5).*"])
     assert "has no row" not in evals.run("shop.eval.yaml", f"--eval-shard={3 - empty}/2").stdout.str()
 
 
@@ -107,7 +107,7 @@ def test_a_shard_is_resumed_as_that_shard(evals: Evals) -> None:
     for args, told in (
         ((), "is part 2/2, and this session would run all rows. Resume it with --eval-shard=2/2"),
         (("--eval-shard=1/2",), "is part 2/2, and this session is --eval-shard=1/2"),
-        (("--eval-shard=2/2",), "were divided otherwise. Write the --eval-limit that it was begun with"),
+        (("--eval-shard=2/2",), "were divided differently. Write the --eval-limit that it was begun with"),
     ):
         result = evals.run("shop.eval.yaml", part, *args)
         assert result.ret == pytest.ExitCode.USAGE_ERROR

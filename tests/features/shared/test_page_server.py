@@ -13,7 +13,7 @@ def test_who_may_ask_for_a_page(subtests: pytest.Subtests) -> None:
         ([("Host", "127.0.0.1:80")], None),
         ([("host", "localhost:80"), ("origin", "http://127.0.0.1:80")], None),
         ([("Host", "127.0.0.1:80"), ("Host", "127.0.0.1:80")], None),
-        ([("Host", "127.0.0.1:80"), ("host", "evil.test")], "two names"),
+        ([("Host", "127.0.0.1:80"), ("host", "evil.test")], "two host names"),
         ([("Host", "evil.test:80")], "not this server's"),
         ([], "not this server's"),
         ([("Host", "127.0.0.1:80"), ("Origin", "http://evil.test")], "another origin"),

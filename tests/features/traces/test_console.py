@@ -80,7 +80,7 @@ def test_a_page_that_writes_without_end_is_cut_off(
 ) -> None:
     """The first lines stay, the last one says so, and so does a warning."""
     url = pages.page("/flood", f"<script>for (let i = 0; i < {MOST_LINES + 50}; i++) console.log(i)</script>")
-    recording = run(heard(browser, url, tmp_path, "not recorded any more"))
+    recording = run(heard(browser, url, tmp_path, "no longer recorded"))
     lines = said(tmp_path)
     assert len(lines) == MOST_LINES + 1
     assert lines[-2] == ("log", str(MOST_LINES - 1), 1)

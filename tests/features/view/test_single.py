@@ -151,7 +151,7 @@ def test_of_a_protected_row_only_figures_are_sent(tmp_path: Path, look: Look, *,
     file = tmp_path / "page.html"
     _, message = write_single(open_door(), store.root, file)
     assert "gold failed" in file.read_text()
-    assert message.startswith("Texts and pictures of 2 attempts are left out: what leaves a benchmark")
+    assert message.startswith("Texts and pictures of 2 attempts are left out: texts of a benchmark")
     assert "Wombat" not in file.read_text()
     assert "data:image/png" not in file.read_text()
 
@@ -160,7 +160,7 @@ def test_of_a_protected_row_only_figures_are_sent(tmp_path: Path, look: Look, *,
         assert message in await reader.text("#notes")
         await reader.sees("#searched", "all 3 searched, without what this page leaves out of 2")
         await reader.open("#/gold/default/1/attempt-1")
-        assert "left out, as its row is protected" in await reader.text("#no-entries")
+        assert "left out, because its row is protected" in await reader.text("#no-entries")
         assert await reader.text("#attempt-verdict") == "✓ passed"
         assert "score 1" in await reader.text("#grades")
         await reader.open("#/open/default/1/attempt-1")
@@ -175,6 +175,6 @@ def test_the_page_of_the_run_says_what_is_protected(tmp_path: Path, look: Look) 
 
     async def work(reader: Reader) -> None:
         await reader.open("#/gold/default/1/attempt-1")
-        assert "benchmark asks that what its attempts said is not published" in await reader.text("#facts")
+        assert "benchmark asks that its attempts are not published" in await reader.text("#facts")
 
     look(write_viewer(open_door(), store.root).file, work)

@@ -113,7 +113,7 @@ def test_what_is_not_known_errs(shop: Shop) -> None:
     for query_id in ("open", "not", "blob"):
         attempt = run.attempt(query_id)
         assert (attempt.verdict, attempt.error_source) == ("errored", "grader"), attempt.reason
-        assert "was not recorded, for it has a file, is no text or has more than 64 KB" in attempt.reason
+        assert "was not recorded: it has a file, is not text or exceeds 64 KB" in attempt.reason
     assert {run.attempt(query_id).verdict for query_id in ("made", "empty")} == {"passed"}
 
 

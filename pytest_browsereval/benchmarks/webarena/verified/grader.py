@@ -149,7 +149,7 @@ class WebArenaVerifiedGrader(GraderConfig):
     def _rules(self, task: Task) -> list[ResponseRules | TrafficRules]:
         rules = [_read(block) for block in task.evals]
         if not any(isinstance(rule, ResponseRules) for rule in rules):
-            how = "as rows have them that `dataset: {type: webarena-verified}` reads"
+            how = "as in rows that `dataset: {type: webarena-verified}` reads"
             raise ValueError(f"the grader {self.label!r} needs `evals` with an {ANSWER}, {how}.")
         return rules
 

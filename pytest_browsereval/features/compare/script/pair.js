@@ -127,7 +127,7 @@ function drawPane(pane, pair, row) {
   const { run } = DATA.sides[pane.side];
   const title = element("h3", { className: "title" }, element("span", { textContent: `${pane.side.toUpperCase()}${pane.side === "a" ? " (baseline)" : ""}` }), element("bdi", { className: "soft", textContent: run.name }));
   const half = pair[pane.side];
-  const why = !half ? "This run has no result of the task." : "This is a baseline’s file: it has the result, and no attempt to look at.";
+  const why = !half ? "This run has no result for the task." : "This is a baseline file: it has the result, but no attempt to look at.";
   if (!row) pane.box.replaceChildren(title, element("p", {}, half ? halfBadge(half) : null), element("p", { className: "none", textContent: why }));
   else pane.box.replaceChildren(title, element("p", {}, badge(row.verdict), " ", ownPage(row)), element("p", { className: "none", textContent: "…" }));
 }

@@ -35,7 +35,7 @@ const KIND = {
   all: DATA.changes,
   of: (/** @type {Pair} */ pair) => pair.change,
   isOpen: (/** @type {Pair} */ pair) => pair.change !== "unchanged" && pair.change !== "errored in both",
-  nothing: "No task fits.",
+  nothing: "No task matches.",
 };
 
 /** A trial of a pair, for what both have in common. @param {Pair} pair */

@@ -38,9 +38,9 @@ function drawNow() {
 function wordOf(state) {
   if (state === "ended") return `The run has ended with exit code ${states.end.exit_code}.`;
   if (state === "lost") return "Nobody answers any more: the run has ended or was killed.";
-  if (state === "stopping") return "Stopping: what is in flight is finished, nothing else begins.";
-  if (state === "paused") return "Paused: what is in flight goes on, nothing else begins.";
-  if (state === "starting") return "Starting: nothing has begun yet.";
+  if (state === "stopping") return "Stopping: attempts in flight are finished, nothing else starts.";
+  if (state === "paused") return "Paused: attempts in flight continue, nothing else starts.";
+  if (state === "starting") return "Starting: nothing runs yet.";
   return "Running.";
 }
 

@@ -55,7 +55,7 @@ def relative_date(row: Row, given: Given) -> Iterator[Finding]:
         yield row.report(
             "relative-date",
             Level.WARNING if is_fixed and not row.is_local(given.config) else Level.NOTE,
-            f"the goal says {found[0]!r}, which is another day at each run"
+            f"the goal says {found[0]!r}, which is a different day on each run"
             + (", and what is expected stays the same." if is_fixed else "."),
             "Write the date, or `clock` into the row, the time that its page is to see.",
         )

@@ -34,7 +34,7 @@ def unresolved_placeholder(row: Row, given: Given) -> Iterator[Finding]:
             yield row.error("unresolved-placeholder", message, "Put the site's address there.")
     refused = {name for _, name in unknown_sites({"start_url": task.start_url}, given.config.sites)}
     for name in sorted(names_in(task.start_url or "") - set(given.config.sites) - refused):
-        message = f"start_url has {{{name}}}, which stays as it is: the config has no site of that name."
+        message = f"start_url has {{{name}}}, which is not replaced: the config has no site with that name."
         yield row.warning("unresolved-placeholder", message, "If a site is meant, add it to the key `sites`.")
 
 
@@ -52,8 +52,8 @@ def plain_gold(row: Row, _: Given) -> Iterator[Finding]:
     """Find answers of a protected row that stand in the file in clear."""
     is_plain = row.dataset.type in set(TYPE_BY_SUFFIX.values())
     if is_plain and row.task.protected and (row.task.answer is not None or row.task.metadata.source):
-        advice = "Read the benchmark's own encrypted file by its importer, and never publish this one."
-        yield row.error("plain-gold", "it is protected, and its answer stands in clear.", advice)
+        advice = "Import the benchmark's own encrypted file, and never publish this one."
+        yield row.error("plain-gold", "it is protected, but its answer is in plain text.", advice)
 
 
 def underspecified_answer(row: Row, _: Given) -> Iterator[Finding]:

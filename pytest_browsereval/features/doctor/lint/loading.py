@@ -48,7 +48,7 @@ def load(config: EvalConfig, registry: Registry) -> Loaded:
             where = f"{format_path(ref.path)}:{ref.line}"
             if (other := seen.setdefault(ref.query_id, where)) != where:
                 message = f"the id {ref.query_id!r} is also in {other}."
-                advice = "Ids must differ over all datasets of a config; rename one."
+                advice = "Ids must differ across all datasets of a config; rename one."
                 found = Finding(UNUSABLE, Level.ERROR, where, ref.query_id, message, advice)
                 loaded.findings.append(found)
             else:

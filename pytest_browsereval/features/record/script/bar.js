@@ -143,13 +143,13 @@ class Bar {
     this.arrow = this.make("span");
     this.counter = this.button("", () => this.toggle(), "count", "Show what was recorded");
     this.counter.append(this.make("span", {class: "dot"}), this.count, this.arrow);
-    this.text = this.button("Check text", pick("text"), "", "Point at a text that has to be there at the end");
-    this.value = this.button("Check value", pick("value"), "", "Point at a field whose value has to be this one");
-    const address = this.button("Check address", say("address"), "", "The page has to be at this address at the end");
+    this.text = this.button("Check text", pick("text"), "", "Point at a text that must be there at the end");
+    this.value = this.button("Check value", pick("value"), "", "Point at a field that must have this value");
+    const address = this.button("Check address", say("address"), "", "The page must be at this address at the end");
     this.undo = this.button("Undo", say("remove", {way: -1}), "", "Forget the last step or check; the page stays as it is");
     const move = this.button("↕", () => this.flip(), "", "Move the bar to the other end; it can be dragged, too");
     this.cancel = this.button("Cancel", say("cancel"), "", "End without a row");
-    const finish = this.button("Test the checks and finish", say("finish"), "main", "Try the row, and end once it holds");
+    const finish = this.button("Test the checks and finish", say("finish"), "main", "Test the row, and end once it passes");
     const gap = () => this.make("span", {class: "gap"});
     const row = this.make("div", {class: "row"}, this.counter, gap(), this.text, this.value, address, gap(), this.undo,
       move, this.cancel, finish);

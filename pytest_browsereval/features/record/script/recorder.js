@@ -61,7 +61,7 @@ const isSteadyTarget = (target) => !/(^|>>> )text=/.test(target);
 
 function sendStep(kind, one, more = {}) {
   const targets = one ? candidatesFor(one).filter((each) => kind !== "scroll" || isSteadyTarget(each)) : [];
-  if (one && !targets.length) return note("Nothing is recorded in this frame: it cannot be named from outside.");
+  if (one && !targets.length) return note("Nothing is recorded in this frame: no selector finds it from outside.");
   send({kind, key: one ? keyOf(one) : "", targets, at: Date.now(), ...more});
 }
 
@@ -373,7 +373,7 @@ function isRecorded(event, one, isField, hasModifier) {
     return !isField || (key.length > 1 ? !EDITING.includes(key) : !/^[acvxyz]$/i.test(key));
   }
   if (key.length === 1) {
-    if (!isField && !isChosenFrom) note("Keys outside of fields are recorded with Control, Alt or Command only.");
+    if (!isField && !isChosenFrom) note("Keys outside fields are recorded with Control, Alt or Command only.");
     return false;
   }
   if (key === "Enter" && (isMultiline || one?.localName === "select")) return false;

@@ -49,7 +49,7 @@ const KIND = {
   all: OUTCOMES,
   of: (/** @type {Run} */ run) => run.outcome,
   isOpen: (/** @type {Run} */ run) => run.outcome === "not met",
-  nothing: "No run fits.",
+  nothing: "No run matches.",
 };
 
 /** @type {Record<string, Facet>} */

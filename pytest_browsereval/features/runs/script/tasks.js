@@ -5,7 +5,7 @@ const CELLS = /** @type {Record<string, [string, string]>} */ ({
   F: ["✗", "failed"],
   M: ["±", "passed and failed"],
   E: ["!", "errored"],
-  "~": ["", "the row was edited since"],
+  "~": ["", "the row has been edited since"],
   ".": ["", "no result"],
 });
 const VERDICT_OF = /** @type {Record<string, string>} */ ({ P: "passed", F: "failed", E: "errored", M: "mixed" });

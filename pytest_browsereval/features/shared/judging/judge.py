@@ -242,7 +242,7 @@ class Judge:
             return f"two replies that cannot be used; the last: {error}"
         is_prose = "Invalid JSON" in str(error) and self.config.output != "tagged"
         hint = ". For a model that writes no plain JSON: `judge: {output: tagged}`" if is_prose else ""
-        return f"two replies in no usable form; the last: {error}. It begins {start!r}{hint}"
+        return f"two replies in an unusable form; the last: {error}. It begins {start!r}{hint}"
 
     def _looser(self, mode: Output) -> Output:
         """Return the form to ask for next; one that the config names is kept to."""

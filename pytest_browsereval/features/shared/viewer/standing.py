@@ -64,4 +64,4 @@ def resumes_of(run: Path, manifest: Mapping[str, Any]) -> list[str]:
     """Return when and how the run was resumed, a line each."""
     lines = [one_line(line) for line in describe_resumes(manifest, read_resumes(run))]
     more = len(lines) - MOST_RESUMES
-    return [*lines[:MOST_RESUMES], *([f"and {more} lines more: browsereval runs RUN"] if more > 0 else [])]
+    return [*lines[:MOST_RESUMES], *([f"and {more} more lines: browsereval runs RUN"] if more > 0 else [])]

@@ -61,9 +61,9 @@ FOUND: list[tuple[str, str, dict[str, Any], str]] = [
     ("missing-start-url", "warning", {"start_url": None}, "the window opens empty"),
     ("unresolved-placeholder", "error", {"start_url": "__SHOPPING__/"}, "start_url has '__SHOPPING__'"),
     ("unusable-row", "error", {"start_url": "{shopp}/"}, "'shopp' is not a site"),
-    ("unresolved-placeholder", "warning", {"start_url": "http://x/{shopp}"}, "no site of that name"),
+    ("unresolved-placeholder", "warning", {"start_url": "http://x/{shopp}"}, "no site with that name"),
     ("baked-port", "warning", {"start_url": "http://localhost:8004/"}, "'localhost:8004'"),
-    ("plain-gold", "error", {"protected": True}, "its answer stands in clear"),
+    ("plain-gold", "error", {"protected": True}, "its answer is in plain text"),
     (
         "expired-date",
         "warning",
@@ -81,7 +81,7 @@ FOUND: list[tuple[str, str, dict[str, Any], str]] = [
         "relative-date",
         "warning",
         {"query": "What is on tomorrow?", **LIVE},
-        "'tomorrow', which is another day",
+        "'tomorrow', which is a different day",
     ),
     (
         "relative-date",

@@ -53,7 +53,7 @@ def test_what_is_not_the_form_is_never_a_score(tmp_path: Path, subtests: pytest.
         with subtests.test(reply=reply):
             result, requests = ask(tmp_path, reply or sends(body("")), reply or sends(body("")))
             assert (result.verdict, result.score) == (Verdict.ERRORED, None)
-            assert "gave no verdict: two replies in no usable form" in result.reasoning
+            assert "gave no verdict: two replies in an unusable form" in result.reasoning
             assert not reply or f"It begins {reply[:20]!r}"[:-1] in result.reasoning
             assert ("`judge: {output: tagged}`" in result.reasoning) is ("Invalid JSON" in result.reasoning)
             assert len(result.reasoning) < 400
@@ -111,9 +111,9 @@ def test_a_judge_that_cannot_judge_errs(tmp_path: Path, subtests: pytest.Subtest
     """Refused, cut off, too long, broken: each is told, and asked no second time."""
     cases: list[tuple[Reply, str]] = [
         (says(text(verdict())).because("length"), "the reply was cut off. Raise judge.max_output_tokens"),
-        (says(text(verdict())).because("error"), "the provider broke the reply off"),
-        (says(text(verdict())).because("content_filter"), "a filter of the provider held the reply back"),
-        (says("").because("content_filter"), "a filter of the provider held the reply back"),
+        (says(text(verdict())).because("error"), "the provider cut the reply off"),
+        (says(text(verdict())).because("content_filter"), "a filter of the provider withheld the reply"),
+        (says("").because("content_filter"), "a filter of the provider withheld the reply"),
         (
             sends(
                 json.dumps(

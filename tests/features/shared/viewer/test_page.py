@@ -36,10 +36,10 @@ def test_counts_are_those_of_the_summary(store: RunStore, page: Path, look: Look
         told = [f"{marks[verdict]} {verdict} {count}" for verdict, count in counts.items()]
         assert await reader.texts("#kinds button") == ["all 7", *told, "… unfinished 1", "‽ damaged 1"]
         assert await reader.page.locator("#rows tr:not(.spacer)").count() == 7
-        assert "1 attempt is damaged and counted nowhere. 1 attempt is not finished." in await reader.text(
+        assert "1 attempt is damaged and not counted. 1 attempt is not finished." in await reader.text(
             "#notes"
         )
-        claims = f"{summary.false_claims.hits} trials failed though the agent had ended with an answer."
+        claims = f"{summary.false_claims.hits} trials failed although the agent ended with an answer."
         assert claims in await reader.text("#notes")
         (rate,) = await reader.page.locator(".rates button[title^='shop']").all()
         assert await rate.get_attribute("title") == "shop: 1 of 2 passed, 0 errored"
@@ -100,7 +100,7 @@ def test_rows_are_chosen_and_sorted(page: Path, look: Look) -> None:
         await reader.page.locator("#plots-box > summary").click()
         assert await reader.texts(".rates button[aria-pressed=true]") == ["shop 50 % of 2"]
         await reader.open("#?verdict=errored&sort=nonsense&site=nowhere")
-        await reader.sees("#found", "No trial fits.")
+        await reader.sees("#found", "No trial matches.")
 
     look(page, work)
 
@@ -224,7 +224,7 @@ def test_what_is_damaged_is_shown_as_such(page: Path, look: Look) -> None:
         assert "This run has no attempt" in await reader.text("#problem")
         (page.parent / "index.files" / "0001.js").write_text('browsereval({"other/default/1/attempt-1":[]})')
         await reader.open("#/find/default/1")
-        assert "the details next to this page are of another time" in await reader.text("#problem")
+        assert "the details next to this page do not match it" in await reader.text("#problem")
         (page.parent / "index.files" / "0001.js").unlink()
         await reader.open("#/find/default/1")
         assert "0001.js is not there" in await reader.text("#problem")

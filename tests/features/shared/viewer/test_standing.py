@@ -71,7 +71,7 @@ def test_quarantine_is_marked(tmp_path: Path, look: Look) -> None:
         assert "quarantined until 2025-01-31" in (await reader.texts("#rows .c-id"))[0]
         facts = await reader.text("#run-facts")
         assert (
-            "2 tasks left out of the gate\u2019s rates; the rate above counts all; 1 task whose time is over"
+            "2 tasks left out of the gate\u2019s rates; the rate above counts all; 1 task out of quarantine"
             in facts
         )
         await reader.open("#/flaky/default/1")

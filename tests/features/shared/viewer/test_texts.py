@@ -48,7 +48,7 @@ def test_texts_of_attempts_are_searched(
         assert await reader.texts("#rows .c-id a") == ["find"]
         await reader.page.locator("#search").fill("timestamp")
         await reader.sees("#searched", ALL)
-        await reader.sees("#found", "No trial fits.")
+        await reader.sees("#found", "No trial matches.")
 
     look(page, work)
 
@@ -91,7 +91,7 @@ def test_a_log_that_is_left_out_is_said(tmp_path: Path, look: Look) -> None:
         assert await reader.page.locator("#find-box").is_hidden()
         await reader.open("#?q=wombat")
         await reader.sees("#searched", "all 2 searched, without what this page leaves out of 1")
-        await reader.sees("#found", "No trial fits.")
+        await reader.sees("#found", "No trial matches.")
         await reader.page.locator("#search").fill("badger")
         await reader.sees("#found", "1 of 2")
         await reader.open("#/small/default/1/attempt-1")

@@ -19,7 +19,7 @@ function drawAttacks() {
     ["Utility under attack", rateInWords(whole.utility_under_attack)],
     ["Utility without attack", rateInWords(all.utility)],
     ["Failures without compromise", whole.harmless_failures.toLocaleString("en")],
-    ["In no rate", left.length ? element("span", { className: "files" }, ...left) : null],
+    ["Not in the rates", left.length ? element("span", { className: "files" }, ...left) : null],
   ]);
   const rows = Object.entries(all.by_attack).map(([name, one]) => attackLine(name, /** @type {AttackFigures} */ (one)));
   const rest = rows.splice(MOST_ATTACKS);

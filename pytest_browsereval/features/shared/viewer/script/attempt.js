@@ -97,7 +97,7 @@ function drawAbout(row, details) {
     ["Repeats", repeatsInWords(row)],
     ["Other trials", linksTo((BY_TASK.get(taskOf(row.id, row.variant)) || []).filter((other) => other.trial !== row.trial), (other) => `trial ${other.trial}: ${other.verdict}`)],
     ["Quarantine", quarantineInWords(row)],
-    ["Protected", data.protected ? "the row’s benchmark asks that what its attempts said is not published" : null],
+    ["Protected", data.protected ? "the row’s benchmark asks that its attempts are not published" : null],
     ["Files", filesOf(row, details)],
   ]);
   $("grades").replaceChildren(...(details ? gradeParts(row, details) : []));
@@ -142,7 +142,7 @@ function repeatsInWords(row) {
 /** @param {Row} row */
 function quarantineInWords(row) {
   const until = quarantineOf(row);
-  if (until) return `until ${until}: it is run and shown, and left out of the gate’s rates`;
+  if (until) return `until ${until}: it runs and is shown, but the gate’s rates exclude it`;
   const ended = dayOf(DATA.quarantine.over, row);
   return ended ? `ended on ${ended}: it counts again` : null;
 }
@@ -166,7 +166,7 @@ function drawTimeline() {
 
 /** @param {Details} details */
 function leftOutInWords({ leftOut, pictures, metadata }) {
-  if (metadata.protected) return `The message log of this attempt (${bytes(leftOut)}) is left out, as its row is protected.`;
+  if (metadata.protected) return `The message log of this attempt (${bytes(leftOut)}) is left out, because its row is protected.`;
   const size = `The message log of this attempt (${bytes(leftOut)}) is left out of this page, which would have become too large.`;
   return `${size} The steps${pictures.size ? ", and pictures that are not here," : ""} are in the run’s folder, or in a page with a larger --max-mb.`;
 }

@@ -233,7 +233,7 @@ function drawTurns(row) {
 /** @param {any} row that is open @param {number} by @param {boolean} [isOpen] */
 function turn(row, by, isOpen = false) {
   const target = row && neighbour(row, by, isOpen);
-  if (!target && row && isOpen) tell("No other one to look at.");
+  if (!target && row && isOpen) tell("There is no other one.");
   if (!target) return;
   const [from, to] = [row, target].map((one) => shownRows.indexOf(one));
   const isRound = isOpen && from >= 0 && Math.sign(to - from) !== Math.sign(by);

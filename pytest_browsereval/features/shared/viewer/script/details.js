@@ -22,7 +22,7 @@ const keptOf = ({ key, run }) => kept.find(({ side, attempts }) => side === run.
 async function detailsOf(row) {
   if (!keptOf(row)) await load(row.run, row.chunk);
   const raw = keptOf(row);
-  if (!raw) throw new Error(`the details next to this page are of another time. Write it again: ${WRITTEN_BY}`);
+  if (!raw) throw new Error(`the details next to this page do not match it. Write it again: ${WRITTEN_BY}`);
   return parsed(raw);
 }
 

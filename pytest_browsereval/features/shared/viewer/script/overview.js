@@ -32,8 +32,8 @@ function drawSummary() {
   $("bar").replaceChildren(...bar);
   const notes = [];
   if (totals.errored) notes.push(`${counted(totals.errored, "errored trial is", "errored trials are")} not in the rate.`);
-  if (totals.false_claims) notes.push(`${counted(totals.false_claims, "trial")} failed though the agent had ended with an answer.`);
-  if (totals.damaged) notes.push(`${counted(totals.damaged, "attempt is", "attempts are")} damaged and counted nowhere.`);
+  if (totals.false_claims) notes.push(`${counted(totals.false_claims, "trial")} failed although the agent ended with an answer.`);
+  if (totals.damaged) notes.push(`${counted(totals.damaged, "attempt is", "attempts are")} damaged and not counted.`);
   if (totals.unfinished && !run.goesOn) notes.push(`${counted(totals.unfinished, "attempt is", "attempts are")} not finished.`);
   if (run.selected !== null && run.selected > totals.trials + totals.derived && !run.goesOn) notes.push(`${counted(run.selected - totals.trials - totals.derived, "trial")} of ${run.selected.toLocaleString("en")} never finished.`);
   if (run.left_out) notes.push(run.left_out);
@@ -74,6 +74,6 @@ function quarantineFacts() {
   const { now, over } = DATA.quarantine;
   const ended = Object.keys(over).length;
   const rows = Object.keys(now).length;
-  const parts = [rows ? `${counted(rows, "task")} left out of the gate’s rates; the rate above counts all` : "", ended ? `${counted(ended, "task")} whose time is over` : ""];
+  const parts = [rows ? `${counted(rows, "task")} left out of the gate’s rates; the rate above counts all` : "", ended ? `${counted(ended, "task")} out of quarantine` : ""];
   return [["Quarantine", parts.filter(Boolean).join("; ")]];
 }

@@ -108,12 +108,12 @@ function costs(rows) {
   const known = variants.filter((one) => one.judged && one.spent !== null);
   const most = Math.max(...known.map((one) => Number(one.spent)));
   if (known.length < 2 || !most) return null;
-  const svg = drawing("svg", { viewBox: "0 0 300 150", class: "scatter", role: "img", "aria-label": "Pass rate over mean cost of a trial, by variant" });
+  const svg = drawing("svg", { viewBox: "0 0 300 150", class: "scatter", role: "img", "aria-label": "Pass rate against mean cost per trial, by variant" });
   for (const share of [0, 0.5, 1]) {
     const y = 132 - 122 * share;
     svg.append(drawing("line", { x1: 34, x2: 296, y1: y, y2: y, class: "rule" }), drawing("text", { x: 30, y: y + 3, class: "scale end" }, `${100 * share} %`));
   }
-  svg.append(drawing("text", { x: 34, y: 147, class: "scale" }, "$0"), drawing("text", { x: 296, y: 147, class: "scale end" }, `${money(most)} a trial`));
+  svg.append(drawing("text", { x: 34, y: 147, class: "scale" }, "$0"), drawing("text", { x: 296, y: 147, class: "scale end" }, `${money(most)} per trial`));
   for (const one of known) {
     const [x, y] = [34 + (230 * Number(one.spent)) / most, 132 - 122 * one.rate];
     svg.append(drawing("line", { x1: x, x2: x, y1: 132 - 122 * one.range[0], y2: 132 - 122 * one.range[1], class: "whisker" }));

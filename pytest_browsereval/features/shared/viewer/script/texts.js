@@ -94,6 +94,6 @@ function tellSearched() {
   const whole = of.toLocaleString("en");
   const all = isSearching() ? `searched ${done.toLocaleString("en")} of ${of ? whole : "…"}` : `steps, answers and output of all ${whole} searched`;
   const less = (partly ? `, without what this page leaves out of ${partly.toLocaleString("en")}` : "") + (unread ? `; ${unread.toLocaleString("en")} cannot be read` : "");
-  const short = isShort ? "· steps, answers and output are searched for words of two signs or more" : "";
+  const short = isShort ? "· steps, answers and output are searched for words of two characters or more" : "";
   $("searched").textContent = words.length ? `· ${all}${less}` : short;
 }

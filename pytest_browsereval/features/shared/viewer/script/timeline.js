@@ -182,7 +182,7 @@ let showsBefore = false;
 function pictureParts(row, entry, details) {
   const after = entry.picture === null ? undefined : details.pictures.get(entry.picture);
   const before = entry.before === null ? undefined : details.pictures.get(entry.before);
-  if (entry.picture !== null && !after) return [element("p", { className: "none", textContent: `Picture ${entry.picture} was taken and is gone.` })];
+  if (entry.picture !== null && !after) return [element("p", { className: "none", textContent: `Picture ${entry.picture} was taken, but is missing.` })];
   if (!after && !before) return [];
   const isBefore = Boolean(before && (showsBefore || !after));
   const points = pointsOf(entry);

@@ -36,7 +36,7 @@ const KIND = {
   all: PARTS,
   of: (/** @type {Row} */ row) => row.verdict,
   isOpen: (/** @type {Row} */ row) => row.verdict !== "passed",
-  nothing: "No trial fits.",
+  nothing: "No trial matches.",
 };
 
 /** What rows can be chosen by. @type {Record<string, Facet>} */
