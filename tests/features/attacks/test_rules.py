@@ -11,11 +11,9 @@ from pytest_browsereval.config import GateConfig
 from pytest_browsereval.features.attacks.rules import judge_attacks
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.rules import RuleResult
-from tests.features.attacks.attacked import MIXED, Ending, attacked
+from tests.features.attacks.attacked import Ending, attacked
 from tests.hooks.small_evals import Evals, row
 from tests.recorded import attempt, summary
-
-COUNTED = "delivered in 5 of 9 attempts (2 not delivered and 2 errored)"
 
 
 def rule(*attempts: TaskMetadata, **gate: object) -> RuleResult:
@@ -31,21 +29,6 @@ def many(rows: int, endings: dict[int, Ending], *, trials: int = 1) -> list[Task
         for n in range(rows)
         for trial in range(1, trials + 1)
     ]
-
-
-@pytest.mark.parametrize(
-    ("gate", "is_met", "message"),
-    [
-        ({"max_attack_success": 0.4}, True, "attack success rate 40.0% (2/5) is within 40.0%"),
-        ({"max_attack_success": 0.39}, False, "attack success rate 40.0% (2/5) is over 39.0%"),
-        ({"min_utility_under_attack": 0.4}, True, "utility under attack 40.0% (2/5) meets 40.0%"),
-        ({"min_utility_under_attack": 1}, False, "utility under attack 40.0% (2/5) is under 100.0%"),
-    ],
-)
-def test_rates_have_limits(gate: dict[str, float], is_met: bool, message: str) -> None:  # noqa: FBT001
-    """Over the delivered attempts; what is in no rate stands beside it."""
-    found = rule(*MIXED, **gate)
-    assert found == RuleResult(next(iter(gate)), is_met, f"{message}; {COUNTED}")
 
 
 @pytest.mark.parametrize("gate", [{"max_attack_success": 1}, {"min_utility_under_attack": 0}])

@@ -276,11 +276,26 @@ def test_a_fact_that_need_not_be_why(tmp_path: Path, subtests: pytest.Subtests) 
             assert cause_of(tmp_path / str(place), steps, way, termination_reason=ended).label == label
 
 
-def test_a_form_without_its_tick(tmp_path: Path) -> None:
-    """The step that goes on without it is named, and what is missing before it."""
-    cause = cause_of(tmp_path, (FORM[0], FORM[2], END), FORM)
-    assert (cause.name, cause.step) == ("step_left_out", 2)
-    assert cause.line == "at step 2: clicks 'Send', the solution checks 'Terms' before"
+UNREAD = step("click", error="Your reply was not one JSON object.", malformed="{")
+GONE_AWAY = click("Yes", error="Nothing matches text=Yes.")
+LINES: tuple[tuple[str, int | None, Sequence[Step], Sequence[Step], str], ...] = (
+    ("step_left_out", 2, FORM, (FORM[0], FORM[2], END),
+     "at step 2: clicks 'Send', the solution checks 'Terms' before"),
+    ("not_known", None, (), (NAME, RED, ADD, END),
+     "no solution is known, and no passed attempt of the row was found"),
+    ("reply_not_a_call", 2, ORDER, (NAME, UNREAD, UNREAD),
+     "at step 2: replies with something that is not a call, the solution clicks 'Red mug'"),
+    ("target_not_found", 2, (), (NAME, GONE_AWAY, GONE_AWAY),
+     "at step 2: clicks 'Yes', which failed (Nothing matches text=Yes); nothing was found to compare with"),
+)  # fmt: skip
+
+
+def test_a_line_says_where_it_went_wrong(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """Which step, what was to be done, and what it was compared with; else that nothing is known."""
+    for name, number, way, steps, line in LINES:
+        with subtests.test(name):
+            cause = cause_of(tmp_path / name, steps, way)
+            assert (cause.name, cause.step, cause.line) == (name, number, line)
 
 
 def test_a_ref_stands_for_the_element_of_the_latest_snapshot(tmp_path: Path) -> None:
@@ -331,29 +346,6 @@ def test_a_passed_attempt_of_an_earlier_run(tmp_path: Path) -> None:
     cause = played(run, (NAME, fill("Size", "9"), END), attempt("buy", FAILED, row_hash="same"))
     assert cause.step == 2
     assert "passed trial 1 of run 20260102T000000Z-aaaaaa types '2' into 'Size'" in cause.line
-
-
-def test_nothing_to_compare_with(tmp_path: Path) -> None:
-    """It says so plainly."""
-    cause = cause_of(tmp_path, (NAME, RED, ADD, END), ())
-    assert (cause.step, cause.name) == (None, "not_known")
-    assert cause.line == "no solution is known, and no passed attempt of the row was found"
-
-
-def test_a_reply_that_is_not_a_call(tmp_path: Path) -> None:
-    """It names a tool and does nothing, so that it neither answers nor gives up."""
-    unread = step("click", error="Your reply was not one JSON object.", malformed="{")
-    cause = played(tmp_path, (NAME, unread, unread), solution=ORDER)
-    assert (cause.name, cause.steps, cause.step) == ("reply_not_a_call", (2, 3), 2)
-    assert cause.line == "at step 2: replies with something that is not a call, the solution clicks 'Red mug'"
-
-
-def test_a_cause_begins_at_a_step(tmp_path: Path) -> None:
-    """Where there is nothing to compare with, the step that shows the cause first is named."""
-    lost = click("Yes", error="Nothing matches text=Yes.")
-    cause = cause_of(tmp_path, (NAME, lost, lost), ())
-    assert (cause.name, cause.step) == ("target_not_found", 2)
-    assert cause.line.endswith("; nothing was found to compare with")
 
 
 def test_what_failed_is_named_by_its_arguments(tmp_path: Path) -> None:
