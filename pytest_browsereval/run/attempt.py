@@ -113,9 +113,8 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
                 if config.capture.har or traffic is not None:
                     pages = session.cassettes.intercept_pages(cassette, course.urls.values())
                     course.traffic = await opened.enter_async_context(pages)
-                    wanted, keep = traffic or Traffic(), course.traffic.keep
-                    traffic_record = record_traffic(folder.path, wanted, redact, keep)
-                    har = await opened.enter_async_context(traffic_record)
+                    har_file = record_traffic(folder.path, traffic or Traffic(), redact, course.traffic.keep)
+                    har = await opened.enter_async_context(har_file)
                 opened.push_async_callback(windows.close_window, str(folder.path))
                 about = task, course.graders, config, course.urls, folder.path, redact
                 begins = behaviour.prepare_window(*about) if behaviour.prepare_window else []
