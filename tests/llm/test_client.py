@@ -15,6 +15,7 @@ from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.llm.server import LONGEST_MESSAGE
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, refuses, says, sends
+from tests.support import until
 
 pytestmark = pytest.mark.quick
 
@@ -58,11 +59,6 @@ def with_client(
             await client.close()
 
     return asyncio.run(run())
-
-
-async def asked(model: ScriptedModel) -> None:
-    while not model.requests:  # noqa: ASYNC110 the server is a thread
-        await asyncio.sleep(0.01)
 
 
 def ask(config: LLMConfig, policy: RetryPolicy | None = None, **options: Any) -> Completion:
@@ -245,7 +241,7 @@ def test_a_request_can_be_cancelled() -> None:
 
     async def use(client: ChatClient) -> str:
         task = asyncio.ensure_future(client.complete(HELLO))
-        await asked(model)
+        await until(lambda: bool(model.requests))
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -276,32 +272,18 @@ def test_no_key_of_the_environment_is_sent_to_a_keyless_server(monkeypatch: pyte
     assert "value-of-the-environment" not in str(dict(request.headers))
 
 
-class Recorder:
-    is_offline = False
+class Between:
+    """Sees every exchange; with a reply of its own, nothing is sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, reply: dict[str, Any] | None = None) -> None:
+        self.is_offline = reply is not None
+        self.reply = reply
         self.seen: list[tuple[str, dict[str, Any], dict[str, Any]]] = []
 
-    async def exchange(
-        self,
-        role: str,
-        request: dict[str, Any],
-        send: Callable[[dict[str, Any]], Awaitable[tuple[dict[str, Any], int]]],
-    ) -> tuple[dict[str, Any], int]:
-        reply, retries = await send(request)
+    async def exchange(self, role: str, request: dict[str, Any], send: Any) -> tuple[dict[str, Any], int]:
+        reply, retries = await send(request) if self.reply is None else (self.reply, 0)
         self.seen.append((role, request, reply))
         return reply, retries
-
-
-class Player:
-    is_offline = True
-
-    def __init__(self, reply: dict[str, Any]) -> None:
-        self.reply = reply
-
-    async def exchange(self, role: str, request: dict[str, Any], send: Any) -> tuple[dict[str, Any], int]:
-        del role, request, send
-        return self.reply, 0
 
 
 @pytest.fixture
@@ -313,7 +295,7 @@ def nothing_between() -> Iterator[None]:
 @pytest.mark.usefixtures("nothing_between")
 def test_an_interceptor_sees_every_exchange_once(waits: Waits) -> None:
     """Retries are behind it: it gets request and reply, and never a key."""
-    recorder = Recorder()
+    recorder = Between()
     set_interceptor(recorder)
     with ScriptedModel([refuses(500), says("kept")]) as model:
         config = settings(model)
@@ -334,7 +316,7 @@ def test_an_offline_interceptor_needs_no_key_and_no_server(monkeypatch: pytest.M
         check_key(config)
     usage = {"prompt_tokens": 1000, "completion_tokens": 100}
     set_interceptor(
-        Player({"choices": [{"message": {"content": "recorded"}, "finish_reason": "stop"}], "usage": usage})
+        Between({"choices": [{"message": {"content": "recorded"}, "finish_reason": "stop"}], "usage": usage})
     )
     check_key(config)
     reply = ask(config)
@@ -347,10 +329,10 @@ def test_a_record_of_a_reply_that_is_not_whole_is_refused() -> None:
     """A cassette can be edited; the rule holds for it as well."""
     broken = {"choices": [{"message": {"content": "7"}, "finish_reason": "error"}]}
     for body in (broken, {**broken, "lost_usage": 3}):
-        set_interceptor(Player(body))
+        set_interceptor(Between(body))
         with pytest.raises(Fault, match="cut the reply off"):
             ask(LLMConfig(provider="openai", model="gpt-4o"))
     whole = {"choices": [{"message": {"content": "7"}, "finish_reason": "stop"}], "lost_usage": 3}
-    set_interceptor(Player(whole))
+    set_interceptor(Between(whole))
     with pytest.raises(Fault, match="cannot be read"):
         ask(LLMConfig(provider="openai", model="gpt-4o"))
