@@ -83,11 +83,6 @@ def check_place(place: str) -> None:
         raise ValueError(f"the storage {place!r} is unknown; write local:KEY or session:KEY.")
 
 
-def has_page(window: Window) -> bool:
-    """Return whether a window's page can be read."""
-    return isinstance(window, PlaywrightWindow)
-
-
 @asynccontextmanager
 async def live_page(window: Window) -> AsyncIterator[LivePage]:
     """Open the window's current page for reading; a dialog that the agent left open is dismissed.
@@ -264,16 +259,22 @@ class LivePage:
         value = next((found[origin] for origin in origins if origin in found), None)
         return None if value is None else str(make_plain(value))
 
-    # -- the site's own state
 
-    async def fetch(self, url: str) -> JsonValue:
-        """Return the JSON that a URL answers with, asked with the window's cookies.
+# -- the site's own state
 
-        Raises:
-            NoValue: it answers with something else.
-        """
-        cookies = await self._read("the cookies", self._window.context.cookies([url]))
-        return await fetch_json(url, {str(cookie["name"]): str(cookie["value"]) for cookie in cookies})
+
+async def fetch_state(window: Window, url: str) -> JsonValue:
+    """Return the JSON that a URL answers with, asked with the window's cookies where it shows them.
+
+    Raises:
+        NoValue: it answers with something else.
+        Fault: source *grader*: it does not answer, or the window is gone.
+    """
+    if not isinstance(window, PlaywrightWindow):
+        return await fetch_json(url, {})
+    async with live_page(window):
+        cookies = await read_in_time(window, "the cookies", window.context.cookies([url]))
+    return await fetch_json(url, {str(cookie["name"]): str(cookie["value"]) for cookie in cookies})
 
 
 async def fetch_json(url: str, cookies: dict[str, str], limit_bytes: int = STATE_LIMIT_BYTES) -> JsonValue:

@@ -138,18 +138,13 @@ class StateDiffGrader(GraderConfig):
         async def look() -> dict[str, JsonValue]:
             source = self.source
             try:
-                if source.url is not None and not observing.has_page(window):
-                    return {
-                        "state": await observing.fetch_json(source.url, {})
-                    }  # with no page there are no cookies
+                if source.url is not None:
+                    return {"state": await observing.fetch_state(window, source.url)}
                 async with observing.live_page(window) as page:
                     if source.js is not None:
                         return {"state": await page.value(source.js)}
-                    if source.storage is not None:
-                        return {
-                            "state": observing.parse_stored(await page.read_storage(source.storage, homes))
-                        }
-                    return {"state": await page.fetch(source.url or "")}
+                    stored = await page.read_storage(source.storage or "", homes)
+                    return {"state": observing.parse_stored(stored)}
             except NoValue as error:
                 place = show(source.model_dump(exclude_none=True))
                 raise GraderFault(f"the source {place} gives no state: {error}") from None

@@ -18,7 +18,7 @@ from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.config_text import file_inside
 from pytest_browsereval.features.shared.verifiers import run_verifier
 from pytest_browsereval.graders.base import GraderConfig, GraderFault, Recorded, hash_bytes
-from pytest_browsereval.graders.observing import fetch_json, has_page, live_page
+from pytest_browsereval.graders.observing import fetch_state
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import show
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
@@ -104,10 +104,7 @@ class InfinityGrader(GraderConfig):
         """
         url = f"{origin_of(task.start_url or '')}{STATE}"
         try:
-            if not has_page(window):
-                return {"state": await fetch_json(url, {})}
-            async with live_page(window) as page:
-                return {"state": await page.fetch(url)}
+            return {"state": await fetch_state(window, url)}
         except NoValue as error:
             raise GraderFault(f"the app gives no state: {error}") from None
 
