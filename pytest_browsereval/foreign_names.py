@@ -86,7 +86,7 @@ def describe_form(
     written = "" if form is None else write_pair(name, form, notation)
     # An agent of a config is a variant by then.
     if key and (name in block or (name == "agent" and list(block.get("variants") or ()) == ["default"])):
-        return f"{asked} It is there already: " + (
+        return f"{asked} It already exists: " + (
             f"leave {key!r} out." if fitted is None else f"change it to `{written}`."
         )
     if form is None:

@@ -41,7 +41,7 @@ class ModelNeed:
         model = self.own or run
         if model is None:
             raise ValueError(
-                f"the grader {self.grader!r} asks a model, and the config names none. Write `judge: "
+                f"the grader {self.grader!r} asks a model, but the config names none. Write `judge: "
                 "{provider: openai, model: NAME, api_key: NAME_OF_VARIABLE}`, or give the grader a `judge`."
             )
         if self.pictures and not model.traits.has_images:
@@ -221,7 +221,7 @@ def find_misfits(asker: Asker, needs: Needs, offers: Offers) -> Iterator[str]:
     if needs.unrecorded is not None and offers.llm is not None:
         yield (
             f"--eval-llm={offers.llm} is not possible with {asker.name}: {needs.unrecorded}. Leave "
-            "--eval-llm out, or choose another variant by --eval-agent."
+            "--eval-llm out, or choose another variant with --eval-agent."
         )
     yield from _find_what_graders_lack(asker.name, needs, offers)
 

@@ -117,6 +117,6 @@ def resolve_env_value(value: str, field: str = "api_key") -> str:
         f"{field} is {value!r} in capitals, which names an environment variable, and that is not set. "
         f"Run `export {name}=...` or write another variable's name.{hint_at_dotenv(name)}"
         if reads_as_name
-        else f"{field} holds capitals and digits only, which names an environment variable, and none of "
+        else f"{field} holds capitals and digits only, which names an environment variable, but none of "
         f"that name is set. Write `{field}: NAME` and run `export NAME=...` with the key."
     )

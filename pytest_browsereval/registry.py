@@ -98,7 +98,7 @@ def _check_annotations(member: type[Component], owner: str) -> None:
     except PydanticUndefinedAnnotation as error:
         raise RegistryError(
             f"{owner} registers {member.__qualname__}, whose annotations name {error.name!r}, which is not "
-            f"known while the program runs. Import it at the head of {member.__module__}, outside of "
+            f"known while the program runs. Import it at the top of {member.__module__}, outside of "
             "TYPE_CHECKING; a module that is loaded by its path has to be in sys.modules."
         ) from None
 

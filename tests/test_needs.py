@@ -53,7 +53,7 @@ def test_what_does_not_fit_is_told_in_words() -> None:
     )
     assert "looks at the network traffic, which `browser: {type: mcp}` does not let be recorded" in traffic
     assert "looks at pictures, and capture.screenshots is off" in pictures
-    assert "asks a model, and the config names none" in model
+    assert "asks a model, but the config names none" in model
     assert list(find_misfits(ASKER, needs, Offers(judge=JUDGE))) == []
     assert list(find_misfits(ASKER, Needs(), offers)) == []
 

@@ -111,7 +111,7 @@ class ScriptedConfig(AgentConfig):
         """
         if not task.solution:
             raise ValueError(
-                f"the scripted agent plays the row's solution, and there is none. Write {EXAMPLE}"
+                f"the scripted agent plays the row's solution, but there is none. Write {EXAMPLE}"
             )
         for _, message in check_steps(task.solution, tools):
             raise ValueError(message)

@@ -112,7 +112,7 @@ def find_run(
     if given.startswith(LATEST_ON):
         if len(runs.homes) != 1:
             raise UsageError(
-                f"{given}: there are runs of {len(runs.homes)} evals. Name its config by --config."
+                f"{given}: there are runs of {len(runs.homes)} evals. Name its config with --config."
             )
         return Path(door.choose_run(given, str(runs.homes[0])))
     return runs.find(given, Path(), is_empty_allowed=is_empty_allowed)

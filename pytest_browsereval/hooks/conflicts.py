@@ -37,8 +37,8 @@ def check_options_of_evals(config: pytest.Config, items: Iterable[pytest.Item], 
         if has_evals or option is None:
             return
         raise UsageError(
-            f"{option} is about evals, and none was collected: pytest finds configs that are called "
-            "*.eval.yaml, .yml, .json or .toml. Name another one by --eval-config=FILE."
+            f"{option} is about evals, but none was collected: pytest finds configs that are called "
+            "*.eval.yaml, .yml, .json or .toml. Name another one with --eval-config=FILE."
         )
     if "min_pass_rate" in given:
         raise UsageError(

@@ -175,7 +175,7 @@ class Runs:
         """Return the newest runs, and what to type."""
         runs = self.newest_first(is_empty_allowed=is_empty_allowed)
         if not runs:
-            return f"{format_path(self.place)} has no run. Run the eval by `pytest`, or give a run folder."
+            return f"{format_path(self.place)} has no run. Run the eval with `pytest`, or give a run folder."
         names = ", ".join(folder.relative_to(self.place).as_posix() for folder in runs[:MOST_LISTED])
         more = " ..." if len(runs) > MOST_LISTED else ""
         return (

@@ -146,7 +146,7 @@ def _sites_of(config: EvalConfig, kits: tuple[Toolkit, ...]) -> dict[str, frozen
             if key not in known:
                 message = (
                     f"unknown toolkit {key!r}.{nearest(key, known)} Known: {', '.join(known)}. One of a "
-                    f"plug-in stands in `toolkits` too: `toolkits: [{{type: {key}}}]`"
+                    f"plug-in has to be in `toolkits` too: `toolkits: [{{type: {key}}}]`"
                 )
                 raise config.wrong(("sites", site, "toolkits", number), message)
             bound[key] = bound.get(key, frozenset()) | {site}

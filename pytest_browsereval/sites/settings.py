@@ -197,7 +197,7 @@ def check_folder(key: str, given: Path | None, config: SiteConfig, base_dir: Pat
     if not folder.is_dir():
         home = f"the package {config.package!r}" if config.package is not None else repr(str(base_dir))
         raise ConfigError(
-            f"{key} is {str(given)!r}, and there is no folder {str(folder)!r}. Allowed: "
+            f"{key} is {str(given)!r}, but there is no folder {str(folder)!r}. Allowed: "
             f"a folder that exists, relative to {home}. Create it, or correct the path."
         )
     return folder
@@ -212,7 +212,7 @@ def find_kind(key: str) -> Any:
     for feature in list_features().values():
         if key in feature.sites:
             return feature.load(feature.sites[key])
-    raise ConfigError(f"sites with a {key!r} are not there: this package lacks the feature that runs them.")
+    raise ConfigError(f"sites with a {key!r} cannot run: this package lacks the feature that runs them.")
 
 
 def _package_folder(package: str) -> Path | None:

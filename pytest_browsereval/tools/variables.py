@@ -33,6 +33,6 @@ def find_value(name: str, arguments: Mapping[str, Any], context: ToolContext | N
     own = (context.task.start_url or "", *context.site_urls.values())
     allowed = {origin_of(one) for one in own if one.startswith("http")}
     if origin_of(url) not in allowed:
-        places = ", ".join(sorted(allowed)) or "the row's start_url, and it has none"
+        places = ", ".join(sorted(allowed)) or "the row's start_url, but it has none"
         raise Refusal(f"{match[0]} is typed only on pages of {places}.")
     return context.variables[match[1]]

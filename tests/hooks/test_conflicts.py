@@ -61,4 +61,4 @@ def test_options_of_evals_are_refused_where_there_is_none(pytester: pytest.Pytes
     result = evals.run(option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     name = option.partition("=")[0]
-    result.stderr.fnmatch_lines([f"ERROR: {name} is about evals, and none was collected: *.eval.yaml, *"])
+    result.stderr.fnmatch_lines([f"ERROR: {name} is about evals, but none was collected: *.eval.yaml, *"])

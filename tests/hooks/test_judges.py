@@ -74,7 +74,7 @@ def test_what_a_judge_lacks_is_told_before_anything_is_spent(evals: Evals) -> No
     code, output = go(evals)
     assert code == 4, output
     assert re.search(
-        r"rows\.jsonl:2: row 'b': the grader 'webvoyager' asks a model, and the config names", output
+        r"rows\.jsonl:2: row 'b': the grader 'webvoyager' asks a model, but the config names", output
     )
     assert re.search(r"rows\.jsonl:3: row 'c': browsecomp: the row has no answer to compare with", output)
     with ScriptedModel([]) as server:

@@ -34,7 +34,7 @@ ROWS: list[tuple[dict[str, Any], str]] = [
     ({"assertions": []}, "rows.jsonl:1: assertions: unknown key. Did you mean 'checks'?"),
     (
         {"scorers": ["match"]},
-        "scorers: unknown key. Did you mean 'graders'? It is there already: leave 'scorers' out.\n",
+        "scorers: unknown key. Did you mean 'graders'? It already exists: leave 'scorers' out.\n",
     ),
     (
         {"query": ["Buy a mug.", "Pay."]},
@@ -46,7 +46,7 @@ ROWS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"expected": "pear", "protected": True},
-        "Did you mean 'answer'? It is there already: leave 'expected' out.\n",
+        "Did you mean 'answer'? It already exists: leave 'expected' out.\n",
     ),
     (
         {"graders": ["my_grader:grade"]},
@@ -91,7 +91,7 @@ CONFIGS: list[tuple[dict[str, Any], str]] = [
     ({"epochs": 7}, "epochs: unknown key. Did you mean 'trials'? Write `trials: 7`."),
     (
         {"lanes": 2, "max_concurrency": 7},
-        "Did you mean 'lanes'? It is there already: change it to `lanes: 7`.\n",
+        "Did you mean 'lanes'? It already exists: change it to `lanes: 7`.\n",
     ),
     ({"fail_under": 80}, "Did you mean 'gate'? Write `gate: {min_pass_rate: 0.8}`."),
     (
@@ -100,7 +100,7 @@ CONFIGS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"data": "mugs.csv"},
-        "data: unknown key. Did you mean 'dataset'? It is there already: change it to `dataset: m",
+        "data: unknown key. Did you mean 'dataset'? It already exists: change it to `dataset: m",
     ),
     (
         {"tests": []},
@@ -108,7 +108,7 @@ CONFIGS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"providers": ["openai:gpt-4o"]},
-        "Did you mean 'agent'? It is there already: change it to `agent: {type: single, provider: openai, ",
+        "Did you mean 'agent'? It already exists: change it to `agent: {type: single, provider: openai, ",
     ),
     (
         {"base_url": "http://localhost:3000"},

@@ -263,6 +263,6 @@ def test_why_a_protected_row_is_refused_stays_readable(planned: Planned) -> None
 
     told = refusal(planned(row("t", protected=True, graders=["browsecomp", {"type": "gaia"}])))
     assert told == (
-        "row 't': the grader 'browsecomp' asks a model, and the config names none. Write `judge: {provider: "
+        "row 't': the grader 'browsecomp' asks a model, but the config names none. Write `judge: {provider: "
         "openai, model: NAME, api_key: NAME_OF_VARIABLE}`, or give the grader a `judge`."
     )

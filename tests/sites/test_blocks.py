@@ -57,7 +57,7 @@ def test_check_passes_what_is_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("config", "told"),
     [
-        (SiteConfig(static=Path("nowhere")), r"sites\.shop\.static is 'nowhere', and there is no folder"),
+        (SiteConfig(static=Path("nowhere")), r"sites\.shop\.static is 'nowhere', but there is no folder"),
         (SiteConfig(command=("sh",), cwd=Path("nowhere")), r"sites\.shop\.cwd is 'nowhere'"),
         (SiteConfig(package="no_such", static=Path("x")), r"package is 'no_such'.*pip install no_such"),
         (SiteConfig(package="pytest_html", static=Path("nowhere")), r"no folder '.*pytest_html/nowhere'"),

@@ -47,7 +47,7 @@ def read_checks(evals: Sequence[Mapping[str, Any]]) -> list[Check]:
         ValueError: there are none, or one is not of a form that REAL has.
     """
     if not evals:
-        raise ValueError('the row has no "evals". Import it by `dataset: {type: agisdk}`.')
+        raise ValueError('the row has no "evals". Import it with `dataset: {type: agisdk}`.')
     return [_read_check(dict(entry)) for entry in evals]
 
 

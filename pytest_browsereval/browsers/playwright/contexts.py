@@ -124,7 +124,7 @@ class PageOptions(BrowserConfig):
         state = base_dir / given
         if not state.is_file():
             raise ConfigError(
-                f"browser.context.storage_state is {given!r}, and there is no file {state}. "
+                f"browser.context.storage_state is {given!r}, but there is no file {state}. "
                 "Write one with Playwright's context.storage_state(path=...), or leave storage_state out."
             )
         try:

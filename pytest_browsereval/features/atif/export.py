@@ -32,7 +32,7 @@ class AtifExport(ExportConfig):
         place = self.output / safe_folder(run.eval) / run.id
         target = base_dir / place
         if target.resolve() == run.folder.resolve():
-            raise UsageError(f"{self.output} has the run itself. Name another one by `--output`.")
+            raise UsageError(f"{self.output} has the run itself. Name another one with `--output`.")
         withheld, lost, count = 0, [], 0
         for attempt in run.attempts:
             is_protected = attempt.is_protected

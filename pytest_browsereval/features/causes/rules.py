@@ -188,7 +188,7 @@ def _is_done(failure: Failure) -> bool:
 
 def _page_too_slow(failure: Failure) -> Evidence | None:
     if failure.kind == "end" and failure.parting and failure.parting.hurries:
-        why = "the way has a wait, and no step is known to have waited"
+        why = "the way has a wait, but no step is known to have waited"
         return Evidence("page_too_slow", failure.last, "", why, is_likely=True)
     look = failure.reading.find_unready()
     why = "that look may have found the page empty or loading"

@@ -86,7 +86,7 @@ def describe_places(a: Target | None, b: Target | None) -> tuple[str, str]:
     if a is None or b is None:
         return "", ""
     if None not in (a.in_frame, b.in_frame) and a.in_frame is not b.in_frame:
-        first, second = (" in a frame" if one.in_frame else " outside of frames" for one in (a, b))
+        first, second = (" in a frame" if one.in_frame else " outside frames" for one in (a, b))
         return first, second
     first, second = (" ".join(one.within).strip() or one.around for one in (a, b))
     return _show_place(first), _show_place(second)

@@ -107,7 +107,7 @@ class BaselineFile(StoredRun):
             where = (
                 f"trial {twice.trial} of {one_line(twice.query_id, 60)!r} by {one_line(twice.variant, 60)}"
             )
-            raise UsageError(f"{file} is damaged: {where} stands in it twice. {_AGAIN}")
+            raise UsageError(f"{file} is damaged: {where} is in it twice. {_AGAIN}")
 
     def read_manifest(self) -> dict[str, Any]:
         """Return that of the run."""

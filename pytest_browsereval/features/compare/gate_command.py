@@ -72,7 +72,7 @@ def _check_judges(arguments: argparse.Namespace, run: Path, given: object) -> No
     if lacking := [str(one) for one in given if one not in here] if isinstance(given, list) else []:
         raise UsageError(
             f"{format_path(run)} was judged by {', '.join(lacking)} too, which this command has not loaded. "
-            "Conftests are named relative to the run's config: name it by --config FILE, and the conftests "
+            "Conftests are named relative to the run's config: name it with --config FILE, and the conftests "
             "of its folder are loaded. A package has to be installed, and not left out by -p no:NAME."
         )
 
@@ -129,7 +129,7 @@ def _rules(
 
 def _describe_no_gate(place: Path, why: str) -> str:
     # The defaults are nearly always met: exit 0 would look like a decision.
-    return f"{place} {why}. Name rules by --config FILE or --eval-set gate.min_pass_rate=0.9."
+    return f"{place} {why}. Name rules with --config FILE or --eval-set gate.min_pass_rate=0.9."
 
 
 def _note_other_eval(run: Path, name: object, config: Path) -> None:

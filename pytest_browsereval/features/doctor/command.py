@@ -77,7 +77,7 @@ def examine_config(arguments: argparse.Namespace) -> int:
     config = load_config(Path(arguments.config), registry=registry, overrides=arguments.eval_set)
     if arguments.learn_volatile and not any(site.state for site in config.sites.values()):
         raise UsageError(
-            "--learn-volatile is about the state of sites, and no site has one. "
+            "--learn-volatile is about the state of sites, but no site has one. "
             "Write `sites: {shop: {state: {storage: local:shop}}}`, or `sqlite`, `url`, `files` or `command`."
         )
     named = argparse.Namespace(**{**vars(arguments), "run_names": arguments.runs, "config": config.path})

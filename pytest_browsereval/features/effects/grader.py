@@ -81,7 +81,7 @@ class EffectsGrader(GraderConfig):
         if not watched:
             names = ", ".join(sites) or "none"
             raise ValueError(
-                f"the grader {self.label!r} compares the state of sites, and no site of this row has one "
+                f"the grader {self.label!r} compares the state of sites, but no site of this row has one "
                 f"(its sites: {names}). Write `sites: {{shop: {{state: {{storage: local:shop}}}}}}`, or "
                 "`sqlite`, `url`, `files` or `command`, and name the site in start_url or `sites`."
             )

@@ -109,7 +109,7 @@ class DownloadCheck(PageCheck):
         found = entry["found"]
         if not found and seen["download"].get("by_program"):
             # It may have taken them for itself, as Playwright and browser-use do.
-            raise GraderFault(f"{self.title} cannot be decided: a program drove the browser by CDP")
+            raise GraderFault(f"{self.title} cannot be decided: a program drove the browser over CDP")
         unfinished = entry["unfinished"]
         if isinstance(found, int):
             could_be = {bool(self.comparator.problem(found + more)) for more in range(len(unfinished) + 1)}

@@ -56,7 +56,7 @@ def _check_file(path: Path, to: str) -> None:
         UsageError: with what to name.
     """
     if path.exists():
-        raise UsageError(f"{path} is there already, and is left alone. Name a new file.")
+        raise UsageError(f"{path} exists already, and is left alone. Name a new file.")
     if not path.absolute().parent.is_dir():
         raise UsageError(f"{path}: there is no folder {path.parent}. Create it, or name another file.")
     if not path.match(NAMES[to]):

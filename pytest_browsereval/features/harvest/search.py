@@ -275,7 +275,7 @@ def _search(row: Row, *, is_free: bool) -> Search:
         good = [one for one, bad in zip(others, whys, strict=True) if not bad]
         why, way, blind = ("", good[0], []) if good else (why, way, [])
     if why:
-        return f"its way does not pass again: {why}"
+        return f"its known way does not pass again: {why}"
     row.way = way
     if is_free and blind == [""]:
         yield from _cut(row, _drop_detours, *([_drop_parts] * MOST_ROUNDS))

@@ -212,7 +212,7 @@ class _Writer:
             last = str(name).replace("\\", "/").rpartition("/")[2]  # the tool takes it as a name, too
             alike = [one for one in known if one in (name, last) or one.endswith(f"/{last}")]
             if name not in alike and len(alike) != 1:
-                raise Refused(f"it uploads {one_line(str(name), 80)!r}, and the row has no such file")
+                raise Refused(f"it uploads {one_line(str(name), 80)!r}, but the row has no such file")
             found.append(known[str(name) if name in alike else alike[0]])
         return f"[{', '.join(f'HERE / {_find_way(one, self._home)!r}' for one in found)}]"
 

@@ -74,7 +74,7 @@ class _Notes:
             value = os.environ[variable].lower()  # it may be a secret
             is_off = value in ("0", "false", "no")
             shown = ("false" if is_off else "true") if value in _PLAIN else "VALUE"
-            hint = f"keys are set by `--eval-set {key}={shown}`, or in the config"
+            hint = f"keys are set with `--eval-set {key}={shown}`, or in the config"
             if key == "browser.headless" and is_off:
                 hint = "write `--eval-headed`"
             elif hasattr(self._config.option, option):

@@ -151,7 +151,7 @@ class LLMGrader(ModelGrader):
         for name, key, value in (("reference", "answer", task.answer), ("rubric", "rubric", task.rubric)):
             if name in self._names and value in (None, "", [], {}):
                 raise ValueError(
-                    f"the prompt of the grader {self.label!r} shows {{{name}}}, and the row has no {key!r}. "
+                    f"the prompt of the grader {self.label!r} shows {{{name}}}, but the row has no {key!r}. "
                     f"Give the row one, or leave {{{name}}} out."
                 )
 

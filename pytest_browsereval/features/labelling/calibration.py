@@ -189,7 +189,7 @@ def hold(calibration: Calibration, bar: Bar, graders: Collection[str] = ()) -> t
     message = (
         f"no grade that decides could be compared with a label: {calibration.labelled} of "
         f"{format_count(calibration.attempts, 'attempt')} labelled pass or fail. Label attempts that were "
-        "graded, or name an advisory grader by --grader"
+        "graded, or name an advisory grader with --grader"
     )
     return (RuleResult("labels", is_met=False, message=message),)
 

@@ -112,7 +112,7 @@ function drawAttempt() {
   $("name").textContent = nameOf(attempt);
   document.title = `${current + 1} of ${attempts.length} · Label attempts`;
   given($("query"), shown.query, "no task");
-  given($("answer"), shown.answer, "It gave no answer.");
+  given($("answer"), shown.answer, "No answer was given.");
   const facts = { "Start page": shown.start_url, "Ended at": shown.final_url };
   const time = shown.duration_s === null ? "" : `${shown.duration_s} s, `;
   facts.Steps = `${shown.steps.length}, ${time}${shown.termination.replace("_", " ")}`;
@@ -134,7 +134,7 @@ function picture(number, alt) {
 
 function drawSteps() {
   $("steps").replaceChildren(...shown.steps.map(stepLine));
-  if (!shown.steps.length) $("steps").append(element("li", { className: "none", textContent: "It made no step." }));
+  if (!shown.steps.length) $("steps").append(element("li", { className: "none", textContent: "No steps were taken." }));
   $("pictures").replaceChildren();
   if (shown.pictures.length) $("pictures").append(element("h3", { textContent: "Further pictures" }));
   for (const one of shown.pictures) $("pictures").append(picture(one.picture, `Picture ${one.number}`));

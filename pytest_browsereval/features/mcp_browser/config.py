@@ -114,7 +114,7 @@ class McpBrowserConfig(BrowserConfig):
             return self
         cwd = base_dir / (self.cwd or "")
         if not cwd.is_dir():
-            raise ConfigError(f"browser.cwd is {str(self.cwd)!r}, and there is no folder {cwd}. Create it.")
+            raise ConfigError(f"browser.cwd is {str(self.cwd)!r}, but there is no folder {cwd}. Create it.")
         # A program on PATH, or one in the config's folder.
         first = self.command[0]
         own_path = self.env["PATH"].get_secret_value() if "PATH" in self.env else None

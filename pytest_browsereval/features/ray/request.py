@@ -134,7 +134,7 @@ def read_request(arguments: argparse.Namespace) -> Checked:
     if arguments.parts > plan["trials"]["most"]:
         raise UsageError(
             f"--parts {arguments.parts}: {format_count(plan['trials']['most'], 'trial')} to run. Use fewer "
-            "parts; 25 rows or more in each keep what a part costs by itself small."
+            "parts; with 25 rows or more in each, the overhead of a part is small."
         )
     if plan["part_gate"] is None:
         raise UsageError(

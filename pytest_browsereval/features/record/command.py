@@ -121,7 +121,7 @@ def _say_what_is_missing(config: EvalConfig | None, names: tuple[str, ...]) -> N
             f"{'the variable' if len(lacking) == 1 else 'the variables'} where the eval runs."
         )
     if config is not None and config.graders and all(one.type != "page_state" for one in config.graders):
-        _say("The graders of the config replace the row's, and none of them is `page_state`.")
+        _say("The graders of the config replace the row's, but none of them is `page_state`.")
 
 
 # -- before the window opens
@@ -165,7 +165,7 @@ def _check_address(url: str, config: EvalConfig | None) -> None:
     for _, name in unknown_sites({"url": url}, sites):
         raise UsageError(
             f"{name!r} is not a site.{nearest(name, sites)} Sites: {', '.join(sites) or 'none'}. Name the "
-            "config that has it by --config."
+            "config that has it with --config."
         )
     if names_in(url):
         return
@@ -184,7 +184,7 @@ def _ask_heading(arguments: argparse.Namespace) -> Heading:
     if arguments.query_id in taken:
         raise UsageError(
             f"{format_path(arguments.out)}:{taken[arguments.query_id]} has the id {arguments.query_id!r} "
-            "already. Ids must differ; give another one by --id."
+            "already. Ids must differ; give another one with --id."
         )
     query = arguments.query if arguments.query is not None else _ask_query()
     if not 0 < len(query.strip()) <= LONGEST_QUERY:

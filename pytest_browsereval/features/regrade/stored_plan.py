@@ -289,7 +289,7 @@ class StoredPlan(Plan):
             why = "has been edited since" if row is not None else "cannot be read"
             more = f": {self.rows_problem}" if self.rows_problem else ""
             raise DatasetError(
-                f"{where}: its answers are protected and stand in the dataset only, where the row {why}{more}"
+                f"{where}: its answers are protected and are only in the dataset, where the row {why}{more}"
                 ". Name the dataset of the run in the config, unchanged, or leave the row out."
             )
         return self.as_run(row, stored)

@@ -76,7 +76,7 @@ def pytest_browsereval_bring_run(config: pytest.Config, eval_config: EvalConfig)
         from pytest_browsereval.errors import UsageError
 
         raise UsageError(
-            f"{eval_config.path}: with -n, name evals whose runs are at a URL by --eval-config=FILE."
+            f"{eval_config.path}: with -n, name evals whose runs are at a URL with --eval-config=FILE."
         )
     found = given[eval_config.name]
     return None if found is None else Path(found)

@@ -95,8 +95,7 @@ def _check_whole(found: Sequence[tuple[Part, Done]]) -> None:
     if lacking:
         missing = ", ".join(f"{shard.number}-of-{shard.of}" for shard in lacking)
         raise RemoteError(
-            f"{part.bucket.url}: of this run {missing} is not there. Run it, or give what is there: "
-            f"{part.url}"
+            f"{part.bucket.url}: {missing} of this run is missing. Run it, or give what is there: {part.url}"
         )
 
 

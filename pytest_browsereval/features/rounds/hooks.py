@@ -203,7 +203,7 @@ class RoundControl:
         }
         for kind, why in _CUT_OFF.items():
             if not made.isdisjoint(self._controller.unmade[kind]):
-                state.end_round(kind, f"{kind}: {why}, so that no further round is made", {})
+                state.end_round(kind, f"{kind}: {why}, so no further round is made", {})
                 return
         summary = StoredRun(active_run.store.root).summary
         standing = find_summary_standing(summary, state.rounds, active_run.config.gate)

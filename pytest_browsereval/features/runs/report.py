@@ -150,7 +150,7 @@ def describe_runs(
         facts=runs[0].facts if is_one else list(map(_describe_run, runs)),
         tables=[
             *(_list_parts(runs[0].summary) if is_one and runs[0].summary else ()),
-            Table(("",), [Row((line,)) for line in rows], "they differ in, the older one first:"),
+            Table(("",), [Row((line,)) for line in rows], "they differ in (older first):"),
             _list_flakes(flakes),
         ],
         notes=notes,

@@ -89,7 +89,7 @@ def test_paths_are_those_of_the_configs_folder(tmp_path: Path) -> None:
     config = PlaywrightBrowserConfig(context={"storage_state": "state.json"})
     assert config.prepare(tmp_path).context["storage_state"] == str(tmp_path / "state.json")
     with pytest.raises(
-        ConfigError, match=r"storage_state is 'state\.json', and there is no file .*elsewhere"
+        ConfigError, match=r"storage_state is 'state\.json', but there is no file .*elsewhere"
     ):
         config.prepare(tmp_path / "elsewhere")
     for text, message in (

@@ -186,7 +186,7 @@ def test_what_parts_need_the_whole_needs() -> None:
     assert grader.needs(make_task()).models == ()
     asking = combined(1.0, {"type": "trajectory_score", "method": "model"}).needs(make_task())
     (told,) = find_misfits(Asker("combined"), asking, Offers())
-    assert "the grader 'g2' asks a model, and the config names none" in told
+    assert "the grader 'g2' asks a model, but the config names none" in told
     unasked = combined(1.0, {"type": "webarena"})
     row = make_task(evals=[{"eval_types": ["string_match"], "reference_answers": {"exact_match": "42"}}])
     assert unasked.needs(row).models == ()

@@ -174,7 +174,7 @@ def test_a_trial_that_stands_twice_is_refused(tmp_path: Path) -> None:
     content = json.loads((tmp_path / "base.json").read_text())
     content["trials"].append(content["trials"][0])
     (tmp_path / "base.json").write_text(json.dumps(content))
-    with pytest.raises(UsageError, match=r"is damaged: trial 1 of 't' by default stands in it twice\. Write"):
+    with pytest.raises(UsageError, match=r"is damaged: trial 1 of 't' by default is in it twice\. Write"):
         read_run(tmp_path / "base.json")
 
 

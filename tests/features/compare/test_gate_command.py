@@ -135,7 +135,7 @@ def test_a_gate_without_keys_decides_by_its_defaults(evals: Evals, subtests: pyt
             for more in ((), ("--config", config.name)):
                 decided = evals.run_command("gate", str(evals.run_folder(name)), *more)
                 assert decided.ret == code, decided.stdout.str()
-    assert "none.eval.yaml has no `gate`. Name rules by --config FILE or --eval-set" in decided.stderr.str()
+    assert "none.eval.yaml has no `gate`. Name rules with --config FILE or --eval-set" in decided.stderr.str()
 
 
 def test_rules_of_another_eval(evals: Evals) -> None:
@@ -243,7 +243,7 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
         f"compare {A} {B} --variants x=default": "has no variant 'x'. It has: default.",
         f"compare {A} {B} --json no/such.json": "no/such.json cannot be written",
         "gate nowhere": "there is no run 'nowhere'",
-        "gate plain": "missing. Name rules by --config FILE or --eval-set gate.min_pass_rate=0.9.",
+        "gate plain": "missing. Name rules with --config FILE or --eval-set gate.min_pass_rate=0.9.",
         "gate bare": "bare has no gate of its own, or its manifest is missing. Name rules",
         f"gate {A} --config no.yaml": "no.yaml",
         f"gate {A} --config gate.yaml": "gate.yaml:2: gate.min_pass_rat: unknown key. Did you mean",

@@ -60,4 +60,4 @@ def test_what_changes_by_itself_is_proposed(evals: Evals) -> None:
     assert 'write `volatile: ["log.*", "visits", "calls.*", "stock.stamp"]`' in found["advice"]
     write_shop(evals, *rows, state=None, volatile=[])
     refused = evals.run_command("doctor", "shop.eval.yaml", "--learn-volatile")
-    assert "is about the state of sites, and no site has one" in said_by(refused)
+    assert "is about the state of sites, but no site has one" in said_by(refused)

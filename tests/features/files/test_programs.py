@@ -80,5 +80,5 @@ def test_programs_upload_and_download(evals: Evals, site: PageServer) -> None:
     # Its Playwright has taken the download for itself; that it began may have been seen.
     assert (cdp.verdict, cdp.error_source) == ("errored", "grader")
     assert cdp.download_count in (None, 1)
-    assert "cannot be decided: a program drove the browser by CDP" in cdp.reason
+    assert "cannot be decided: a program drove the browser over CDP" in cdp.reason
     assert not Path(note.read_text()).exists()

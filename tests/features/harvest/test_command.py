@@ -131,9 +131,9 @@ def test_rows_are_refused_by_name(evals: Evals, monkeypatch: pytest.MonkeyPatch)
         "gone": "the config has no such row",
         "secret": "it is protected",
         "idle": "the agent `noop` passes as well",
-        "once": "its way does not pass again: ",
+        "once": "its known way does not pass again: ",
         "hidden": "the log hides a secret",
-        "after": "its way does not pass again: it depends on 'once'",
+        "after": "its known way does not pass again: it depends on 'once'",
         "later": "it depends on a row without a known way",
     }
     assert refused.keys() == begins.keys()
@@ -149,7 +149,7 @@ def test_what_is_typed_is_checked_first(evals: Evals) -> None:
     run = evals.run_folder()
     new = ("--to=rows", "--out=new.jsonl")
     for args, said in (
-        ((str(run), "--to=rows", "--out=rows.jsonl"), "rows.jsonl is there already, and is left alone"),
+        ((str(run), "--to=rows", "--out=rows.jsonl"), "rows.jsonl exists already, and is left alone"),
         ((str(run), "--to=rows", "--out=no/new.jsonl"), "there is no folder no. Create it"),
         ((str(run), "--to=rows", "--out=new.csv"), "--to rows writes a file that is named like *.jsonl"),
         (

@@ -17,7 +17,7 @@ def test_variables_that_nothing_reads_are_named(evals: Evals, monkeypatch: pytes
     notes = [
         line.partition("note: ")[2] for line in result.stdout.str().splitlines() if "is not read" in line
     ]
-    key = "keys are set by `--eval-set browser.headless=VALUE`, or in the config"
+    key = "keys are set with `--eval-set browser.headless=VALUE`, or in the config"
     assert notes == [
         f"the variable BROWSEREVAL_HEADLESS is not read; {key}",
         "the variable BROWSEREVAL_LANES is not read; write `pytest --eval-lanes=VALUE`",

@@ -121,7 +121,7 @@ def test_a_wrong_block_says_what_to_write(subtests: pytest.Subtests) -> None:
         assert message in str(caught.value)
     for name, key in (("reference", "answer"), ("rubric", "rubric")):
         grader = LLMGrader(prompt=f"{{answer}} {{{name}}}")
-        with pytest.raises(ValueError, match=f"and the row has no '{key}'"):
+        with pytest.raises(ValueError, match=f"but the row has no '{key}'"):
             grader.check(make_task(), Path())
         grader.check(make_task(**{key: "as it should be"}), Path())
 

@@ -216,6 +216,6 @@ def test_advisory_graders_are_held_to_the_bar_if_named(tmp_path: Path) -> None:
     found = of_counts(tmp_path, tp=1, fp=3, tn=1, fn=2, advisory=True)
     (rule,) = hold(found, Bar(min_kappa=0.5))
     assert (rule.name, rule.is_met) == ("labels", False)
-    assert "name an advisory grader by --grader" in rule.message
+    assert "name an advisory grader with --grader" in rule.message
     (rule,) = hold(found, Bar(min_kappa=0.5), ["j"])
     assert (rule.name, rule.is_met) == ("min_kappa[j]", False)

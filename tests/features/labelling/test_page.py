@@ -171,8 +171,8 @@ def test_steps_and_pictures(run: Run, browser: PlaywrightBrowser, served: Labell
         assert await labeller.text("#steps > li[data-open] .tool") == "done"
         await labeller.press("ArrowRight", "ArrowRight", "ArrowRight")
         assert await labeller.text("#name") == "c"
-        assert await labeller.text("#answer") == "It gave no answer."
-        assert await labeller.text("#steps") == "It made no step."
+        assert await labeller.text("#answer") == "No answer was given."
+        assert await labeller.text("#steps") == "No steps were taken."
 
     visit(run, browser, served.url, work)
 

@@ -201,7 +201,7 @@ def test_edited_and_protected_rows(ran: Evals) -> None:
     ran.write_rows(row("a"), row("p", protected=True, answer="something else"))
     refused = ran.run(*some)
     assert refused.ret == 4
-    assert "its answers are protected and stand in the dataset only" in refused.stderr.str()
+    assert "its answers are protected and are only in the dataset" in refused.stderr.str()
     (ran.path / "rows.jsonl").unlink()
     alone = ran.run("shop.eval.yaml::a", "--eval-regrade=latest")
     alone.assert_outcomes(passed=1)

@@ -265,7 +265,7 @@ def test_where_no_eval_was_collected_the_url_is_refused(evals: Evals, bucket: st
     (evals.path / "test_other.py").write_text("def test_other(): pass\n")
     run = evals.run("test_other.py", f"--eval-output={bucket}")
     assert run.ret == pytest.ExitCode.USAGE_ERROR
-    assert "--eval-output is about evals, and none was collected" in run.stderr.str() + run.stdout.str()
+    assert "--eval-output is about evals, but none was collected" in run.stderr.str() + run.stdout.str()
 
 
 @pytest.mark.parametrize(

@@ -235,6 +235,6 @@ def test_a_call_outside_of_an_attempt_is_sent_or_refused() -> None:
         assert text_of(asyncio.run(recording.exchange("agent", asked("a"), model))) == "to a"
     with in_mode(ModelCalls.REPLAY) as offline:
         assert offline.is_offline
-        with pytest.raises(Fault, match="the judge asked a model outside of its attempt") as caught:
+        with pytest.raises(Fault, match="the judge asked a model outside its attempt") as caught:
             asyncio.run(offline.exchange("judge", asked("a"), nobody))
     assert caught.value.source is ErrorSource.REPLAY

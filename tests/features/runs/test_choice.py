@@ -90,7 +90,7 @@ def test_runs_of_the_branch_that_are_not_whole(project: Evals) -> None:
     compare_rules(project)
     found = project.run(ON_MAIN)
     assert found.ret == pytest.ExitCode.USAGE_ERROR
-    assert "1 of 1 run are on 'main', and none of these is whole" in found.stdout.str() + found.stderr.str()
+    assert "1 of 1 run are on 'main', but none of these is whole" in found.stdout.str() + found.stderr.str()
 
 
 @pytest.mark.slow

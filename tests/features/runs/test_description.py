@@ -196,7 +196,7 @@ def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
         "results/shop/r: 1 passed, 1 failed",
         "results/shop/rr: 1 passed, 1 failed",
         "",
-        "they differ in, the older one first:",
+        "they differ in (older first):",
         "config.lanes: 4 -> 8",
         "config.variants.default.executor.model: gpt-4o-mini -> gpt-5-mini",
         "grader webvoyager: w/1/o4-mini/0 -> w/1/o4-mini/0 and w/1/o4-mini/1",

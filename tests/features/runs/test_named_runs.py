@@ -44,7 +44,7 @@ def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
         f"results/shop/{IDS[2]}: 2 passed, 2 failed",
         f"results/shop/{IDS[3]}: 2 passed, 1 failed, 1 errored",
         "",
-        "they differ in, the older one first:",
+        "they differ in (older first):",
         f"{IDS[1]} -> {IDS[2]}: browser: Chromium 2 -> Chromium 3",
         f"{IDS[2]} -> {IDS[3]}: browser: Chromium 3 -> Chromium 4",
         "",

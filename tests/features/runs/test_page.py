@@ -98,7 +98,7 @@ def test_runs_are_chosen_opened_and_left(page: Path, look: Look) -> None:
         await reader.press("Escape")
         await reader.page.locator("#overview").wait_for()
         await reader.open(f"#/shop/{name_of(4)}")
-        assert await reader.text("#changes-list p") == "not in one line with 3 Jan 2026, 00:00"
+        assert await reader.text("#changes-list p") == "not comparable with 3 Jan 2026, 00:00"
         assert await reader.texts("#changes-list li") == [
             "agent: default.model: gpt-4o -> gpt-5",
             "dataset: 1 task edited: b",

@@ -159,7 +159,7 @@ function drawFilled(pane, row, details) {
   const data = details.metadata;
   const texts = ["reason", "answer"].map((name) => element("p", { className: `given ${name}` }));
   given(texts[0], asText(data.reason) || details.problem || row.reason, "");
-  given(texts[1], asText(data.final_answer ?? ""), "It gave no answer.");
+  given(texts[1], asText(data.final_answer ?? ""), "No answer was given.");
   const findings = element("ul", { className: "findings" });
   drawFindings(findings, details);
   const grades = gradeParts(row, details);

@@ -37,7 +37,7 @@ function drawNow() {
 /** @param {string} state */
 function wordOf(state) {
   if (state === "ended") return `The run has ended with exit code ${states.end.exit_code}.`;
-  if (state === "lost") return "Nobody answers any more: the run has ended or was killed.";
+  if (state === "lost") return "The run no longer answers: it has ended or was killed.";
   if (state === "stopping") return "Stopping: attempts in flight are finished, nothing else starts.";
   if (state === "paused") return "Paused: attempts in flight continue, nothing else starts.";
   if (state === "starting") return "Starting: nothing runs yet.";

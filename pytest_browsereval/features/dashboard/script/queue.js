@@ -19,7 +19,7 @@ function drawQueue(queue, canSkip) {
   $("queue").replaceChildren(...queue.next.map((one) => waitingLine(one, canSkip)));
   if (focused) [...$("queue").querySelectorAll("button")].find((button) => button.dataset.trial === focused)?.focus();
   const more = queue.waiting - queue.next.length;
-  $("queue-more").textContent = more > 0 ? `and ${more.toLocaleString("en")} more` : queue.waiting ? "" : queue.began_at ? "No task waits." : "The waiting tasks are unknown.";
+  $("queue-more").textContent = more > 0 ? `and ${more.toLocaleString("en")} more` : queue.waiting ? "" : queue.began_at ? "No task is waiting." : "The waiting tasks are unknown.";
   $("skipped-box").hidden = !queue.skipped;
   $("skipped").replaceChildren(
     ...queue.last_skipped.map((one) => element("li", { title: one.why }, element("bdi", { textContent: waitingName(one) }), " ", element("bdi", { className: "soft", textContent: one.why }))),

@@ -66,7 +66,7 @@ function drawChanges(run) {
       const other = before === null || before === undefined ? null : LIST[before];
       const link = other ? element("a", { href: addressOf(other), textContent: moment(other.started) }) : "a run that is not on this page";
       const texts = Object.entries(one.broken?.[1] || {}).flatMap(([word, lines]) => lines.map((text) => element("li", {}, element("b", { textContent: `${word}: ` }), element("bdi", { textContent: text }))));
-      return [element("p", {}, one.name === "default" ? "" : `${one.name}: `, "not in one line with ", link), element("ul", { className: "changes" }, ...texts)];
+      return [element("p", {}, one.name === "default" ? "" : `${one.name}: `, "not comparable with ", link), element("ul", { className: "changes" }, ...texts)];
     }),
   );
 }

@@ -282,7 +282,7 @@ def chosen(grader: ModelGrader, run: JudgeConfig | None) -> JudgeConfig:
 def test_a_judge_is_needed(tmp_path: Path) -> None:
     """The run's own one serves graders without; without any there is nothing to grade by."""
     grader = AskingGrader()
-    with pytest.raises(ValueError, match="asks a model, and the config names none"):
+    with pytest.raises(ValueError, match="asks a model, but the config names none"):
         chosen(grader, None)
     with ScriptedModel([says(text(verdict()))]) as model:
         judge = judge_at(model, timeout_s=100)

@@ -83,7 +83,7 @@ function drawAbout(row, details) {
   $("attempt-name").textContent = nameOf(row);
   $("attempt-verdict").replaceChildren(badge(row.verdict));
   given($("query"), asText(data.query) || row.query, details ? "No task." : "…");
-  given($("answer"), asText(data.final_answer ?? ""), details ? "It gave no answer." : "…");
+  given($("answer"), asText(data.final_answer ?? ""), details ? "No answer was given." : "…");
   given($("reason"), asText(data.reason) || details?.problem || row.reason, "");
   fill($("facts"), [
     ...factsOf(row, details),

@@ -38,7 +38,7 @@ function load(run, chunk) {
     const script = document.createElement("script");
     script.src = addressOfPath(name);
     script.onload = () => done();
-    script.onerror = () => refuse(new Error(`${name} is not there. It belongs next to this page; ${WRITTEN_BY} writes both`));
+    script.onerror = () => refuse(new Error(`${name} is missing. It belongs next to this page; ${WRITTEN_BY} writes both`));
     document.head.append(script);
     script.addEventListener("load", () => script.remove());
   });

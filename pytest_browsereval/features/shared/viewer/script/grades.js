@@ -3,7 +3,7 @@
 /** @param {Row} row @param {Details} details */
 function gradeParts(row, details) {
   const grades = Object.values(details.metadata.grader_results || {});
-  if (!grades.length) return [element("p", { className: "none", textContent: row.verdict === "errored" ? "It broke before it was graded." : "No grade." })];
+  if (!grades.length) return [element("p", { className: "none", textContent: row.verdict === "errored" ? "The attempt broke before grading." : "No grade." })];
   return grades.map((grade) => gradePart(row, grade, details));
 }
 

@@ -81,7 +81,7 @@ function checkLine(course, check, go) {
   let word = known.length ? "never held" : "unknown";
   let moment = null;
   if (first && check.isMilestone) [word, moment] = [first.step ? "first held" : "held at", first];
-  else if (first && holds) [word, moment] = ["holds since", sinceWhen(known, heldAt)];
+  else if (first && holds) [word, moment] = ["has held since", sinceWhen(known, heldAt)];
   else if (last) [word, moment] = ["lost", known[known.indexOf(last) + 1]];
   const value = element("span", { className: "value" }, moment ? `${word} ` : word);
   if (moment) value.append(momentLink(moment, go));
@@ -106,7 +106,7 @@ function gapsInWords({ moments, leftOut }) {
   /** @type {Map<string, number>} */
   const notes = new Map();
   for (const { note } of moments) if (note) notes.set(note, (notes.get(note) || 0) + 1);
-  const gaps = [...notes].map(([note, count]) => `Not asked ${count === 1 ? "once" : `${count} times`}: ${note}.`);
+  const gaps = [...notes].map(([note, count]) => `Not read ${count === 1 ? "once" : `${count} times`}: ${note}.`);
   const without = leftOut.length ? [`Left out: ${leftOut.map((one) => `${one.name} (${one.why})`).join("; ")}.`] : [];
   return [...gaps, ...without];
 }
