@@ -257,7 +257,7 @@ def test_what_is_lost_is_told(two_runs: RunComparison, compared: Path, look: Loo
         assert "Neither run has a task" in await reader.text("#problem")
         shutil.rmtree(compared.with_suffix(".files") / "a")
         await reader.open(LOST)
-        assert "a page.files/a/0001.js is not there" in await reader.text("#pane-a")
+        assert "a page.files/a/0001.js is missing" in await reader.text("#pane-a")
         assert "Step" in await reader.text("#pane-b .step h3")
         await until(lambda: reader.complaints)
         assert [text for text in reader.complaints if "ERR_FILE_NOT_FOUND" not in text] == []

@@ -227,7 +227,7 @@ def test_what_is_damaged_is_shown_as_such(page: Path, look: Look) -> None:
         assert "the details next to this page do not match it" in await reader.text("#problem")
         (page.parent / "index.files" / "0001.js").unlink()
         await reader.open("#/find/default/1")
-        assert "0001.js is not there" in await reader.text("#problem")
+        assert "0001.js is missing" in await reader.text("#problem")
         await until(lambda: reader.complaints)
         assert [text for text in reader.complaints if "ERR_FILE_NOT_FOUND" not in text] == []
         reader.complaints.clear()
