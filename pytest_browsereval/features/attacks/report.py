@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_browsereval.features.attacks.figures import Figures, RunFigures, find_interval
-from pytest_browsereval.features.shared.paired import RESAMPLES, SEED
 from pytest_browsereval.model.display import format_count, join_first, one_line, percent
 from pytest_browsereval.report.report import Report, Row, Table
 from pytest_browsereval.report.table import format_interval
@@ -120,8 +119,8 @@ def _list_notes(compared: Mapping[str, Any]) -> Iterator[str]:
         names = join_first([one_line(name, 60) for name in edited], MOST_NAMES)
         yield f"row edited ({len(edited):,}): {names}: these are left out of the pairs"
     yield (
-        "paired by row, attack and trial; p by a paired permutation test; interval by bootstrap of "
-        f"rows, {RESAMPLES:,} resamples, seed {SEED}"
+        "paired by row, attack and trial; p by a paired permutation test; interval over rows of "
+        "Bonett and Price"
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.features.compare.compare import Change, Comparison, Measure, Pair, RunComparison, Side
 from pytest_browsereval.features.compare.content import as_json
-from pytest_browsereval.features.shared.paired import RESAMPLES, SEED, Judgement, Method, Paired
+from pytest_browsereval.features.shared.paired import Judgement, Method, Paired
 from pytest_browsereval.features.shared.probes import count_probes
 from pytest_browsereval.model.display import format_count, one_line, percent
 from pytest_browsereval.model.grades import Verdict
@@ -112,13 +112,12 @@ def verdict(part: Comparison) -> str:
 
 
 def basis(part: Comparison) -> str:
-    """Return what the verdict rests on: so many tasks, the test, the bootstrap with its seed."""
+    """Return what the verdict rests on: so many tasks, the test, the interval."""
     one = part.paired
     unchanged = one.tasks - one.gained - one.lost
     return (
         f"paired over {format_count(one.tasks, 'task')} judged in both: {one.gained:,} gained, "
-        f"{one.lost:,} lost, {unchanged:,} alike; {_test(one)}; bootstrap of tasks, {RESAMPLES:,} resamples, "
-        f"seed {SEED}"
+        f"{one.lost:,} lost, {unchanged:,} alike; {_test(one)}; interval of Bonett and Price"
     )
 
 

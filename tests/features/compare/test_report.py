@@ -28,7 +28,7 @@ def test_the_verdict_comes_first(tmp_path: Path) -> None:
     assert lines[1].endswith("/a (baseline)")
     told = " ".join(" ".join(lines).split())
     assert "paired over 12 tasks judged in both: 8 gained, 1 lost, 3 alike; McNemar's exact p 0.039" in told
-    assert "bootstrap of tasks, 10,000 resamples, seed 0" in told
+    assert "interval of Bonett and Price" in told
     assert "of judged 5/13 11/12" in told
     assert "errored 0 of 13 1 of 13 +1, excluded from the pass rate" in told
     assert "total cost $0.1200 $0.2400 +$0.1200" in told
