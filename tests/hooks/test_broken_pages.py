@@ -165,23 +165,6 @@ def test_requests_that_a_site_breaks_are_named(evals: Evals, shop: PageServer) -
         assert said[-1] == "the site answered more than 5 requests with HTTP 500 and up; others are not named"
 
 
-def test_frames_of_other_sites_are_heard_of(evals: Evals, shop: PageServer) -> None:
-    """They are in processes of their own, with a log of their own."""
-    here = shop.url.replace("127.0.0.1", "localhost")
-    (evals.path / "pay").mkdir()
-    (evals.path / "pay/index.html").write_text(
-        f"""<body><img src={here}/gone-0 onerror="document.body.append('Missed')">"""
-    )
-    start, wait = f"{here}/mixed?{{pay}}/index.html", {"tool": "wait_for_text", "text": "Missed"}
-    evals.write(
-        [row("mixed", start_url=start, solution=[wait, {"tool": "done", "answer": "right"}])],
-        browser={"type": "playwright", "args": ["--site-per-process"]},
-        sites={"pay": {"static": "pay"}},
-    )
-    said = [one.message for one in evals.run().attempt("mixed").warnings]
-    assert said == [f"the site answered HTTP 502 to a request on the way: {here}/gone-0"]
-
-
 def test_a_pop_up_that_is_broken_is_not_the_start_page(evals: Evals, shop: PageServer) -> None:
     """The attempt begins, and the agent closes what it does not want."""
     steps = [

@@ -13,12 +13,12 @@ from pytest_browsereval.features.harvest.answers import list_shown
 from pytest_browsereval.features.shared.proof import (
     NO_OP,
     ORACLE,
-    ProofRow,
     Stage,
     close_rows,
     find_obstacle,
     has_judged,
     has_solved,
+    list_needed,
 )
 from pytest_browsereval.features.shared.ways import WAITS, Call, Refused, Way, read_way
 from pytest_browsereval.model.display import one_line
@@ -239,24 +239,14 @@ def _prove(rows: Sequence[Row], stage: Stage, result: Harvest) -> None:
 
 def _play_idle(rows: Sequence[Row], stage: Stage) -> tuple[dict[str, StoredTrial], str]:
     """Return what becomes of rows of which nothing is done, and the last words of pytest."""
-    levels = {row.task.query_id: 0 for row in rows}
-    while deeper := {
-        row.task.query_id: depth
-        for row in rows
-        if (depth := max((levels[one] + 1 for one in row.task.depends_on), default=0))
-        > levels[row.task.query_id]
-    }:
-        levels |= deeper
     found, output = stage.play(NO_OP, [row for row in rows if not row.task.depends_on], has_judged)
-    for level in range(1, max(levels.values(), default=0) + 1):
-        # What a row depends on has to pass for it to begin, so that is done.
-        played: list[ProofRow] = [row for row in rows if levels[row.task.query_id] < level]
-        idle = [row for row in rows if levels[row.task.query_id] == level]
-        nothing: list[Call] = [{"tool": "done", "answer": "-"}]
-        more, output = stage.play(
-            ORACLE, [*played, *(Idle(row.make_task(nothing), row.dataset) for row in idle)], has_judged
-        )
-        found |= {row.task.query_id: more[row.task.query_id] for row in idle if row.task.query_id in more}
+    for row in (row for row in rows if row.task.depends_on):
+        # What it depends on has to pass for it to begin, so that is done.
+        before = list_needed(rows, [row.task.query_id])
+        idle = row.make_task([{"tool": "done", "answer": "-"}])
+        played = [Idle(idle, one.dataset) if one is row else one for one in before]
+        more, output = stage.play(ORACLE, played, has_judged)
+        found |= {name: trial for name, trial in more.items() if name == row.task.query_id}
     return found, output
 
 

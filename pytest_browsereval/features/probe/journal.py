@@ -6,8 +6,8 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any
+
+from pydantic import BaseModel, ConfigDict
 
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.model.messages import now
@@ -23,10 +23,12 @@ LOOK_S = 0.1
 """How often it is looked whether another attempt at the row has ended its probe."""
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(BaseModel):
     """A line of it."""
 
+    model_config = ConfigDict(frozen=True)
+
+    at: str
     query_id: str
     variant: str
     row_hash: str
@@ -47,15 +49,9 @@ class Line:
         return is_same and self.probe.outcome is ProbeOutcome.WORKS
 
 
-def _read_line(line: Any) -> Line:
-    query_id, variant, row_hash, way = (str(line[key]) for key in ("query_id", "variant", "row_hash", "way"))
-    began, probe = float(line["began"]), Probe.model_validate(line["probe"])
-    return Line(query_id, variant, row_hash, way, began, probe)
-
-
 def read_probes(run: StoredRun) -> Iterator[Line]:
     """Yield the lines of a run."""
-    yield from run.read_lines(JOURNAL, _read_line)
+    yield from run.read_lines(JOURNAL, Line.model_validate)
 
 
 def find_probe(store: RunStore, trial: Trial, began: float) -> Probe | None:
@@ -77,8 +73,8 @@ def write_probe(store: RunStore, trial: Trial, way: str, began: float, probe: Pr
         OSError: it cannot be written.
     """
     key = {"query_id": trial.key.query_id, "variant": trial.key.variant, "row_hash": trial.content_hash}
-    found = probe.model_dump(mode="json", exclude_defaults=True)
-    store.append(JOURNAL, {"at": now(), **key, "way": way, "began": began, "probe": found})
+    line = Line(at=now(), **key, way=way, began=began, probe=probe)
+    store.append(JOURNAL, line.model_dump(mode="json", exclude_defaults=True))
 
 
 @asynccontextmanager

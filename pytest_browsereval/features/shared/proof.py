@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import ceil
@@ -100,21 +100,16 @@ class Stage:
         """
         if not rows:
             return {}, ""
-        trials, output_text = self._run_by_row(agent, rows)
+        found, output_text = self._run(agent, rows)
+        trials = {one.last.query_id: one for one in found}
         wrong = {name for name, one in trials.items() if is_right is not None and not is_right(one)}
-        if again := _with_dependencies(rows, wrong):
-            trials |= self._run_by_row(agent, again, workers=1)[0]
+        if again := list_needed(rows, wrong):
+            trials |= {one.last.query_id: one for one in self._run(agent, again, workers=1)[0]}
         return trials, output_text
 
     def play_all(self, agent: str, rows: Sequence[ProofRow]) -> list[StoredAttempt]:
         """Return what each trial of rows comes to by an agent."""
         return [one.last for one in self._run(agent, rows)[0]] if rows else []
-
-    def _run_by_row(
-        self, agent: str, rows: Sequence[ProofRow], *, workers: int | None = None
-    ) -> tuple[dict[str, StoredTrial], str]:
-        trials, output_text = self._run(agent, rows, workers=workers)
-        return {one.last.query_id: one for one in trials}, output_text
 
     def _run(
         self, agent: str, rows: Sequence[ProofRow], *, workers: int | None = None
@@ -158,7 +153,7 @@ def _copy_files(rows: Iterable[ProofRow], source: Path, folder: Path) -> None:
             shutil.copyfile(source / name, folder / name)
 
 
-def _with_dependencies(rows: Sequence[ProofRow], wanted: Collection[str]) -> list[ProofRow]:
+def list_needed(rows: Sequence[R], wanted: Iterable[str]) -> list[R]:
     """Return the rows that are wanted, and those that they depend on."""
     known, found = {row.task.query_id: row for row in rows}, dict.fromkeys(wanted)
     pending = list(found)

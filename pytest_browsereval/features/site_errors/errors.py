@@ -1,16 +1,14 @@
 """Hears from the browser, never from pages, which requests were answered with a server error.
 
-Frames of other sites have a log of their own, whose messages come wrapped in those of the page. It does not
-hear of workers: the browser writes no such lines for them, and to follow their requests costs two messages
-for each.
+It does not hear of workers and of frames of other hosts: these have a log of their own, or none, and to
+follow them costs two messages for each.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import re
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.addresses import is_same_site
@@ -31,12 +29,6 @@ LISTENERS: PerWindow[Listener] = PerWindow()
 MOST = 5
 """Addresses that are named."""
 _ATTACH_S = 5.0
-_ATTACH = {
-    "autoAttach": True,
-    "waitForDebuggerOnStart": False,
-    "flatten": False,
-    "filter": [{"type": "iframe"}],
-}
 _STATUS = re.compile(r"responded with a status of (5\d\d)\b")
 
 
@@ -64,40 +56,16 @@ class Listener:
     async def attach(self, page: Page) -> None:
         """Listen to a page, unless it is gone."""
         session = await self._window.cdp_session(page)
-        for method in ("Log.entryAdded", "Target.attachedToTarget", "Target.receivedMessageFromTarget"):
-            session.on(method, lambda event, method=method: self._on_event(page, method, event, ()))
-        await self._listen(page, ())
+        session.on("Log.entryAdded", lambda event: self._on_entry(page, event))
+        await session.send("Log.enable")
 
     def attach_soon(self, page: Page) -> None:
         """Listen to a page that has just opened."""
-        self._do_soon(self.attach(page))
-
-    def _do_soon(self, work: Awaitable[object]) -> None:
-        task = asyncio.ensure_future(quietly(work, _ATTACH_S))
+        task = asyncio.ensure_future(quietly(self.attach(page), _ATTACH_S))
         self._attaching.add(task)
         task.add_done_callback(self._attaching.discard)
 
-    async def _listen(self, page: Page, way: tuple[str, ...]) -> None:
-        """Listen to a page, or to a frame in it.
-
-        Args:
-            page: the page.
-            way: the sessions that lead to it, the outermost first.
-        """
-        session = await self._window.cdp_session(page)
-        await session.send(*_wrap("Log.enable", {}, way))
-        await session.send(*_wrap("Target.setAutoAttach", _ATTACH, way))
-
     # Playwright ends its connection when a listener raises: this stays simple.
-
-    def _on_event(self, page: Page, method: str, event: dict[str, Any], way: tuple[str, ...]) -> None:
-        if method == "Log.entryAdded":
-            self._on_entry(page, event)
-        elif method == "Target.attachedToTarget":
-            self._do_soon(self._listen(page, (*way, event["sessionId"])))
-        elif method == "Target.receivedMessageFromTarget":
-            told = json.loads(event["message"])
-            self._on_event(page, told.get("method", ""), told.get("params", {}), (*way, event["sessionId"]))
 
     def _on_entry(self, page: Page, event: dict[str, Any]) -> None:
         entry = event["entry"]
@@ -117,14 +85,6 @@ class Listener:
             self._named[message] = None
             if self._capture is not None:
                 self._capture.add_warning(ErrorSource.SITE, message)
-
-
-def _wrap(method: str, params: dict[str, Any], way: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
-    """Return what the outermost session is sent, so that the last one is sent a method."""
-    for session in reversed(way):
-        message = json.dumps({"id": 1, "method": method, "params": params})
-        method, params = "Target.sendMessageToTarget", {"sessionId": session, "message": message}
-    return method, params
 
 
 async def listen(window: Window, sites: Sequence[str]) -> None:
