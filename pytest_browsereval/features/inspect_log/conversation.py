@@ -9,15 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.features.inspect_log.package import make_id
-from pytest_browsereval.features.shared.export_record import (
-    DELEGATE,
-    MEDIA,
-    UniqueNames,
-    clean_json,
-    clean_text,
-)
+from pytest_browsereval.features.shared.export_record import DELEGATE, MEDIA, UniqueNames, clean_json
 from pytest_browsereval.model.messages import ErrorMessage, UserMessage
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.runs.turns import Entry, StoredDelegation, StoredStep, StoredTurn, parse_time
 
 NO_PROVIDER = "none"
@@ -26,7 +21,7 @@ NO_PROVIDER = "none"
 
 def name_model(provider: str | None, model: str | None, agent: str) -> str:
     """Return the name of a model, or of an agent that has none."""
-    return f"{provider or NO_PROVIDER}/{clean_text(model or agent)}"
+    return f"{provider or NO_PROVIDER}/{well_formed(model or agent)}"
 
 
 def make_usage(api: Any, usage: Usage) -> Any:
@@ -112,7 +107,7 @@ class Conversation:
             if isinstance(entry, StoredTurn):
                 self._add_turn(entry, span, chat)
                 continue
-            at, text = parse_time(entry.timestamp), clean_text(entry.content)
+            at, text = parse_time(entry.timestamp), well_formed(entry.content)
             if isinstance(entry, ErrorMessage):
                 error = api.EvalError(message=text, traceback=text, traceback_ansi=text)
                 self._note(span, at, api.ErrorEvent, error=error, metadata={"code": entry.error_code})
@@ -126,7 +121,7 @@ class Conversation:
         model = name_model(turn.provider if is_known else None, turn.model, self._agent)
         names = [self._name_call(act) for act in turn.acts]
         calls = [self._make_call(act, name) for act, name in zip(turn.acts, names, strict=True)]
-        text = clean_text(reply.content) if reply else ""
+        text = well_formed(reply.content) if reply else ""
         message = api.ChatMessageAssistant(
             content=text, tool_calls=calls or None, model=model, id=self._make_id("message")
         )
@@ -147,18 +142,18 @@ class Conversation:
                 self._add_delegation(act, name, span, chat)
 
     def _name_call(self, act: StoredStep | StoredDelegation) -> str:
-        return self._ids.add(clean_text(act.call.tool_call_id if isinstance(act, StoredStep) else act.id))
+        return self._ids.add(well_formed(act.call.tool_call_id if isinstance(act, StoredStep) else act.id))
 
     def _make_call(self, act: StoredStep | StoredDelegation, name: str) -> Any:
         if isinstance(act, StoredStep):
-            function, arguments = clean_text(act.call.tool), clean_json(act.call.params)
+            function, arguments = well_formed(act.call.tool), clean_json(act.call.params)
         else:
-            function, arguments = DELEGATE, {"instruction": clean_text(act.goal.instruction)}
+            function, arguments = DELEGATE, {"instruction": well_formed(act.goal.instruction)}
         return self._api.ToolCall(id=name, function=function, arguments=arguments)
 
     def _add_step(self, step: StoredStep, name: str, span: str | None, chat: list[Any]) -> None:
         api, result, call = self._api, step.result, self._make_call(step, name)
-        text = clean_text(step.output)
+        text = well_formed(step.output)
         content: Any = text
         error, more = None, dict[str, Any]()
         if result is not None:
@@ -179,12 +174,12 @@ class Conversation:
         self, delegation: StoredDelegation, name: str, span: str | None, chat: list[Any]
     ) -> None:
         api, goal, report = self._api, delegation.goal, delegation.report
-        begun, who = delegation.started_at, clean_text(goal.executor_id)
+        begun, who = delegation.started_at, well_formed(goal.executor_id)
         self._note(name, begun, api.SpanBeginEvent, id=name, parent_id=span, type="agent", name=who)
-        self._note(name, begun, api.InfoEvent, source="delegation", data=clean_text(goal.instruction))
+        self._note(name, begun, api.InfoEvent, source="delegation", data=well_formed(goal.instruction))
         self._add(delegation.turns, name, [])
         self._note(name, delegation.ended_at, api.SpanEndEvent, id=name)
         if report is not None:
-            text = clean_text(f"{report.status}: {report.summary}")
+            text = well_formed(f"{report.status}: {report.summary}")
             said = {"tool_call_id": name, "function": DELEGATE}
             chat.append(api.ChatMessageTool(content=text, id=self._make_id("message"), **said))

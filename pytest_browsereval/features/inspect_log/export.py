@@ -19,8 +19,9 @@ from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.features.inspect_log.conversation import make_usage
 from pytest_browsereval.features.inspect_log.package import check_installed, load_api, make_id
 from pytest_browsereval.features.inspect_log.trials import VERDICT, Totals, TrialWriter, name_main_model
-from pytest_browsereval.features.shared.export_record import clean_json, clean_text, describe_withheld
+from pytest_browsereval.features.shared.export_record import clean_json, describe_withheld
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.run.locks import RunLocks
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.folder import read_log
@@ -80,7 +81,7 @@ class _Log:
     def __init__(self, api: Any, run: StoredRun, variant: str, mark: str, *, pictures: bool) -> None:
         self._api, self._run, self._variant = api, run, variant
         self._marks = (mark,) if mark else ()
-        self._task = clean_text("-".join((run.eval, *self._marks)))
+        self._task = well_formed("-".join((run.eval, *self._marks)))
         self._writer = TrialWriter(api, pictures=pictures)
         self._id = make_id(run.eval, run.id, variant, *self._marks)
         given = run.manifest.get("started_at")
@@ -90,7 +91,7 @@ class _Log:
         # Inspect's words: a log of one that is still written is *started*.
         cut_off = "cancelled" if RunLocks(run.folder).is_idle() else "started"
         self._status = "success" if incomplete is None else cut_off
-        self._incomplete = incomplete and clean_text(incomplete.message)
+        self._incomplete = incomplete and well_formed(incomplete.message)
         found = started_at or first or parse_time("1970-01-01")
         assert found is not None  # noqa: S101 the last one can be read
         self._created = found.isoformat(timespec="seconds")
@@ -127,7 +128,7 @@ class _Log:
 
     def _make_header(self, record: TaskMetadata, names: list[str]) -> Any:
         api, manifest, totals = self._api, self._run.manifest, self._writer.totals
-        agent = clean_text(str(record.agent_config.get("type") or "unknown"))
+        agent = well_formed(str(record.agent_config.get("type") or "unknown"))
         given = manifest.get("config")
         config: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
         numbers = {key: value for key, value in config.items() if isinstance(value, int)}
@@ -183,7 +184,7 @@ class _Log:
 def _name_dataset(manifest: Mapping[str, Any]) -> str:
     files = manifest.get("datasets")
     known = [one.get("file") for one in files if isinstance(one, Mapping)] if isinstance(files, list) else []
-    return clean_text(", ".join(str(one) for one in known if one)) or "unknown"
+    return well_formed(", ".join(str(one) for one in known if one)) or "unknown"
 
 
 def _put(archive: ZipFile, name: str, text: str) -> None:

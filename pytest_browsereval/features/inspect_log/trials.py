@@ -10,18 +10,13 @@ from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.features.inspect_log.conversation import Conversation, make_usage, name_model
 from pytest_browsereval.features.inspect_log.package import make_id
-from pytest_browsereval.features.shared.export_record import (
-    OURS,
-    clean_json,
-    clean_text,
-    describe_record,
-    withhold,
-)
+from pytest_browsereval.features.shared.export_record import OURS, clean_json, describe_record, withhold
 from pytest_browsereval.model.derived import find_outcome, is_judged
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.redaction.marks import WITHHELD
+from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.trial import total_cost
 from pytest_browsereval.runs.turns import find_model
@@ -71,7 +66,7 @@ def list_usage(record: TaskMetadata) -> dict[str, Usage]:
             found[name] = found.get(name, Usage()) + usage
     for grader, grade in record.grader_results.items():
         if grade.usage.requests:
-            name = f"judge/{clean_text(grader)}"
+            name = f"judge/{well_formed(grader)}"
             found[name] = grade.usage.model_copy(update={"cost_usd": grade.cost_usd})
     return found
 
@@ -109,14 +104,14 @@ class TrialWriter:
             for one, talk in zip(records[:-1], talks[:-1], strict=True)
         ]
         limit = LIMITS.get(record.termination_reason)
-        answer = clean_text(record.final_answer or "")
+        answer = well_formed(record.final_answer or "")
         said = api.ChatMessageAssistant(content=answer, id=make_id(last.id, "answer"))
         output = api.ModelOutput.from_message(said)
         output.model = name_main_model(record)
         return api.EvalSample(
             id=name_task(record.query_id),
             epoch=record.trial,
-            input=clean_text(record.query),
+            input=well_formed(record.query),
             target=_read_target(last, record),
             messages=talks[-1].messages,
             output=output,
@@ -149,27 +144,27 @@ class TrialWriter:
         """
         if not is_judged(record):
             return {}
-        api, answer = self._api, record.final_answer and clean_text(record.final_answer)
+        api, answer = self._api, record.final_answer and well_formed(record.final_answer)
         letter = LETTERS[record.verdict]
-        scores = {VERDICT: api.Score(value=letter, answer=answer, explanation=clean_text(record.reason))}
+        scores = {VERDICT: api.Score(value=letter, answer=answer, explanation=well_formed(record.reason))}
         for name, grade in record.grader_results.items():
             if grade.score is not None:
                 # A grader may have the name of the verdict.
-                known = clean_text(name) if name != VERDICT else f"{name} (grade)"
+                known = well_formed(name) if name != VERDICT else f"{name} (grade)"
                 details = {"verdict": str(grade.verdict), "fingerprint": grade.fingerprint}
                 scores[known] = api.Score(
                     value=grade.score,
                     answer=answer,
-                    explanation=clean_text(grade.reasoning),
+                    explanation=well_formed(grade.reasoning),
                     metadata=clean_json({**details, "advisory": grade.advisory}),
                 )
         return scores
 
     def _make_error(self, record: TaskMetadata) -> Any:
-        text = clean_text(f"{record.error_source}: {record.reason}")
+        text = well_formed(f"{record.error_source}: {record.reason}")
         details = record.errors[-1].details if record.errors else None
         trace = (details or {}).get("traceback")
-        trace = clean_text(trace) if isinstance(trace, str) else text
+        trace = well_formed(trace) if isinstance(trace, str) else text
         return self._api.EvalError(message=text, traceback=trace, traceback_ansi=trace)
 
     def _describe(self, attempts: Sequence[StoredAttempt], records: Sequence[TaskMetadata]) -> Any:
@@ -210,10 +205,10 @@ class TrialWriter:
 
 def name_task(query_id: str) -> str:
     """Return the id of a task in a log, where it is also the name of an entry of a zip file."""
-    is_plain = query_id.isprintable() and len(query_id) <= 200 and clean_text(query_id) == query_id
+    is_plain = query_id.isprintable() and len(query_id) <= 200 and well_formed(query_id) == query_id
     return query_id if is_plain else safe_id(query_id)
 
 
 def _read_target(attempt: StoredAttempt, record: TaskMetadata) -> str:
     task = attempt.task if record.query != WITHHELD else None
-    return clean_text(task.answer) if task is not None and isinstance(task.answer, str) else ""
+    return well_formed(task.answer) if task is not None and isinstance(task.answer, str) else ""

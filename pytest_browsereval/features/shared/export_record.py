@@ -10,6 +10,7 @@ from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.redaction.marks import WITHHELD
+from pytest_browsereval.redaction.text import well_formed
 
 OURS = "browsereval"
 """The key of a record in a file of another tool."""
@@ -24,30 +25,19 @@ _LARGEST = 2**63
 """Readers in other languages have no larger numbers."""
 
 
-def clean_text(text: str) -> str:
-    """Return a text that every reader takes: what is half of a character stands as U+FFFD."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
 def clean_json(value: Any) -> Any:
     """Return a value as JSON that every reader takes: numbers that JSON does not have stand as texts."""
     if isinstance(value, str):
-        return clean_text(value)
+        return well_formed(value)
     if isinstance(value, Mapping):
-        return {clean_text(str(key)): clean_json(one) for key, one in value.items()}
+        return {well_formed(str(key)): clean_json(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [clean_json(one) for one in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, int):  # and a boolean
         return value if abs(value) < _LARGEST else hex(value)
-    return None if value is None else clean_text(str(value))
+    return None if value is None else well_formed(str(value))
 
 
 class UniqueNames:

@@ -14,7 +14,7 @@ import pytest
 from pytest_browsereval import open_run
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.features.inspect_log.package import make_id
-from pytest_browsereval.features.shared.export_record import clean_text
+from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.run.store import RunStore
 from tests.exported import SECRET_ANSWER, Figures, example_run, mixed_run, read_figures
 from tests.features.atif.hostile import hostile_run
@@ -191,5 +191,5 @@ def test_hostile_contents_are_written_whole(hostile_run: Path, tmp_path: Path) -
     for entry in entries:
         results = [event.result for event in entry.events if event.event == "tool"]
         texts = [result if isinstance(result, str) else result[0].text for result in results]
-        assert texts == [clean_text(step.output) for step in there[entry.uuid].steps]
+        assert texts == [well_formed(step.output) for step in there[entry.uuid].steps]
     assert {path.name for path in tmp_path.iterdir()} == {"logs"}
