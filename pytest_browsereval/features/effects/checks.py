@@ -11,6 +11,7 @@ from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.effects.diff import leaves_nothing
 from pytest_browsereval.features.effects.reading import Unreadable, copy_database, read_files
 from pytest_browsereval.sites import SiteConfig, names_in
+from pytest_browsereval.sites.state import StateConfig
 
 
 def check_states(config: EvalConfig) -> None:
@@ -22,15 +23,13 @@ def check_states(config: EvalConfig) -> None:
     for name, site in config.sites.items():
         if site.state is None:
             continue
-        if why := _find_problem(name, site, config):
+        if why := _find_problem(name, site, site.state, config):
             raise config.wrong(("sites", name, "state"), why)
         if leaves_nothing(site.volatile, site.state.tables or ("\0",)):
             raise config.wrong(("sites", name, "volatile"), "it leaves nothing of the state to compare.")
 
 
-def _find_problem(name: str, site: SiteConfig, config: EvalConfig) -> str:
-    state = site.state
-    assert state is not None  # noqa: S101 the caller has looked
+def _find_problem(name: str, site: SiteConfig, state: StateConfig, config: EvalConfig) -> str:
     if state.storage is not None:
         kind = config.browser.type
         return (
@@ -52,13 +51,11 @@ def _find_problem(name: str, site: SiteConfig, config: EvalConfig) -> str:
             "all instances of the site would change it at once. Write a place of its own for each: "
             "{data} for its files, {" + name + "} for its address."
         )
-    return _find_unreadable(site, config)
+    return _find_unreadable(site, state, config)
 
 
-def _find_unreadable(site: SiteConfig, config: EvalConfig) -> str:
+def _find_unreadable(site: SiteConfig, state: StateConfig, config: EvalConfig) -> str:
     """Return why the first state cannot be read, as far as it is there before the site is started."""
-    state = site.state
-    assert state is not None  # noqa: S101 as above
     if state.command and which(state.command[0].replace("{python}", sys.executable)) is None:
         return f"{state.command[0]!r} is not a program that can be run."
     first = state.fill_place(config.base_dir, config.base_dir / site.data if site.data else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -107,15 +107,15 @@ class EffectsGrader(GraderConfig):
         """
         differences = await asyncio.to_thread(self._read, recorded)
         effects = read_effects(recorded.task.effects)
-        matched = match_effects(effects, differences, with_values=self.values)
-        others = judge_others(matched.side_effects, with_values=self.values)
+        own, side_effects = match_effects(effects, differences, with_values=self.values)
+        others = judge_others(side_effects, with_values=self.values)
         if self.others == "warn":
             others = others.model_copy(update={"verdict": Verdict.PASSED})
-        criteria = (*matched.criteria, others)
-        found = [_to_detail(one, is_withheld=recorded.task.protected) for one in matched.side_effects]
+        criteria = (*own, others)
+        found = [_to_detail(one, is_withheld=recorded.task.protected) for one in side_effects]
         if recorded.task.protected:
             criteria = tuple(map(_withhold, criteria))
-        failed = list_failed(matched.criteria)
+        failed = list_failed(own)
         details: dict[str, Any] = {"side_effects": len(found), "found": found}
         if found and not failed:  # what `browsereval causes` says
             words = "" if recorded.task.protected else found[0]["words"]
@@ -124,22 +124,12 @@ class EffectsGrader(GraderConfig):
             grader=self.label,
             verdict=Verdict.FAILED if list_failed(criteria) else Verdict.PASSED,
             score=compute_share(criteria),
-            reasoning=self._sum_up(len(effects), len(failed), matched.side_effects, recorded.task),
+            reasoning=_sum_up(len(effects), len(failed), [one["words"] for one in found]),
             criteria=criteria,
             evidence=(EFFECTS_FILE,),
             details=details,
             fingerprint=self.fingerprint(1, recorded.site_urls),
         )
-
-    def _sum_up(self, count: int, failed: int, others: tuple[Difference, ...], task: Task) -> str:
-        """Return the reason of the grade, without values of the state: exports and JUnit files have it."""
-        parts = [f"{count - failed} of {format_count(count, 'effect')} came about"] if count else []
-        words = [
-            WITHHELD if task.protected else describe_difference(one, with_values=False) for one in others
-        ]
-        listed = f": {join_first(words, MOST_LISTED, '; ')}" if words else ""
-        parts.append(format_count(len(others), "side effect") + listed if others else "nothing else changed")
-        return "; ".join(parts)
 
     def _read(self, recorded: Recorded) -> list[Difference]:
         stored = UNSAVED.get(recorded.folder) or _load(recorded.folder / EFFECTS_FILE)
@@ -155,6 +145,13 @@ class EffectsGrader(GraderConfig):
                     "read. Run the task again"
                 )
         return [read_difference(one) for site in stored["sites"].values() for one in site["differences"]]
+
+
+def _sum_up(count: int, failed: int, others: Sequence[str]) -> str:
+    """Return the reason of the grade, without values of the state: exports and JUnit files have it."""
+    parts = [f"{count - failed} of {format_count(count, 'effect')} came about"] if count else []
+    named = f"{format_count(len(others), 'side effect')}: {join_first(others, MOST_LISTED, '; ')}"
+    return "; ".join([*parts, named if others else "nothing else changed"])
 
 
 def _load(file: Path) -> Any:

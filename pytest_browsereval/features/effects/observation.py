@@ -48,9 +48,26 @@ async def keep_differences(
     _check_effects(task, sources, before)
     unopened = [one for one, state in zip(sources, before, strict=True) if not state and not one.is_open]
 
+    def write(after: Sequence[State | bytes]) -> None:
+        found = {
+            one.name: {
+                "settings": hash_settings(one.site),
+                "differences": [
+                    {**difference.redact(one.site.hide, redact).to_json(), "site": one.name}
+                    for difference in one.compare(old, new)
+                ],
+            }
+            for one, old, new in zip(sources, before, after, strict=True)
+        }
+        content: dict[str, Any] = {"sites": found}
+        if task.protected:
+            UNSAVED[folder] = content
+            content = {"withheld": True}
+        write_json(folder / EFFECTS_FILE, content)
+
     async def save() -> Sequence[State | bytes]:
         after = await asyncio.gather(*(one.read_settled() for one in sources))
-        await asyncio.to_thread(_write, sources, before, after, folder, redact, is_protected=task.protected)
+        await asyncio.to_thread(write, after)
         return after
 
     try:
@@ -79,29 +96,3 @@ def _check_effects(task: Task, sources: Sequence[Source], before: Sequence[State
     for effect in read_effects(task.effects):
         if why := find_unseen(effect, [seen[one] for one in seen if effect.site in ("", one)]):
             raise GraderFault(f"the row's `effects` cannot be judged: {why}")
-
-
-def _write(
-    sources: Sequence[Source],
-    before: Sequence[State | bytes],
-    after: Sequence[State | bytes],
-    folder: Path,
-    redact: Callable[[str], str],
-    *,
-    is_protected: bool,
-) -> None:
-    found = {
-        one.name: {
-            "settings": hash_settings(one.site),
-            "differences": [
-                {**difference.redact(one.site.hide, redact).to_json(), "site": one.name}
-                for difference in one.compare(old, new)
-            ],
-        }
-        for one, old, new in zip(sources, before, after, strict=True)
-    }
-    content: dict[str, Any] = {"sites": found}
-    if is_protected:
-        UNSAVED[folder] = content
-        content = {"withheld": True}
-    write_json(folder / EFFECTS_FILE, content)

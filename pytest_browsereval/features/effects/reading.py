@@ -35,6 +35,7 @@ from pytest_browsereval.graders.observing import fetch_json, live_page, parse_st
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.sites import SiteConfig, fill
+from pytest_browsereval.sites.state import StateConfig
 from pytest_browsereval.temporary import private_folder
 
 SETTLE_S, PAUSE_S = 5.0, 0.1
@@ -64,10 +65,15 @@ class Source:
     window: Window
 
     @property
+    def state(self) -> StateConfig:
+        """Where it is read."""
+        assert self.site.state is not None  # noqa: S101 a site without one has no source
+        return self.site.state
+
+    @property
     def is_open(self) -> bool:
         """Whether its pages have written what they write at first, as far as a state needs one."""
-        is_stored = self.site.state is not None and self.site.state.storage is not None
-        return not is_stored or origin_of(self.window.url) == origin_of(self.urls[self.name])
+        return self.state.storage is None or origin_of(self.window.url) == origin_of(self.urls[self.name])
 
     async def read(self, *, keeps_dialog: bool = False) -> State | bytes:
         """Return the state as it is now: tables, or the copy of a database.
@@ -78,8 +84,7 @@ class Source:
         Raises:
             Fault: source *site*: it cannot be read, or it is too large.
         """
-        state = self.site.state
-        assert state is not None  # noqa: S101 who has none has no source
+        state = self.state
         try:
             if state.sqlite is not None:
                 file = state.fill_place(self.base_dir, self.data)
@@ -106,7 +111,7 @@ class Source:
             except sqlite3.Error as error:
                 raise self.fault(f"cannot be compared: {error}") from error
         old, new = (
-            {name: table for name, table in one.items() if not self._tables or name in self._tables}
+            {name: table for name, table in one.items() if not self.state.tables or name in self.state.tables}
             for one in (cast("State", before), cast("State", after))
         )
         return compare_states(old, new, self.site.volatile)
@@ -120,10 +125,10 @@ class Source:
         known = {*_list_names(before), *_list_names(after)}
         if not known:
             why = await self._find_others()
-        elif missing := sorted({*self._tables} - known):
+        elif missing := sorted({*self.state.tables} - known):
             why = f"it has no table {missing[0]!r}.{_list_known(missing[0], known, 'Tables')}"
         else:
-            compared = self._tables or known
+            compared = self.state.tables or known
             why = "`volatile` leaves nothing of it" if leaves_nothing(self.site.volatile, compared) else ""
         if why:
             raise self.fault(f"was not there to compare, when the agent began or when it had ended: {why}")
@@ -147,14 +152,9 @@ class Source:
                 raise self.fault(f"was still changing after {SETTLE_S:g} s: {what}. {hint}")
             last = state
 
-    @property
-    def _tables(self) -> tuple[str, ...]:
-        return self.site.state.tables if self.site.state else ()
-
     async def _find_others(self) -> str:
         """Return what is in the place of a state that is not there; empty if nothing is."""
-        state = self.site.state
-        assert state is not None  # noqa: S101 as above
+        state = self.state
         if state.storage is not None:
             key = state.storage.partition(":")[2]
             names = [one["name"] for one in await self._list_stored()]
@@ -173,8 +173,7 @@ class Source:
         return Fault(ErrorSource.SITE, f"the state of the site {self.name!r} {why}")
 
     async def _read_value(self, *, keeps_dialog: bool) -> JsonValue:
-        state = self.site.state
-        assert state is not None  # noqa: S101 as above
+        state = self.state
         if state.url is not None:
             url = fill(state.url, self.urls)
             window = self.window

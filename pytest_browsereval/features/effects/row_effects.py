@@ -125,16 +125,6 @@ class Effect:
         return ", ".join(shown)
 
 
-@dataclass(frozen=True)
-class Matched:
-    """What became of the effects of a row."""
-
-    criteria: tuple[Criterion, ...]
-    """One for each effect."""
-    side_effects: tuple[Difference, ...]
-    """What else has changed."""
-
-
 def read_effects(given: Any) -> list[Effect]:
     """Return the effects of a row.
 
@@ -267,8 +257,8 @@ def _find_missing(effect: Effect, known: Schema | None) -> str:
 
 def match_effects(
     effects: Sequence[Effect], differences: Sequence[Difference], *, with_values: bool = False
-) -> Matched:
-    """Match what a row asks for with what has changed; what is left over are side effects.
+) -> tuple[tuple[Criterion, ...], list[Difference]]:
+    """Return a criterion for each effect, and the side effects: what else has changed.
 
     An effect takes as many differences as its ``count``: first those that are as it says, then others that
     ``where`` finds, which fail it.
@@ -289,9 +279,8 @@ def match_effects(
             if not matching.take((number, unit), set()):
                 break
     matching.take_near(order)
-    taken, left = matching.list_problems(), matching.list_left()
-    criteria = tuple(_judge(effect, taken[number]) for number, effect in enumerate(effects))
-    return Matched(criteria, tuple(left))
+    criteria = tuple(map(_judge, effects, matching.list_problems()))
+    return criteria, matching.list_left()
 
 
 _Unit = tuple[int, int]

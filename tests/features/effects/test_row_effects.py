@@ -52,9 +52,9 @@ def test_right_attempts_pass_in_any_order(name: str) -> None:
     blocks, differences, others = CASES[name]
     for effects in permutations(blocks):
         for found in permutations(differences):
-            matched = match_effects(read_effects([*effects]), found)
-            assert [one.reason for one in matched.criteria] == [""] * len(blocks), effects
-            assert len(matched.side_effects) == others
+            criteria, side_effects = match_effects(read_effects([*effects]), found)
+            assert [one.reason for one in criteria] == [""] * len(blocks), effects
+            assert len(side_effects) == others
 
 
 def test_entries_of_a_list_of_texts_are_named_as_they_are() -> None:
@@ -68,18 +68,22 @@ def test_entries_of_a_list_of_texts_are_named_as_they_are() -> None:
             {"removed": "saved", "where": "pen"},
             {"added": "codes", "where": 7},
         ]
-        matched = match_effects(read_effects(effects), found)
-        assert [one.reason for one in matched.criteria] == [""] * 3
-        assert not matched.side_effects
-    wrong = match_effects(read_effects([{"added": "saved", "equals": "hat"}]), found, with_values=True)
-    assert [one.reason for one in wrong.criteria] == ['value is "mug", not "hat"']
-    assert len(wrong.side_effects) == 2
+        criteria, side_effects = match_effects(read_effects(effects), found)
+        assert [one.reason for one in criteria] == [""] * 3
+        assert not side_effects
+    wrong, others = match_effects(
+        read_effects([{"added": "saved", "equals": "hat"}]), found, with_values=True
+    )
+    assert [one.reason for one in wrong] == ['value is "mug", not "hat"']
+    assert len(others) == 2
 
 
 def test_what_no_other_fits_fails() -> None:
     """Each effect takes one difference: two are not one, and the nearest is named."""
-    matched = match_effects(read_effects([ADA, MUG]), added(("ada", "mug")), with_values=True)
-    assert sorted(one.reason for one in matched.criteria) == ["", "nothing of orders was added"]
-    matched = match_effects(read_effects([ADA, MUG]), added(("ada", "pen"), ("bob", "cap")), with_values=True)
-    assert [one.reason for one in matched.criteria] == ["", 'sku is "cap", not "mug"']
-    assert not matched.side_effects
+    effects = read_effects([ADA, MUG])
+    criteria, side_effects = match_effects(effects, added(("ada", "mug")), with_values=True)
+    assert sorted(one.reason for one in criteria) == ["", "nothing of orders was added"]
+    found = added(("ada", "pen"), ("bob", "cap"))
+    criteria, side_effects = match_effects(effects, found, with_values=True)
+    assert [one.reason for one in criteria] == ["", 'sku is "cap", not "mug"']
+    assert not side_effects
