@@ -263,10 +263,7 @@ def copy_database(
         raise Unreadable(
             f"{file.name} has {size:,} bytes, and `max_bytes` is {max_bytes:,}. Name its `tables`"
         )
-    place = f"{file.resolve().as_uri()}?mode=ro"
-    if is_at_rest and not file.with_name(f"{file.name}-wal").exists():
-        place += "&immutable=1"  # else a reader leaves the files of a log of writes there
-    with contextlib.closing(sqlite3.connect(place, uri=True)) as database:
+    with _open_file(file, is_at_rest=is_at_rest) as database:
         database.execute("BEGIN")
         known = _list_tables(database)
         if missing := sorted({*tables} - {*known}):
@@ -282,6 +279,13 @@ def copy_database(
                 rows = database.execute(f"SELECT {listed} FROM {_quote(name)}")  # noqa: S608 names are quoted
                 copy.executemany(f"INSERT INTO {_quote(name)} ({listed}) VALUES ({marks})", rows)  # noqa: S608
             return copy.serialize()
+
+
+def _open_file(file: Path, *, is_at_rest: bool) -> contextlib.closing[sqlite3.Connection]:
+    place = f"{file.resolve().as_uri()}?mode=ro"
+    if is_at_rest and not file.with_name(f"{file.name}-wal").exists():
+        place += "&immutable=1"  # else a reader leaves the files of a log of writes there
+    return contextlib.closing(sqlite3.connect(place, uri=True))
 
 
 _INDEX_PARTS = (
@@ -310,22 +314,28 @@ def read_known(site: SiteConfig, base_dir: Path) -> Schema | None:
     if state is None or state.sqlite is None or not site.data:
         return dict.fromkeys(state.tables) if state is not None and state.tables else None
     file = state.fill_place(base_dir, base_dir / site.data)
-    if not file.is_file():
+    try:
+        schema = _read_file_schema(file, file.stat().st_mtime_ns)
+        return {name: schema[name] for name in state.tables or schema}
+    except (OSError, sqlite3.Error, KeyError):  # what cannot be read is refused with the config
         return None
-    schema = _read_file_schema(file, file.stat().st_mtime_ns)
-    return {name: schema[name] for name in state.tables or schema}
 
 
 @lru_cache(maxsize=16)
 def _read_file_schema(file: Path, _changed_ns: int) -> Schema:
-    return read_schema(copy_database(file, max_bytes=sys.maxsize, is_at_rest=True))
+    with _open_file(file, is_at_rest=True) as database:
+        return _list_schema(database)
 
 
 def read_schema(content: bytes) -> Schema:
     """Return the tables of a copy of a database, with their columns."""
     with contextlib.closing(sqlite3.connect(":memory:")) as database:
         _load_copy(database, "main", content)
-        return {name: _list_columns(database, _quote(name)) for name in _list_tables(database)}
+        return _list_schema(database)
+
+
+def _list_schema(database: sqlite3.Connection) -> Schema:
+    return {name: _list_columns(database, _quote(name)) for name in _list_tables(database)}
 
 
 def _load_copy(database: sqlite3.Connection, schema: str, content: bytes) -> None:

@@ -220,10 +220,12 @@ def test_what_is_refused_before_anything_is_spent(evals: Evals, subtests: pytest
 def test_what_would_compare_nothing(evals: Evals, subtests: pytest.Subtests) -> None:
     """A misspelt table, file or column is named with the nearest one, before the run where it is known."""
     look, order = row("look", effects="nothing"), {"added": "oders"}
+    named = {"sqlite": "{data}/shop.db", "tables": ["oders"]}
     near = "Did you mean 'orders'?"
     (evals.path / "null.py").write_text("print('null')")
     refused: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-        (f"no table 'oders'. {near}", look, {"state": {"sqlite": "{data}/shop.db", "tables": ["oders"]}}),
+        (f"no table 'oders'. {near}", look, {"state": named}),
+        (f"no table 'oders'. {near}", row("a", effects=ORDER), {"state": named}),
         ("it leaves nothing of the state to compare", look, {"volatile": ["*"]}),
         (f"rows.jsonl:1: row 'a': an effect names 'oders', {SUCH} {near}", row("a", effects=[order]), {}),
         (f"names 'oders.status', {SUCH} {near}", row("a", effects=[{"changed": "oders.status"}]), {}),
@@ -269,8 +271,7 @@ def test_what_would_compare_nothing(evals: Evals, subtests: pytest.Subtests) -> 
         )
         run.assert_outcomes(errors=2, passed=1)
         assert (run.attempt("a").error_source, near in run.attempt("a").reason) == ("grader", True)
-        state = {"sqlite": "{data}/shop.db", "tables": ["oders"]}
-        run = play(evals, row("first", effects="nothing"), look, state=state)
+        run = play(evals, row("first", effects="nothing"), look, state=named)
         assert f"no table 'oders'. {near}" in run.attempt("look").reason
         assert run.attempt("look").error_source == "site"
 
