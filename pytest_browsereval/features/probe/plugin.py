@@ -36,15 +36,15 @@ def pytest_browsereval_review_attempt(
 
 def pytest_browsereval_sum_up(run: StoredRun) -> Mapping[str, Any]:
     """Return how many failures are the site's, and how many the agent's."""
-    from pytest_browsereval.features.probe.figures import find_figures
+    from pytest_browsereval.features.probe.figures import sum_up_probes
 
-    found = find_figures(run.summary)
-    return {} if found is None else {"probes": found.as_json()}
+    found = sum_up_probes(run.summary)
+    return {"probes": found} if found else {}
 
 
 def pytest_browsereval_describe_run(run: StoredRun) -> Sequence[str]:
     """Return the same in words."""
-    from pytest_browsereval.features.probe.figures import find_figures
+    from pytest_browsereval.features.probe.figures import sum_up_probes
 
-    found = find_figures(run.summary)
-    return () if found is None else (found.describe(),)
+    found = sum_up_probes(run.summary)
+    return (found["line"],) if found else ()

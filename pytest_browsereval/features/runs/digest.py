@@ -17,7 +17,6 @@ from pydantic import BaseModel, ConfigDict
 from pytest_browsereval.features.runs.provenance import hash_provenances, hash_values
 from pytest_browsereval.features.shared.gates import GATE_FILE, read_gate
 from pytest_browsereval.features.shared.manifest_lines import agents_of, block_of, read_resumes
-from pytest_browsereval.features.shared.probes import ProbeCount
 from pytest_browsereval.model.display import format_count, one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.redaction.config import redact_config
@@ -235,7 +234,8 @@ def digest_run(files: RunFiles, name: str) -> RunDigest:
     variants = tuple(_variants(manifest, rows))
     state, note = _judge_state(manifest, summary, len(rows))
     state, note = _judge_sessions(state, note, manifest, resumes)
-    note = "; ".join(filter(None, (note, _describe_attacks(summary), _describe_probes(summary))))
+    probed = one_line(str(block_of(summary.get("probes")).get("line") or ""), LONGEST * 3)
+    note = "; ".join(filter(None, (note, _describe_attacks(summary), probed)))
     return RunDigest(
         **begun,
         state=state,
@@ -291,15 +291,6 @@ def _describe_attacks(summary: Mapping[str, Any]) -> str:
         return ""
     of_all = f"of {format_count(attempts, 'attempt')} under attack"
     return f"compromised in {compromised:,} of {delivered:,} in which the attack was delivered, {of_all}"
-
-
-def _describe_probes(summary: Mapping[str, Any]) -> str:
-    """Return whose failures those are whose known ways were played; "" without one."""
-    found = block_of(summary.get("probes"))
-    site, agent, unknown = (int(_number(found.get(key)) or 0) for key in ("site", "agent", "unknown"))
-    places = tuple(_text(one) for one in _entries(found.get("breaks_at")))
-    count = ProbeCount(site, agent, unknown, places)
-    return count.describe("probed failure") if count.total else ""
 
 
 def _judge_sessions(

@@ -15,7 +15,7 @@ from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.testing import ModelRequest, ScriptedModel
 from tests.features.shared.judging.asking import graded, in_form, judge_at, picture, recorded_in
-from tests.features.shared.judging.test_steps import called, gave
+from tests.features.shared.judging.bench import called, gave
 
 OK = {"ok": True, "output": "Clicked."}
 LOG: tuple[Message, ...] = (

@@ -19,7 +19,7 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import AssistantMessage, Message, UserMessage
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel
 from tests.features.shared.judging.asking import in_form, judge_at
-from tests.features.shared.judging.test_steps import called, gave
+from tests.features.shared.judging.bench import called, gave
 from tests.graders.support import make_recorded, make_task
 
 OK, REFUSED = {"ok": True, "output": "done"}, {"ok": False, "output": "no such element"}

@@ -44,7 +44,7 @@ def test_it_is_the_site_s_fault_where_the_known_way_breaks_as_well(shop: Shop) -
         " ".join(run.outlines).split()
     )
     figures = {"site": 1, "agent": 1, "unknown": 0, "breaks_at": ["Cup"], "pass_rate_with_site": 0.0}
-    assert run.summary["probes"] == figures
+    assert run.summary["probes"] == {"line": run.summary["probes"]["line"], **figures}
     assert [one["attempts"] for one in run.summary["results"]] == [1, 1, 1]  # no retry
 
 

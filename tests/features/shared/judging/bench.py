@@ -49,6 +49,16 @@ def numbers_in(request: ModelRequest) -> list[int]:
     return [int(text.removeprefix("Picture ").rstrip(":")) for text in texts if text.startswith("Picture ")]
 
 
+def called(number: int, tool: str, **params: Any) -> ToolCallMessage:
+    """Return a line of a log."""
+    return ToolCallMessage(tool=tool, tool_call_id=f"c{number}", params=params)
+
+
+def gave(number: int, output: Any, *, is_error: bool = False, **more: Any) -> ToolResultMessage:
+    """Return what came of it."""
+    return ToolResultMessage(tool_call_id=f"c{number}", result=output, is_error=is_error, **more)
+
+
 @dataclass
 class Bench:
     """An attempt, and what a judge answers to each question; a list is answered one by one."""
@@ -70,10 +80,7 @@ class Bench:
         log.log(UserMessage(content="Go."))
         for number, (tool, params, result) in enumerate(calls, start=1):
             log.log(ToolCallMessage(tool=tool, tool_call_id=f"c{number}", params=params))
-            told = ToolResultMessage(
-                tool_call_id=f"c{number}", result=result, is_error=False, url="http://shop.test/"
-            )
-            log.log(told)
+            log.log(gave(number, result, url="http://shop.test/"))
         log.close()
         for number in range(1, pictures + 1):
             picture(self.folder, number)

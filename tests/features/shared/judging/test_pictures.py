@@ -12,7 +12,7 @@ from pytest_browsereval.features.shared.judging import pictures
 from pytest_browsereval.features.shared.judging.pictures import encode_jpeg, load_pictures, sample_evenly
 from pytest_browsereval.runs.folder import find_pictures, number_of
 from tests.features.shared.judging.asking import picture, recorded_in
-from tests.features.shared.judging.test_steps import gave
+from tests.features.shared.judging.bench import gave
 
 
 def test_pictures_are_those_that_are_there(tmp_path: Path) -> None:

@@ -7,13 +7,9 @@ from typing import cast
 import pytest
 
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.features.shared.tool_loop.selection import Offer, offer, policy_text
+from pytest_browsereval.features.shared.tool_loop.selection import Offer, offer
 from pytest_browsereval.tools.base import tool
-from pytest_browsereval.tools.toolkit import Directive, Policy, Toolkit, Turn
-from pytest_browsereval.tools.toolkits import CATALOG, veto_note, vetoes
-
-KITS = tuple(CATALOG.values())
-ALL = frozenset(name for kit in KITS for name in kit.names)
+from pytest_browsereval.tools.toolkit import Directive, Toolkit, Turn
 
 
 @tool
@@ -32,56 +28,7 @@ def first(turn: Turn) -> Directive | None:
     return Directive(("look", "ask"), "required") if turn.number == 1 else None
 
 
-OWN = Toolkit(
-    "own",
-    "Looking",
-    (look, ask),
-    policy=(Policy("Look first."), Policy("`ask` costs money.", ("ask",))),
-    absent="You cannot look.",
-    directive=first,
-)
-
-
-# -- policy
-
-
-def test_each_of_our_toolkits_is_told_or_denied(subtests: pytest.Subtests) -> None:
-    """With its tools its lines are there and its denial is not; without them it is the other way round."""
-    for kit in KITS:
-        with subtests.test(kit=kit):
-            whole, without = policy_text(KITS, ALL), policy_text(KITS, ALL - set(kit.names))
-            for line in kit.policy:
-                assert line.text in whole
-                assert line.text not in without
-            if kit.absent:
-                assert kit.absent not in whole
-                assert f"- {kit.absent}" in without.partition("Not available:\n")[2].splitlines()
-
-
-# -- vetoes
-
-
-def test_a_model_without_pictures_is_not_offered_what_needs_them() -> None:
-    """Points and pictures are of no use to it; what is off anyway is not told."""
-    found = vetoes(KITS, ALL - {"drag_at"}, sees_pictures=False)
-    points = [name for name in CATALOG["pointer"].names if name != "drag_at"]
-    assert list(found) == ["screenshot", *points]
-    told = "not offered: screenshot, pointer (the model is shown no pictures)"
-    assert veto_note(found, KITS, ALL - {"drag_at"}) == told
-    assert vetoes(KITS, ALL, sees_pictures=True) == {}
-    assert veto_note({}, KITS, ALL) == ""
-
-
-def test_a_toolkit_may_veto_its_own() -> None:
-    """For a reason that only it knows, which is told."""
-    kit = Toolkit("own", "Own", (look, ask), vetoes={"ask": "no key is set"})
-    assert vetoes([kit], {"look", "ask"}, sees_pictures=True) == {"ask": "no key is set"}
-    assert veto_note({"ask": "no key", "look": "no eyes"}, [kit, kit], {"look", "ask"}) == (
-        "not offered: look (no eyes); ask (no key)"
-    )
-
-
-# -- directives
+OWN = Toolkit("own", "Looking", (look, ask), directive=first)
 
 
 FIRST = Turn(1)
