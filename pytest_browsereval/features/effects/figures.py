@@ -61,11 +61,11 @@ def _lacks_comparison(one: StoredAttempt) -> bool:
 
 
 @lru_cache(maxsize=1)
-def sum_up_side_effects(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
-    """Return how many judged trials had side effects, and the line that says it; nothing without effects."""
+def sum_up_side_effects(run: StoredRun) -> dict[str, Any]:
+    """Return how many judged trials had side effects, with the line that says it; nothing without effects."""
     compared = list_compared([trial.last for trial in run.summary.plain])
     if not compared:
-        return {}, []
+        return {}
     having = [one for one in compared if one.side_effects]
     rows = Counter(one.query_id for one in having)
     kinds = Counter(kind for one in having for kind in _list_kinds(one))
@@ -75,14 +75,13 @@ def sum_up_side_effects(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
         each = ", ".join(f"{kind} {n:,}" for kind, n in sorted(kinds.items()))
         named = join_first([f"{one_line(name, 60)} {n:,}" for name, n in rows.most_common()], MOST_NAMED)
         line = f"in {len(having):,} of {count} ({each}): {named}"
-    figures = {
+    return {
         "line": line,
         "trials": len(having),
         "judged": len(compared),
         "by_row": dict(rows.most_common()),
         "by_kind": dict(sorted(kinds.items())),
     }
-    return {"side_effects": figures}, [f"side effects: {line}"]
 
 
 def _list_kinds(attempt: StoredAttempt) -> set[str]:

@@ -68,11 +68,13 @@ def pytest_browsereval_sum_up(run: StoredRun) -> Mapping[str, Any]:
     """Return how many judged trials had side effects, by row and by kind."""
     from pytest_browsereval.features.effects.figures import sum_up_side_effects
 
-    return sum_up_side_effects(run)[0]
+    found = sum_up_side_effects(run)
+    return {"side_effects": found} if found else {}
 
 
 def pytest_browsereval_describe_run(run: StoredRun) -> Sequence[str]:
     """Return the line that says it."""
     from pytest_browsereval.features.effects.figures import sum_up_side_effects
 
-    return sum_up_side_effects(run)[1]
+    found = sum_up_side_effects(run)
+    return [f"side effects: {found['line']}"] if found else []

@@ -170,29 +170,24 @@ def _as_columns(given: Any) -> Any:
 
 def _find_misuse(block: Mapping[str, Any], kind: str, column: str, *, is_selected: bool) -> str:
     """Return which key of an effect says what it cannot; empty if none does."""
-    where, count, by, equals = (block.get(key) for key in ("where", "count", "by", "equals"))
-    is_number = isinstance(by, int | float) and not isinstance(by, bool)
-    is_count = isinstance(count, int) and not isinstance(count, bool) and count > 0
-    no_row = (type(None), list)
+    count, by = block.get("count", 1), block.get("by", 1)
+    is_number = isinstance(by, int | float) and not isinstance(by, bool) and by != 0  # 0 is no change
+    is_of_column = kind == "changed" and "equals" not in block and (column or not is_selected)
+    for key in ("where", "equals") if kind == "added" else ("where",):
+        if isinstance(block.get(key, {}), type(None) | list):
+            said = f"`{key}` is {show(block[key])}, and has to be an object of columns"
+            return f"{said}, or an entry of a list of texts"
     misuses = {
-        f"`where` is {show(where)}, and has to be an object of columns, or an entry of a list of texts": (
-            "where" in block and isinstance(where, no_row)
+        f"`count` is {show(count)}, and has to be a whole number from 1": (
+            not isinstance(count, int) or isinstance(count, bool) or count < 1
         ),
-        f"`count` is {show(count)}, and has to be a whole number from 1": "count" in block and not is_count,
         f"the path {block[kind]!r} names a column, and whole rows are {kind}": column and kind != "changed",
-        "`by` is the number by which a column was changed": (
-            "by" in block and not (kind == "changed" and is_number)
-        ),
-        "`by` is 0, and that is no change; leave the effect out": is_number and by == 0,
         f"`*` names no column; {block[kind]!r} without it means any change of the row": column == "*",
-        "`by` belongs to one column, without `equals`": (
-            "by" in block and ("equals" in block or (is_selected and not column))
+        f"`by` is {show(by)}, and has to be the number by which one column was changed, without `equals`": (
+            "by" in block and not (is_number and is_of_column)
         ),
         "what was removed has no `equals`; `where` says which row it was": (
             "equals" in block and kind == "removed"
-        ),
-        f"`equals` is {show(equals)}, and has to be an object of columns, or an entry of a list of texts": (
-            "equals" in block and kind == "added" and isinstance(equals, no_row)
         ),
         "`site` has to be the name of a site": not isinstance(block.get("site", ""), str),
     }

@@ -205,9 +205,9 @@ def test_what_is_refused_before_anything_is_spent(evals: Evals, subtests: pytest
         ("`equals` is null", row("a", effects=[{"added": "saved", "equals": None}]), {}),
         ("`where` is [1]", row("a", effects=[{"removed": "saved", "where": [1]}]), {}),
         ("cannot be read", row("a", effects=[{"changed": "stock[mug].left"}]), {}),
-        ("`by` is the number", row("a", effects=[{"added": "orders", "by": 1}]), {}),
+        ("`by` is 1, and has to be the number", row("a", effects=[{"added": "orders", "by": 1}]), {}),
         ("`count` is 0", row("a", effects=[{"added": "orders", "count": 0}]), {}),
-        ("`by` is 0", row("a", effects=[{"changed": "stock[sku=mug].left", "by": 0}]), {}),
+        ("`by` is 0, and has to be", row("a", effects=[{"changed": "stock[sku=mug].left", "by": 0}]), {}),
         ("`*` names no column", row("a", effects=[{"changed": "stock[sku=mug].*"}]), {}),
     ]
     for said, task, more in cases:
