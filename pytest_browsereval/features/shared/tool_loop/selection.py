@@ -50,12 +50,27 @@ class Focus:
         return policy_text(self._kits, self._available)
 
     def offer(self, turn: Turn) -> Offer:
-        """Return what a turn offers.
+        """Return what a turn offers: the union of what directives name, within what is available.
+
+        The finishing tool always stays. Where none of the named tools is available nothing is narrowed, so
+        that a model is never left with nothing to do but to end. Toolkits with no tool available are not
+        asked.
 
         Raises:
             Fault: a toolkit's directive broke.
         """
-        return offer(self._kits, self._available, turn)
+        available = self._available
+        given = [_ask_directive(kit, turn) for kit in self._kits if set(kit.names) & set(available)]
+        directives = [directive for directive in given if directive is not None]
+        named = {name for directive in directives for name in directive.active_tools if name in available}
+        choices = {directive.tool_choice for directive in directives}
+        choice: ToolChoice | None = (
+            "required" if "required" in choices else "auto" if "auto" in choices else None
+        )
+        # A directive that names an ending only would leave a model nothing to do but to end.
+        is_narrowed = bool(named - set(ENDINGS))
+        names = (name for name in available if not is_narrowed or name in named or name in ENDINGS)
+        return Offer(frozenset(names), choice)
 
 
 def policy_text(kits: Iterable[Toolkit], available: Collection[str]) -> str:
@@ -77,31 +92,6 @@ def policy_text(kits: Iterable[Toolkit], available: Collection[str]) -> str:
 
 def _section(title: str, lines: Iterable[str]) -> str:
     return "\n".join([f"{title}:", *(f"- {line}" for line in lines)])
-
-
-def offer(kits: Iterable[Toolkit], available: Collection[str], turn: Turn) -> Offer:
-    """Return what a turn offers: the union of what directives name, within what is available.
-
-    The finishing tool always stays. Where none of the named tools is available nothing is narrowed, so
-    that a model is never left with nothing to do but to end.
-
-    Args:
-        kits: the toolkits of the run; those with no tool available are not asked.
-        available: the tools that the model may be offered.
-        turn: the facts.
-
-    Raises:
-        Fault: a toolkit's directive broke.
-    """
-    given = [_ask_directive(kit, turn) for kit in kits if set(kit.names) & set(available)]
-    directives = [directive for directive in given if directive is not None]
-    named = {name for directive in directives for name in directive.active_tools if name in available}
-    choices = {directive.tool_choice for directive in directives}
-    choice: ToolChoice | None = "required" if "required" in choices else "auto" if "auto" in choices else None
-    # A directive that names an ending only would leave a model nothing to do but to end.
-    is_narrowed = bool(named - set(ENDINGS))
-    names = frozenset(name for name in available if not is_narrowed or name in named or name in ENDINGS)
-    return Offer(names, choice)
 
 
 def _ask_directive(kit: Toolkit, turn: Turn) -> Directive | None:

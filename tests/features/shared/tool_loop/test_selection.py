@@ -7,9 +7,10 @@ from typing import cast
 import pytest
 
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.features.shared.tool_loop.selection import Offer, offer
+from pytest_browsereval.features.shared.tool_loop.selection import Focus, Offer
 from pytest_browsereval.tools.base import tool
-from pytest_browsereval.tools.toolkit import Directive, Toolkit, Turn
+from pytest_browsereval.tools.toolkit import Directive, ToolChoice, Toolkit, Turn
+from pytest_browsereval.tools.toolkits import CATALOG
 
 
 @tool
@@ -35,7 +36,8 @@ FIRST = Turn(1)
 
 
 def offered(*kits: Toolkit, turn: Turn = FIRST) -> Offer:
-    return offer(kits, {"look", "ask", "click", "done"}, turn)
+    tools = {tool.name: tool for kit in CATALOG.values() for tool in kit.tools}
+    return Focus([look, ask, tools["click"], tools["done"]], kits).offer(turn)
 
 
 def saying(*directives: Directive) -> list[Toolkit]:
@@ -50,29 +52,23 @@ def test_what_directives_name_is_put_together() -> None:
     assert offered(other) == Offer(frozenset({"click", "done"}), None)
 
 
-@pytest.mark.parametrize(
-    ("choices", "choice"),
-    [
-        ((None, None), None),
-        (("auto", None), "auto"),
-        (("auto", "required"), "required"),
-        (("required", None), "required"),
-    ],
-)
-def test_one_that_requires_a_call_is_enough(choices: tuple[None, None], choice: str | None) -> None:
+def test_one_that_requires_a_call_is_enough() -> None:
     """``required`` beats ``auto`` beats nothing."""
-    kits = saying(*(Directive(tool_choice=one) for one in choices))
-    assert offered(*kits) == Offer(frozenset({"look", "ask", "click", "done"}), choice)  # type: ignore[arg-type]
+    cases: list[tuple[list[ToolChoice | None], ToolChoice | None]] = [
+        ([None, None], None),
+        (["auto", None], "auto"),
+        (["auto", "required"], "required"),
+        (["required", None], "required"),
+    ]
+    for choices, choice in cases:
+        kits = saying(*(Directive(tool_choice=one) for one in choices))
+        assert offered(*kits) == Offer(frozenset({"look", "ask", "click", "done"}), choice)
 
 
 def test_a_turn_is_never_narrowed_to_nothing() -> None:
     """If nothing of what is named is there, all stays."""
-    assert offered(*saying(Directive(("gone",)), Directive(("done",)))).names == {
-        "look",
-        "ask",
-        "click",
-        "done",
-    }
+    kits = saying(Directive(("gone",)), Directive(("done",)))
+    assert offered(*kits).names == {"look", "ask", "click", "done"}
 
 
 def test_a_directive_that_breaks_is_not_the_agents_fault() -> None:
