@@ -45,7 +45,7 @@ async def keep_differences(
             source *grader*: an effect names what its database does not have.
     """
     before = await asyncio.gather(*(one.read(keeps_dialog=True) for one in sources))
-    _check_effects(task, sources, before)
+    await asyncio.to_thread(_check_effects, task, sources, before)
     unopened = [one for one, state in zip(sources, before, strict=True) if not state and not one.is_open]
 
     def write(after: Sequence[State | bytes]) -> None:

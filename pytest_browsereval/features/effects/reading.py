@@ -122,7 +122,7 @@ class Source:
         Raises:
             Fault: source *site*: it was not; with what there is.
         """
-        known = {*_list_names(before), *_list_names(after)}
+        known = await asyncio.to_thread(_list_names, before, after)
         if not known:
             why = await self._find_others()
         elif missing := sorted({*self.state.tables} - known):
@@ -220,8 +220,8 @@ class Source:
         return [one for each in stored["origins"] if each["origin"] == home for one in each["localStorage"]]
 
 
-def _list_names(state: State | bytes) -> Iterable[str]:
-    return read_schema(state) if isinstance(state, bytes) else state
+def _list_names(*states: State | bytes) -> set[str]:
+    return {name for one in states for name in (read_schema(one) if isinstance(one, bytes) else one)}
 
 
 def _list_known(given: str, known: Iterable[str], noun: str) -> str:
