@@ -330,30 +330,3 @@ def test_lanes_chains_limits_and_exports(evals: Evals) -> None:
     play(evals, row("cancels", "Cancel", effects="nothing"), args=(f"--junit-xml={junit}",))
     assert "orders 7: status was changed" in junit.read_text()
     assert "cancelled" not in junit.read_text()
-
-
-@pytest.mark.slow
-def test_workers_resume_and_merge(evals: Evals) -> None:
-    """Each attempt keeps its differences: a resumed run makes only what lacks a result."""
-    rows = [row("order", "Order", effects=ORDER), row("cancels", "Cancel", effects="nothing")]
-    play(evals, *rows, args=("-n2",)).assert_outcomes(passed=1, failed=1)
-    play(evals, *rows, args=("--eval-resume=latest",)).assert_outcomes(passed=1, failed=1)
-    play(evals, *rows, args=("--eval-regrade=latest",)).assert_outcomes(passed=1, failed=1)
-
-
-@pytest.mark.slow
-def test_shards_merge_and_trials(evals: Evals) -> None:
-    """Each part and each trial keeps what it has changed, and a merged run has that of its parts."""
-    rows = [row("order", "Order", effects=ORDER), row("cancels", "Cancel", effects="nothing")]
-    for part in ("1/2", "2/2"):
-        play(evals, *rows, args=(f"--eval-shard={part}", "--eval-output=parts"))
-    merged = evals.run_command("merge", *map(str, (evals.path / "parts" / "shop").glob("*")), "-o", "merged")
-    assert merged.ret == 0, said_by(merged)
-    stored = [json.loads(one.read_text()) for one in (evals.path / "merged").rglob("effects.json")]
-    assert sorted(len(one["sites"]["shop"]["differences"]) for one in stored) == [1, 2]
-    run = play(evals, *rows, args=("--eval-set=trials=2",))
-    assert sorted((one.query_id, one.verdict) for one in run.attempts) == [
-        *[("cancels", "failed")] * 2,
-        *[("order", "passed")] * 2,
-    ]
-    assert len([*run.folder.rglob("effects.json")]) == 4

@@ -71,21 +71,26 @@ def test_rounds_that_were_interrupted_are_resumed(evals: Evals) -> None:
 
 @pytest.mark.slow
 def test_workers_count_side_effects(evals: Evals) -> None:
-    """The session that started them says the figures, and its JUnit file has those of each attempt."""
+    """The session that started them says the figures, its JUnit file each; resumes and regrades keep them."""
     run = play(evals, *ROWS, args=("-n2", "--junit-xml=junit.xml"))
+    run.assert_outcomes(passed=1, failed=1)
     assert "side effects: in 1 of 2 judged trials (changed 1): cancels 1" in said_by(run)
     text = (evals.path / "junit.xml").read_text()
     assert text.count('name="side_effects" value="0"') == text.count('name="side_effects" value="1"') == 1
+    for again in ("--eval-resume=latest", "--eval-regrade=latest"):
+        play(evals, *ROWS, args=(again,)).assert_outcomes(passed=1, failed=1)
 
 
 def test_parts_that_are_merged_are_counted_anew(evals: Evals) -> None:
-    """The merged run says the figures of all its parts."""
+    """The merged run says the figures of all its parts, and has what they stored."""
     for part in ("1/2", "2/2"):
         play(evals, *ROWS, args=(f"--eval-shard={part}", "--eval-output=parts"))
     merged = evals.run_command("merge", *map(str, (evals.path / "parts/shop").glob("*")), "-o", "merged")
     assert "side effects: in 1 of 2 judged trials (changed 1): cancels 1" in said_by(merged)
     (summary,) = (evals.path / "merged").rglob("summary.json")
     assert json.loads(summary.read_text())["side_effects"]["by_row"] == {"cancels": 1}
+    stored = [json.loads(one.read_text()) for one in (evals.path / "merged").rglob("effects.json")]
+    assert sorted(len(one["sites"]["shop"]["differences"]) for one in stored) == [2, 3]
 
 
 def test_exports_have_no_values_of_the_state(evals: Evals, subtests: pytest.Subtests) -> None:
