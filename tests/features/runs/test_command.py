@@ -102,7 +102,7 @@ def test_the_list(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "2026-01-01 00:00  shop",
     ]
     assert lines[2] == "    gate not met: min_pass_rate"
-    assert "    merged: merged of 2 runs" in lines
+    assert "    merged: merged from 2 runs" in lines
     assert "    partial: 3 of 5 trials have no result" in lines
     assert "100.0% (21 to 100)        1  unknown  -" in "".join(lines)
     assert lines[-3].endswith("$0.2500  met      01aaaab")

@@ -81,9 +81,13 @@ SHARDS: dict[str, Any] = {"of": 2, "trials": [1, 1], "by": "hash"}
         ({"selected": 3}, State.PARTIAL, "2 of 3 trials have no result"),
         ({"shards": {**SHARDS, "have": [1]}}, State.PARTIAL, "shard 1/2"),
         ({"shards": {**SHARDS, "have": [1], "trials": [1, 0]}}, State.COMPLETE, ""),
-        ({"shards": {**SHARDS, "have": [1, 2]}, "merged_from": ["x", "y"]}, State.MERGED, "merged of 2 runs"),
-        ({"shards": {**SHARDS, "have": [1]}, "merged_from": ["x"]}, State.PARTIAL, "merged of 1 runs"),
-        ({"merged_from": ["x", "y"]}, State.MERGED, "merged of 2 runs"),
+        (
+            {"shards": {**SHARDS, "have": [1, 2]}, "merged_from": ["x", "y"]},
+            State.MERGED,
+            "merged from 2 runs",
+        ),
+        ({"shards": {**SHARDS, "have": [1]}, "merged_from": ["x"]}, State.PARTIAL, "merged from 1 runs"),
+        ({"merged_from": ["x", "y"]}, State.MERGED, "merged from 2 runs"),
     ],
 )
 def test_what_is_not_whole_says_why(
