@@ -114,7 +114,7 @@ def test_shards_are_parts_of_one_run(evals: Evals, bucket: str) -> None:
         if number == 1:
             half = evals.run_command("gate", url, "--eval-set", "gate={}")
             assert half.ret not in (0, 1)
-            assert "of this run 2-of-2 is not there" in half.stderr.str()
+            assert "2-of-2 of this run is missing" in half.stderr.str()
             assert evals.run_command("runs", f"{url}/parts/1-of-2").ret == 0
     single = evals.run_command("gate", url)
     assert single.ret != 0
