@@ -79,6 +79,7 @@ async def play(
         reached = limits.find()
         limits.on_ignored = lambda: None
         limits.close()
+    why_late = why_late or limits.why_late
     if reached is is_late and why_late is not None:
         raise why_late
     if reached is not None:

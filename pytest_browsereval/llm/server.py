@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pytest_browsereval.errors import ErrorSource, Fault, Outage, StopRun
+from pytest_browsereval.errors import ErrorSource, Fault, Outage, StopRun, TerminationReason
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed
+from pytest_browsereval.model.limits import current_limits
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.redaction.redactor import Redactor
 
@@ -51,18 +52,37 @@ class Server:
             Fault: source *provider*; there is no usable reply in time.
             StopRun: the key is refused, or the account is empty.
         """
-        deadline, failures = policy.clock() + policy.deadline_s, 0
+        deadline, failures, latest = policy.clock() + policy.deadline_s, 0, None
         for tries in itertools.count(1):
             try:
-                return await self._try(min(limit_s, deadline - policy.clock()), attempt), tries - 1
-            except TryFailed as failure:
-                wait_s = policy.delay(tries, failure)
-                is_late = policy.clock() + wait_s >= deadline
-                failures += policy.counts(failure)
-                if failures == policy.max_tries or is_late or not failure.is_worth_a_retry:
-                    raise self.fault(failure, tries, wait_s if is_late else None) from None
-                await policy.sleep(wait_s)
+                try:
+                    return await self._try(min(limit_s, deadline - policy.clock()), attempt), tries - 1
+                except TryFailed as failure:
+                    latest, wait_s = failure, policy.delay(tries, failure)
+                    is_late = policy.clock() + wait_s >= deadline
+                    failures += policy.counts(failure)
+                    if failures == policy.max_tries or is_late or not failure.is_worth_a_retry:
+                        raise self.fault(failure, tries, wait_s if is_late else None) from None
+                    await policy.sleep(wait_s)
+            except asyncio.CancelledError as cancelled:
+                if latest is not None:
+                    self._blame(latest, tries, cancelled)
+                raise
         raise AssertionError("a count has no end")
+
+    def _blame(self, failure: TryFailed, tries: int, cancelled: asyncio.CancelledError) -> None:
+        """Tell of requests that failed until the agent was out of time.
+
+        Raises:
+            Fault: the time limit has ended the agent, and not another one who cancels.
+        """
+        limits = current_limits.get()
+        reached = limits.find() if limits is not None else None
+        if limits is not None and reached is not None and reached.reason == TerminationReason.TIMEOUT:
+            fault = self.fault(failure, tries, over=str(reached))
+            # An agent may swallow it, and that of a part is lost where the whole is cancelled.
+            (limits.outermost if limits.outermost.find() else limits).why_late = fault
+            raise fault from cancelled
 
     async def _try(self, limit_s: float, attempt: Callable[[], Awaitable[ReplyT]]) -> ReplyT:
         try:
@@ -80,13 +100,14 @@ class Server:
         self.answered_at, self.has_replied = time.time(), True
         return reply
 
-    def fault(self, failure: TryFailed, tries: int = 1, wait_s: float | None = None) -> Fault:
+    def fault(self, failure: TryFailed, tries: int = 1, wait_s: float | None = None, over: str = "") -> Fault:
         """Return what a failure means for the attempt.
 
         Args:
             failure: of the last request.
             tries: how many requests there were.
             wait_s: how long to wait for the next one, where that would be too late.
+            over: which limit came before the next reply.
         """
         what = f"answered {failure.status}" if failure.status else "gave no usable reply"
         after = f" after {tries} tries" if tries > 1 else ""
@@ -99,6 +120,8 @@ class Server:
             return StopRun(ErrorSource.PROVIDER, f"{text}. {check if self.key_name else no_key}")
         if wait_s is not None and failure.is_worth_a_retry:
             text += f" (the next try in {wait_s:.0f} s would pass retry_deadline_s)"
+        if over:
+            text += f" (the time was over before the next reply: {over})"
         if failure.is_outage:
             return Outage(
                 ErrorSource.PROVIDER,

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from contextvars import ContextVar
 
-from pytest_browsereval.errors import LimitReached, TerminationReason
+from pytest_browsereval.errors import Fault, LimitReached, TerminationReason
 from pytest_browsereval.model.usage import Usage
 
 PAUSE_S = 0.1
@@ -36,6 +36,8 @@ class Limits:
         self._until: tuple[float, LimitReached] | None = None
         self.reached: LimitReached | None = None
         """The limit of its own that was reached."""
+        self.why_late: Fault | None = None
+        """What broke, and kept the agent until it was out of time."""
         self.on_ignored: Callable[[], object] = lambda: None
         """Called where something is tried after the limit."""
 

@@ -234,6 +234,51 @@ class Model:
         return done("right")
 
 
+SWALLOWS = """
+from pytest_browsereval.llm.client import chat_client
+from pytest_browsereval.llm.config import LLMConfig
+
+async def work(context):
+    client = chat_client(LLMConfig(**context.config.options))
+    try:
+        await client.complete([{"role": "user", "content": "hello"}])
+    except BaseException:
+        return "right"
+"""
+
+
+@pytest.mark.slow
+def test_a_model_that_fails_until_the_time_is_over_is_a_fault(evals: Evals) -> None:
+    """Also if a part asks it, or the agent swallows what it raises."""
+    (evals.path / "mine.py").write_text(SWALLOWS)
+
+    def answer(request: ModelRequest) -> Reply:
+        if request.body["model"] == "leads":
+            return calls(call("delegate", instruction="buy a mug"))
+        is_busy = request.body["model"] == "busy"
+        return Reply(status=429, headers={"Retry-After": "1"}) if is_busy else refuses(500)
+
+    evals.write_rows(row("r"))
+    with ScriptedModel(answer) as server:
+        model = {"base_url": server.base_url, "api_key": "none"}
+        busy, down = {**model, "model": "busy"}, {**model, "model": "down", "max_tries": 20}
+        parts = {"orchestrator": {**model, "model": "leads"}, "executor": down}
+        variants = {
+            "busy": {"type": "single", **busy},
+            "down": {"type": "single", **down},
+            "part": {"type": "orchestrator-executor", **parts},
+            "swallows": {"type": "function", "function": "mine:work", "options": busy},
+        }
+        evals.write_config(variants=variants, lanes=4, retries=0, limits={"timeout_ms": 3000})
+        code, output = go(evals, "--eval-keep-going")
+    assert code == 1, output
+    made = {each["variant"]: each for each in evals.summary()["results"]}
+    for name, status in (("busy", 429), ("down", 500), ("part", 500), ("swallows", 429)):
+        assert (made[name]["verdict"], made[name]["error_source"]) == ("errored", "provider"), name
+        assert f"answered {status} after" in made[name]["reason"]
+        assert "(the time was over before the next reply: limits.timeout_ms is 3000)" in made[name]["reason"]
+
+
 @pytest.mark.slow
 def test_models_that_fail_and_models_that_tell_secrets(evals: Evals) -> None:
     """Busy is waited for, broken is tried again and errored; no secret gets into any file or line."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
@@ -18,7 +19,13 @@ from pytest_browsereval.features.programs.files import copy_files, keep_files, r
 from pytest_browsereval.features.programs.mcp_file import TOKEN_VARIABLE, URL_VARIABLE
 from pytest_browsereval.features.programs.placeholders import filled, names_in
 from pytest_browsereval.features.programs.process import Program
-from pytest_browsereval.features.programs.rules import MAX_DOCUMENT, AnswerFile, EventRules, OutputReader
+from pytest_browsereval.features.programs.rules import (
+    MAX_DOCUMENT,
+    AnswerFile,
+    AnswerRule,
+    EventRules,
+    OutputReader,
+)
 from pytest_browsereval.features.programs.server.http import Endpoint, serving
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.results import AgentResult
@@ -101,9 +108,6 @@ class ProgramPlayer(AgentEvaluator):
                 code = await self._play(stack, endpoint)
         except OSError as error:
             raise Fault(ErrorSource.HARNESS, f"the program cannot be prepared: {error}") from error
-        except LimitReached:
-            tools.answer = tools.answer or self._reader.final()  # what it had said by then is judged
-            raise
         except asyncio.CancelledError as error:
             if self._has_reported_usage:
                 self._capture.add_warning(ErrorSource.AGENT, ENDED_EARLY)
@@ -148,7 +152,12 @@ class ProgramPlayer(AgentEvaluator):
         )
         stack.push_async_callback(program.close)
         self._was_started = True
-        code = await self._until_over(program, endpoint)
+        try:
+            code = await self._until_over(program, endpoint)
+        except (LimitReached, asyncio.CancelledError):
+            # What it had said by then is judged, and not what it says while it is stopped.
+            self._context.tools.answer = self._context.tools.answer or self._reader.final()
+            raise
         # Only now is it known that no line was an object, so that all of them together may be one.
         for record in self._reader.rest():
             await self._take(record)
@@ -343,10 +352,7 @@ class ProgramPlayer(AgentEvaluator):
         if fault := self._find_fault(endpoint):
             raise fault
         rule = self._config.answer
-        if tools.is_done:
-            answer = tools.answer
-        else:
-            answer = self._read_answer(rule.file) if isinstance(rule, AnswerFile) else self._reader.final()
+        answer = tools.answer if tools.is_done else self._find_answer(rule)
         if rule == "stdout" and self._reader.is_cut:
             warn(
                 ErrorSource.AGENT,
@@ -359,6 +365,14 @@ class ProgramPlayer(AgentEvaluator):
                 idle = f" and{idle}"
             warn(ErrorSource.AGENT, f"the program {ended}{idle}")
         return AgentResult(answer)
+
+    def _find_answer(self, rule: AnswerRule) -> str | None:
+        answer = self._read_answer(rule.file) if isinstance(rule, AnswerFile) else self._reader.final()
+        if answer is None and (found := self._reader.no_text) is not None:
+            said = one_line(json.dumps(found), LONGEST_PROBLEM)
+            what = f"the `content` of its answer is {said}, which is not a text"
+            raise Fault(ErrorSource.AGENT, f'{what}. Print it as one: {{"type": "answer", "content": "…"}}')
+        return answer
 
     def _read_answer(self, name: str) -> str | None:
         path = self._kept / name

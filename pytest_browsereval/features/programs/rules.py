@@ -189,6 +189,8 @@ class OutputReader:
 
     rule: AnswerRule
     answer: str | None = None
+    no_text: Any = None
+    """What the line ``{"type": "answer"}`` has instead of a text, if that is something."""
     _last_line: str | None = None
     _kept: list[str] = field(default_factory=list)
     _length: int = 0
@@ -223,6 +225,9 @@ class OutputReader:
         rule = _NATIVE if self.rule == "event" else self.rule
         if isinstance(rule, AnswerEvent) and _is_text(found := _found(rule.expression, record)):
             self.answer = well_formed(found)
+        elif self.rule == "event" and record.get("type") == "answer":
+            given = record.get("content")
+            self.no_text = self.no_text if given is None or isinstance(given, str) else given
         return record
 
     def final(self) -> str | None:

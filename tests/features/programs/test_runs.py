@@ -137,6 +137,15 @@ if "binary" in sys.argv:
 if "halves" in sys.argv:
     print('{"type": "assistant", "content": "\\\\ud800"}')
     print('{"type": "answer", "content": "A-\\\\ud800"}')
+if "counts" in sys.argv:
+    print('{"type": "answer", "content": 0}')
+if "hangs" in sys.argv:
+    def add(*_):
+        print('{"type": "answer", "content": "too late"}', flush=True)
+        sys.exit()
+    signal.signal(signal.SIGTERM, add)
+    print('{"type": "answer", "content": "A-3"}', flush=True)
+    time.sleep(300)
 if "wrecks" in sys.argv:
     for path in pathlib.Path(sys.argv[-1]).glob("results/shop/*/tasks/*/wrecks/*/attempt-*"):
         shutil.rmtree(path)
@@ -153,9 +162,9 @@ def wild(evals: Evals, *names: str, **keys: Any) -> None:
 @pytest.mark.slow
 def test_programs_that_misbehave_end_in_the_right_verdict(evals: Evals) -> None:
     """Inside the limit, with a true source, and with nothing of them left."""
-    wild(evals, "fails", "binary", "halves", "wrecks", "silent", lanes=4)
+    wild(evals, "fails", "binary", "halves", "wrecks", "silent", "counts", lanes=4)
     # An eval of its own: only this one is to meet its limit, however slowly the others begin.
-    wild(evals, "stubborn", name="late.eval.yaml", limits={"timeout_ms": 3000})
+    wild(evals, "stubborn", "hangs", lanes=2, name="late.eval.yaml", limits={"timeout_ms": 3000})
     run = Launched(evals, "shop.eval.yaml", "late.eval.yaml")
     assert run.wait() == 1
     run.assert_nothing_left()
@@ -166,6 +175,8 @@ def test_programs_that_misbehave_end_in_the_right_verdict(evals: Evals) -> None:
     }
     assert told == {
         "stubborn": ("failed", None, "timeout"),
+        "hangs": ("failed", None, "timeout"),
+        "counts": ("errored", "agent", "error"),
         "fails": ("errored", "agent", "error"),
         "binary": ("failed", None, "completed"),
         "halves": ("failed", None, "completed"),
@@ -173,6 +184,8 @@ def test_programs_that_misbehave_end_in_the_right_verdict(evals: Evals) -> None:
         "silent": ("failed", None, "completed"),
     }
     assert made["halves"].final_answer == "A-\ufffd"
+    assert made["hangs"].final_answer == "A-3"
+    assert "the `content` of its answer is 0, which is not a text" in made["counts"].reason
     assert "the attempt's folder was removed while it ran" in made["wrecks"].reason
     assert "the program ended with code 3: no network" in made["fails"].reason
     idle = "the program ended without an answer and without a step in the browser"
