@@ -32,7 +32,7 @@ def test_a_cancellation_of_its_own_making_is_an_error() -> None:
         await waiting
 
     async def run() -> None:
-        with pytest.raises(RuntimeError, match="nobody has cancelled it"):
+        with pytest.raises(RuntimeError, match="nothing cancelled it"):
             await within(60, gives_up())
 
     asyncio.run(run())

@@ -34,7 +34,7 @@ def add_config(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def open_run(run: str | Path, config: Path | None = None) -> StoredRun:
+def open_run(run: str | Path, config: str | Path | None = None) -> StoredRun:
     """Return a finished run, to read it: ``open_run("latest").attempts``.
 
     Args:
@@ -45,9 +45,10 @@ def open_run(run: str | Path, config: Path | None = None) -> StoredRun:
     Raises:
         UsageError: there is no such run, or there are several.
     """
-    door = open_door(near=config)
+    file = None if config is None else Path(config)
+    door = open_door(near=file)
     door.check()
-    return read_run(door, str(run), config)
+    return read_run(door, str(run), file)
 
 
 def read_run(door: Door, given: str, config: Path | None = None) -> StoredRun:

@@ -59,7 +59,7 @@ class Line(NamedTuple):
 class StoredAttempt:
     """A finished attempt of a stored run.
 
-    Its figures are there at once: the fields are those of ``TaskMetadata``, without long texts. ``metadata``,
+    Its main figures are there at once, under their names in ``TaskMetadata``. ``metadata``,
     ``grades``, ``task``, ``messages``, ``turns``, ``steps`` and ``pictures`` read files each time that they
     are asked for; of a run at a URL the first one fetches them. Verdict, score and error are three things: an
     errored attempt has no score, and is not a failure.

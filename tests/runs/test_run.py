@@ -78,6 +78,8 @@ def test_a_run_is_found_by_its_id(mixed_run: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(mixed_run.parent.parent.parent)
     assert open_run("latest").folder.resolve() == mixed_run.resolve()
     assert open_run(mixed_run.name).id == mixed_run.name
+    Path("shop.yaml").write_text("name: shop\nagent: noop\ndataset: rows.jsonl\n")
+    assert open_run("latest", "shop.yaml").id == open_run("latest", Path("shop.yaml")).id == mixed_run.name
     with pytest.raises(UsageError, match="there is no run 'nowhere'"):
         open_run("nowhere")
 

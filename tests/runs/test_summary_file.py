@@ -77,7 +77,7 @@ def test_results_may_be_damaged_alone(tmp_path: Path, text: str) -> None:
     """The figures are those of the file."""
     (tmp_path / "summary.json").write_text(text, encoding="utf-8")
     assert "results" not in read_figures(tmp_path)
-    with pytest.raises(ValueError, match="another form"):
+    with pytest.raises(ValueError, match="a different form"):
         list(read_results(tmp_path))
 
 

@@ -131,7 +131,7 @@ def test_nothing_measured_or_seen_is_errored_without_a_call(tmp_path: Path) -> N
     """No duration, no speed; no picture, nothing to look at, unless texts are enough."""
     result, requests = judge(tmp_path, review(), seconds=None)
     assert (result.verdict, requests) == (Verdict.ERRORED, [])
-    assert "not measured how long" in result.reasoning
+    assert "time was not measured" in result.reasoning
     (folder := tmp_path / "blind").mkdir()
     result, requests = judge(folder, review(), pictures=0)
     assert (result.verdict, requests) == (Verdict.ERRORED, [])

@@ -216,7 +216,7 @@ def test_a_block_as_browseros_writes_it() -> None:
 def test_a_wrong_block_is_refused(subtests: pytest.Subtests) -> None:
     """Before anything is spent, with what to write."""
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"executor": pair_config(executor="noop")}, "cannot delegate in its turn"),
+        ({"executor": pair_config(executor="noop")}, "cannot itself delegate"),
         ({"executor": {"type": "orchestrated", "executor": "noop"}}, "orchestrator"),
         ({"executor": {"type": "singel"}}, "Did you mean 'single'?"),
         ({"executor": {"model": "m", "maxSteps": 3}}, "Extra inputs"),

@@ -57,7 +57,9 @@ def test_what_is_written_or_elsewhere_is_refused(evals: Evals) -> None:
     """A run at work, one at a URL, and no word on what is kept."""
     folders = play(evals)
     with RunLocks(evals.run_folder(), "gw0").hold():
-        assert "still writes this run" in str(evals.run_command("prune", "latest", "--keep", "none").errlines)
+        assert "is still writing this run" in str(
+            evals.run_command("prune", "latest", "--keep", "none").errlines
+        )
     assert "cannot be changed" in str(evals.run_command("prune", "s3://b/run", "--keep", "none").errlines)
     assert evals.run_command("prune", "latest").ret != 0
     assert all((one / "trace.zip").is_file() for one in folders.values())

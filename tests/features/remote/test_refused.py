@@ -61,7 +61,10 @@ def test_a_run_that_lacks_results_does_not_count(evals: Evals, bucket: str) -> N
     run = written(evals, "-x", "--eval-set", "gate={}")
     result = evals.run_command("push", str(run), bucket)
     assert result.ret not in (0, 1)
-    assert "not done: 2 of the run's 4 trials have no result: r1, r2. Resume the run" in result.stderr.str()
+    assert (
+        "not complete: 2 of the run's 4 trials have no result: r1, r2. Resume it, then push it again."
+        in result.stderr.str()
+    )
     assert objects(evals, "done") == []
     assert len(objects(evals, "tasks/**/metadata.json")) == 2
     assert evals.run("shop.eval.yaml", "--eval-resume=latest", "--eval-set", "gate={}").ret == 1
