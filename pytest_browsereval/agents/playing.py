@@ -25,6 +25,10 @@ from pytest_browsereval.model.results import AgentResult
 
 LATE = "; it did not end when it was cancelled, and was left behind"
 
+WENT_ON = "; it caught that, and went on for {:.1f} s: what the page shows may be of then"
+LONG_S = 0.5
+"""Seconds in which an agent that caught its end may tidy up."""
+
 HOW_TO_RETURN = "Return AgentResult(final_answer), with the answer as a text or None"
 
 
@@ -67,6 +71,8 @@ async def play(
         result = await within(limit_s, work, grace_s=grace_s, at_limit=lambda: limits.reach(is_late), cut=cut)
     except Overran as overran:
         late = LATE * overran.is_left_behind
+        if overran.went_on_s >= LONG_S:
+            late = WENT_ON.format(overran.went_on_s)
         if isinstance(overran.raised, Fault) and isinstance(overran.raised.__cause__, asyncio.CancelledError):
             why_late = overran.raised  # raised of the cancellation itself
     except SelfCancelled as error:

@@ -22,10 +22,10 @@ async def cost_usd(config: LLMConfig, usage: Usage, model: str | None = None) ->
 
     Args:
         config: which model was called, and where.
-        usage: its tokens; without any, the price is not known.
+        usage: its tokens; without those of the request, the price is not known.
         model: the name that the provider answered under, if the configured one is not listed.
     """
-    if not usage.input_tokens + usage.output_tokens:
+    if not usage.input_tokens:  # a server that counts the reply alone, or nothing
         return None
     if config.prices is not None:
         return config.prices.cost_usd(usage)

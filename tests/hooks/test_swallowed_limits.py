@@ -174,6 +174,26 @@ def test_limits_hold_where_nothing_is_cancelled_or_a_cost_is_unknown(evals: Eval
             assert attempt.final_answer is None, attempt
 
 
+STAYS = """
+async def solve(context):
+    begins(context)
+    try:
+        await asyncio.sleep(300)
+    except asyncio.CancelledError:
+        await asyncio.sleep(1)
+    return "right"
+"""
+
+
+@pytest.mark.slow
+def test_an_agent_that_goes_on_after_its_time_is_told_of(evals: Evals) -> None:
+    """Its page is judged as it is then, for it may drive the page itself; so the record says that."""
+    write_agent(evals, STAYS)
+    run = evals.play([row("a")], agent=FUNCTION, limits={"timeout_ms": 1000})
+    run.assert_outcomes(failed=1)
+    assert "limits.timeout_ms is 1000; it caught that, and went on for" in run.attempt("a").limit
+
+
 def test_a_thread_that_catches_a_limit_gets_nothing_more(evals: Evals) -> None:
     """Calls are refused, usage is counted, and the thread is given up."""
     write_agent(evals, f"URL = 'http://127.0.0.1:9'\n{AGENTS}")

@@ -50,6 +50,14 @@ def test_nothing_is_free_unless_the_list_says_so() -> None:
     assert cost(provider="openrouter", model="deepseek/deepseek-r1:free") == 0
 
 
+def test_a_request_that_nobody_counted_has_no_price() -> None:
+    """Some servers count what they write alone, which is the smaller part of the cost."""
+    prices = {"input_per_mtok": 2, "output_per_mtok": 10}
+    for usage in (Usage(requests=1), Usage(output_tokens=10, requests=1)):
+        assert cost(usage, provider="openai", model="gpt-4o", prices=prices) is None
+    assert cost(Usage(input_tokens=10, requests=1), provider="openai", model="gpt-4o") is not None
+
+
 def test_prices_of_the_config_come_first() -> None:
     """Dollars for a million tokens, in and out."""
     prices = {"input_per_mtok": 2, "output_per_mtok": 10}

@@ -81,8 +81,10 @@ class Column(NamedTuple):
 def _of_usage(name: str) -> Callable[[Attempt], int | None]:
     def read(one: Attempt) -> int | None:
         usage = one.data.usage
-        # A program whose model calls nobody has counted has no requests, and no cost.
-        is_counted = bool(usage.requests) or one.data.cost_usd is not None
+        # A program whose model calls nobody has counted has no requests, and no cost; requests without any
+        # token are those of a server or a program that counts none.
+        counted = usage.requests if name == "requests" else usage.input_tokens + usage.output_tokens
+        is_counted = counted or (not usage.requests and one.data.cost_usd is not None)
         return getattr(usage, name) if is_counted else None
 
     return read

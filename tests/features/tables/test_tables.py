@@ -142,14 +142,22 @@ def test_unknown_is_never_nought(evals: Evals, tmp_path: Path) -> None:
     """Tokens, a time, a score that nobody knows; nor is a number that no column can hold."""
     run = tmp_path / "run"
     add(run, "counted", usage={"input_tokens": 0, "output_tokens": 3, "requests": 1}, cost_usd=None)
+    add(run, "uncounted", usage={"requests": 2}, cost_usd=None)
+    add(run, "paid", usage={"requests": 2, "cost_usd": 0.5}, cost_usd=0.5)
+    add(run, "free", cost_usd=0.0)
     unknown = {"started_at": "", "completed_at": "", "total_duration_ms": None, "cost_usd": None}
     add(run, "unknown", ERRORED, **unknown, total_steps=10**30)
     tables = exported(evals, run, "parquet", "attempts,grades")
-    counted, foreign = tables["attempts"]
+    rows = {one["query_id"]: one for one in tables["attempts"]}
+    counted, foreign = rows["counted"], rows["unknown"]
+    told = {name: (one["input_tokens"], one["output_tokens"], one["requests"]) for name, one in rows.items()}
+    assert told["uncounted"] == told["paid"] == (None, None, 2)
+    assert told["free"] == (0, 0, 0)
     assert (counted["input_tokens"], counted["output_tokens"], counted["cost_usd"]) == (0, 3, None)
     names = ("started_at", "total_duration_ms", "input_tokens", "requests", "cost_usd", "model", "git_commit")
     assert [foreign[name] for name in (*names, "steps")] == [None] * 8
-    assert [one["score"] for one in tables["grades"]] == [1.0, None]
+    scores = {one["query_id"]: one["score"] for one in tables["grades"]}
+    assert scores == {**dict.fromkeys(("counted", "uncounted", "paid", "free"), 1.0), "unknown": None}
 
 
 @pytest.mark.parametrize("kind", KINDS)
