@@ -60,16 +60,21 @@ def check_variables(
                 f"`$${{{name}}}` in the row for the text itself."
             )
         if name is not None and not trusted:
-            raise ValueError(
-                f"step {number} of the solution types ${{{name}}}, and a row chooses the page for it: only "
-                "those of a trusted dataset may do that. Read the rows and write `trusted: true` in the "
-                "block of their dataset, such as `dataset: [{path: rows.jsonl, trusted: true}]`."
-            )
+            raise refuse_untrusted(f"step {number} of the solution types ${{{name}}}")
         if name is not None and name not in known:
             raise ValueError(
                 f"step {number} of the solution types ${{{name}}}, and the environment variable {name!r} is "
                 "not set. Set it."
             )
+
+
+def refuse_untrusted(what: str) -> ValueError:
+    """Return the error of a row that names a variable, and whose dataset is not trusted."""
+    return ValueError(
+        f"{what}, and a row chooses the page for it: only those of a trusted dataset may do that. Read the "
+        "rows and write `trusted: true` in the block of their dataset, such as `dataset: [{path: rows.jsonl, "
+        "trusted: true}]`."
+    )
 
 
 def _match_variable(step: Mapping[str, JsonValue]) -> re.Match[str] | None:

@@ -258,7 +258,7 @@ class GraderConfig(Component):
             ValueError: they do not; the message says what to write.
         """
 
-    def check_tools(self, task: Task, names: Collection[str], *, has_others: bool) -> None:
+    def check_tools(self, task: Task, names: Mapping[str, Collection[str]], *, has_others: bool) -> None:
         """Check that the tools exist that the row or an option names.
 
         Args:

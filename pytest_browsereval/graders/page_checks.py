@@ -112,7 +112,7 @@ class PageCheck:
     def look_at_files(self, recorded: Recorded, seen: dict[str, Any]) -> None:
         """Add what an attempt has left in its folder; blocks."""
 
-    def check_tools(self, names: Collection[str], *, has_others: bool) -> None:
+    def check_tools(self, names: Mapping[str, Collection[str]], *, has_others: bool) -> None:
         """Check that the tools exist that it names; ``has_others``: agents may have some of their own.
 
         Raises:

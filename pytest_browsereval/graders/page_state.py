@@ -49,7 +49,7 @@ class PageStateGrader(GraderConfig):
             needs_page = True
         return Needs(page=needs_page, observes=None)
 
-    def check_tools(self, task: Task, names: Collection[str], *, has_others: bool) -> None:
+    def check_tools(self, task: Task, names: Mapping[str, Collection[str]], *, has_others: bool) -> None:
         """Check that the tools exist that checks name.
 
         Raises:

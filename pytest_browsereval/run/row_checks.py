@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pydantic import JsonValue, ValidationError
 
 from pytest_browsereval.agents.base import AgentConfig
-from pytest_browsereval.agents.scripted import ScriptedConfig, check_variables
+from pytest_browsereval.agents.scripted import ScriptedConfig, check_variables, refuse_untrusted
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import naming
 from pytest_browsereval.datasets.base import DatasetConfig
@@ -142,6 +142,7 @@ def check_row(
             grader.check_sites(task, own_sites, config.base_dir)
             check_needs(grader, task, offers, config)
     check_milestones(task)
+    _check_comparisons(task, config, modify)
     _check_addresses(task, config.sites, modify)
     way = "Prepare the state with the `reset` of the site or with the start_url"
     needs = Needs(page=task.setup_script is not None)
@@ -193,7 +194,11 @@ def check_agent(
             check_variables(task.solution, config.variables, config.variable_values(), trusted=is_trusted)
     except ValueError as error:
         raise ValueError(toolsets.with_absent_tools(variant, error)) from None
-    names = {name for kit in toolsets.kits for name in kit.names}
+    typed = [name for name in config.variables if f"${{{name}}}" in task.query]
+    if typed and not is_trusted:
+        raise refuse_untrusted(f"the query has ${{{typed[0]}}}")
+    names: dict[str, Collection[str]] = {name: () for kit in toolsets.kits for name in kit.names}
+    names |= {name: tool.schema["properties"] for name, tool in tools.items()}
     has_others = not ask_needs(agent).tools
     for grader in (one for outer in graders for one in unfold(outer)):
         grader.check_tools(task, names, has_others=has_others)
@@ -204,6 +209,32 @@ def check_agent(
         is_lost = not config.browser.has_page and set(tools) <= PAGELESS
         why = toolsets.with_absent_tools(variant, "no tool of the run reaches a page")
         check_fit(asker, ask_needs(agent), Offers(no_tools=why if is_lost else None))
+
+
+def _check_comparisons(task: Task, config: EvalConfig, modify: Callable[[Task], Task] | None) -> None:
+    """Refuse comparisons with the name of a variable: ``not`` would always hold, the others never would."""
+    name = _find_compared(task, config.variables)
+    if name and modify is not None:
+        try:
+            name = _find_compared(modify(task), config.variables)
+        except (Fault, StopRun):  # the attempt reports it
+            return
+    if name:
+        raise ValueError(
+            f"the row compares with ${{{name}}}, and only what is typed gets the value of a variable. Check "
+            "what the page shows after it was typed."
+        )
+
+
+def _find_compared(task: Task, variables: Iterable[str]) -> str | None:
+    blocks = (one.get("checks") for one in task.graders if isinstance(one, Mapping))
+    own = [one for block in blocks if isinstance(block, list | tuple) for one in block]
+    checks = [*task.checks, *(one.check for one in task.milestones), *own]
+    seen = [
+        one for one in checks if isinstance(one, Mapping) and "called" not in one
+    ]  # an agent's call has the name
+    given = str((seen, task.answer, task.effects))
+    return next((name for name in variables if f"${{{name}}}" in given), None)
 
 
 _BARE_HOST = re.compile(r"(?:(?P<local>localhost|127\.[\d.]+|\[::1\])|[\w-]+(\.[\w-]+)+)(:\d+)?([/?#]|$)")

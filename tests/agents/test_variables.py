@@ -155,6 +155,45 @@ def test_a_text_that_looks_like_one(evals: Evals, pages: PageServer) -> None:
     evals.run().assert_outcomes(passed=1)
 
 
+COMPARED: tuple[dict[str, Any], ...] = (
+    {"checks": [{"field": "Password", "equals": "${DOOR}", "not": True}]},
+    {"checks": [{"request": {"url": "**", "sent": {"contains": "${DOOR}"}}, "not": True}]},
+    {"checks": [], "graders": [{"type": "page_state", "checks": [{"text": "${DOOR}", "not": True}]}]},
+    {"milestones": [{"name": "typed", "check": {"field": "Password", "equals": "${DOOR}"}}]},
+    {"graders": ["answer", "page_state"], "answer": "${DOOR}"},
+)
+
+
+def test_a_comparison_with_one_is_refused(
+    evals: Evals, pages: PageServer, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+) -> None:
+    """Only what is typed gets its value: a check with ``not`` would hold no matter what was sent."""
+    monkeypatch.setenv("DOOR", SECRET)
+    write(evals, pages, fill("${DOOR}"), variables=["DOOR"])
+    row = json.loads((evals.path / "rows.jsonl").read_text())
+    for keys in COMPARED:
+        with subtests.test(str(keys)):
+            evals.write_rows(row | keys)
+            run = evals.run()
+            assert run.ret == 4
+            run.stderr.fnmatch_lines(["*rows.jsonl:1: row 'log-in': the row compares with ${DOOR}, *"])
+    evals.write_rows(row | {"checks": [{"called": "fill", "arguments": {"text": "${DOOR}"}}]})
+    evals.run("--eval-agent=noop").assert_outcomes(failed=1)
+
+
+def test_a_query_with_one_needs_a_trusted_dataset(
+    evals: Evals, pages: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else its agent would type the name itself, and fail."""
+    monkeypatch.setenv("DOOR", SECRET)
+    write(evals, pages, fill("x"), variables=["DOOR"], dataset="rows.jsonl")
+    row = json.loads((evals.path / "rows.jsonl").read_text())
+    evals.write_rows(row | {"query": "Log in with ${DOOR}."})
+    run = evals.run("--eval-agent=noop")
+    assert run.ret == 4
+    run.stderr.fnmatch_lines(["*row 'log-in': the query has ${DOOR}, and a row *trusted: true*"])
+
+
 def test_which_texts_are_variables() -> None:
     """One that is escaped is none, nor is a part of a text or what other tools take."""
     for text in ("${HOME}", "$${HOME}", "$$${A_1}"):

@@ -196,8 +196,10 @@ def _find_misuse(block: Mapping[str, Any], kind: str, column: str, *, is_selecte
 
 def list_unwritten(effect: Effect, hide: Sequence[str]) -> Iterator[str]:
     """Yield the columns that an effect compares and whose values are never written."""
-    places = [(effect.path, column) for column in effect.list_columns()]
-    if effect.has_equals or effect.by is not None:
+    compares = effect.has_equals or effect.by is not None
+    compared = (one for one in effect.list_columns() if compares or one != effect.column)
+    places = [(effect.path, column) for column in compared]
+    if compares:
         table, _, column = effect.path.rpartition(".")
         places.append((table, column))
     for table, column in places:
@@ -372,7 +374,8 @@ def _judge(effect: Effect, problems: Sequence[str]) -> Criterion:
     wrong = [problem for problem in problems if problem]
     if len(problems) < effect.count:
         found = f"{len(problems)} of {effect.count}" if problems else "nothing"
-        wrong.append(f"{found} of {effect.path} was {effect.kind}")
+        subject = effect.title.partition(f"{effect.kind}: ")[2]
+        wrong.append(f"{found} of {subject} was {effect.kind}")
     expected = effect.equals if effect.has_equals else effect.by if effect.by is not None else effect.count
     return make_criterion(effect.title, "; ".join(wrong), expected=expected, actual=None if wrong else right)
 

@@ -259,7 +259,7 @@ class _Writer:
 
 def _write_role(check: Mapping[str, Any]) -> str:
     name = "" if check.get("name") is None else f", name={check['name']!r}, exact=True"
-    found = f"page.get_by_role({check['role']!r}{name})"
+    found = f"page.get_by_role({check['role']!r}{name}).filter(visible=True)"
     if check.get("not"):
         return "" if "count" in check else f"expect({found}).to_have_count(0)"
     has_count = check.get("count") is not None

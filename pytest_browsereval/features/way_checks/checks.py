@@ -15,7 +15,7 @@ from pytest_browsereval.features.shared.redacted_values import is_decided
 from pytest_browsereval.features.shared.requests import Condition, RequestPattern, SeenRequest
 from pytest_browsereval.features.way_checks.recording import RECORDINGS
 from pytest_browsereval.graders.base import GraderFault, Recorded
-from pytest_browsereval.graders.comparators import Comparator, read_comparator
+from pytest_browsereval.graders.comparators import COMPARATORS, Comparator, read_comparator
 from pytest_browsereval.graders.page_checks import CheckForm, PageCheck, read_count
 from pytest_browsereval.graders.values import compile_path, show
 from pytest_browsereval.model.display import format_count, join_first
@@ -217,7 +217,13 @@ def _read_conditions(block: Mapping[str, JsonValue]) -> Iterator[Condition]:
         if path:
             compile_path(path)
         yield Condition("json", read_comparator(part, others=("path",)), path)
-    for name, value in _read_block(block.get("form", {}), "form", 'such as {"quantity": "2"}').items():
+    form = _read_block(block.get("form", {}), "form", 'such as {"quantity": "2"}')
+    if "path" in form and len(form) == 2 and {*form} & {*COMPARATORS}:
+        ((how, value),) = ((key, value) for key, value in form.items() if key != "path")
+        compared = value if how == "equals" else {how: value}
+        written = show({str(form["path"]): compared})
+        raise ValueError(f"`form` compares fields by their names, without a `path`; write {written}.")
+    for name, value in form.items():
         yield Condition("form", _read_value(value), name)
     for name in ("body", "sent"):
         if name in block:
@@ -343,8 +349,8 @@ class CalledCheck(WayCheck):
         found = [f"{self.subject} ({one['id']})" for one in self._find(seen)]
         return self._list(criterion, found, reason)
 
-    def check_tools(self, names: Collection[str], *, has_others: bool) -> None:
-        """Check that there is such a tool, where it is one of the run's or looks like one.
+    def check_tools(self, names: Mapping[str, Collection[str]], *, has_others: bool) -> None:
+        """Check that there is such a tool, where it is one of the run's or looks like one, and its arguments.
 
         Raises:
             ValueError: there is not.
@@ -355,6 +361,14 @@ class CalledCheck(WayCheck):
                 f"the check of `called` names the tool {self.subject!r}, which does not exist.{near} "
                 f"Tools: {', '.join(sorted(names))}."
             )
+        known = names.get(self.subject, ())
+        for name, _ in self.arguments:
+            near = nearest(name, known)
+            if known and name not in known and (near or not has_others):
+                raise ValueError(
+                    f"the check of `called` names the argument {name!r}, which {self.subject!r} does not "
+                    f"have.{near} Arguments: {', '.join(known)}."
+                )
 
 
 def _read_called(check: Mapping[str, JsonValue]) -> PageCheck:

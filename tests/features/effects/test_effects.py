@@ -51,7 +51,7 @@ def test_what_a_row_asks_for_and_nothing_else(evals: Evals) -> None:
     assert run.attempt("says").grader_results["effects"].criteria[-1].reason == said
     assert cancels.grader_results["effects"].criteria[-1].reason == "orders 7: status was changed"
     wrong, idle = (run.attempt(one).grader_results["effects"].criteria[0].reason for one in ("wrong", "idle"))
-    assert (wrong, idle) == ('sku is not "mug"', "nothing of orders was added")
+    assert (wrong, idle) == ('sku is not "mug"', 'nothing of orders (user "ada") was added')
     stored = json.loads(next(run.folder.glob("tasks/order/**/effects.json")).read_text())
     kinds = [(one["kind"], one["table"]) for one in stored["sites"]["shop"]["differences"]]
     assert kinds == [("added", "orders"), ("changed", "stock")]
@@ -121,6 +121,10 @@ def test_secrets_and_hidden_columns_are_not_written(evals: Evals) -> None:
         effects = [{"changed": f"users[name=ada].{column}", "equals": "x"}]
         refused = play(evals, row("move", effects=effects), hide=["users.email"])
         assert f"an effect compares users.{column}" in said_by(refused)
+        any_change = [{"changed": f"users[name=ada].{column}"}]
+        run = play(evals, row("move", "Move", effects=any_change), hide=["users.email"])
+        (other,) = {"email", "password"} - {column}
+        assert list_side_effects(run, "move") == [f'users "ada": {other} was changed']
 
 
 def test_secrets_inside_of_columns_and_names_that_meet(evals: Evals) -> None:

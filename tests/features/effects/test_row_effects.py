@@ -78,6 +78,17 @@ def test_entries_of_a_list_of_texts_are_named_as_they_are() -> None:
     assert len(others) == 2
 
 
+def test_a_row_that_was_not_changed_is_named_by_its_effect() -> None:
+    """Another row of the table was: nobody may read that the table is as it was."""
+    cancel = {"changed": "orders[id=8].status", "equals": "cancelled"}
+    eve = {"added": "orders", "where": {"user": "eve"}, "count": 2}
+    criteria, _ = match_effects(read_effects([cancel, eve]), [*BOTH, *added(("ada", "mug"))])
+    assert [one.reason for one in criteria] == [
+        "nothing of orders[id=8].status was changed",
+        'nothing of orders (user "eve") was added',
+    ]
+
+
 def test_what_no_other_fits_fails() -> None:
     """Each effect takes one difference: two are not one, and the nearest is named."""
     effects = read_effects([ADA, MUG])

@@ -137,10 +137,13 @@ def test_what_pages_and_rows_say_stays_text(evals: Evals) -> None:
 
 @pytest.mark.slow
 def test_tabs_zones_and_words_hold_as_in_the_run(evals: Evals) -> None:
-    """A call goes on in the tab that it opens, files are dropped, and `2 items` is not in `12 items`."""
+    """A call goes on in the tab that it opens, files are dropped, and `2 items` is not in `12 items`.
+
+    An element that nobody sees is not there.
+    """
     pages = {
         "index.html": "<a href=two.html target=_blank>New</a> <p id=said>12 items, 5.2</p>"
-        "<div id=zone ondragover='event.preventDefault()' "
+        "<p role=status></p><div id=zone ondragover='event.preventDefault()' "
         "ondrop='said.textContent = event.dataTransfer.files[0].name'>Here</div>",
         "two.html": "<button onclick='document.body.append(`bought it`)'>Buy</button>",
     }
@@ -164,6 +167,10 @@ def test_tabs_zones_and_words_hold_as_in_the_run(evals: Evals) -> None:
         | {"solution": [*calls, done]}
         for name, (text, calls) in ways.items()
     ]
+    hidden = [{"role": "status", "not": True}, {"role": "status", "count": 0}]
+    rows.append(
+        row("hidden", graders=["page_state"], checks=hidden, start_url="{shop}/") | {"solution": [done]}
+    )
     text, refused = write_tests(evals, *rows, opens={"tab": (True, False)})
     assert not refused
     binary = asyncio.run(find_binary())
@@ -178,7 +185,7 @@ def test_tabs_zones_and_words_hold_as_in_the_run(evals: Evals) -> None:
         [*command, "tests"], cwd=evals.path, capture_output=True, text=True, timeout=300, check=False
     )
     failed = set(re.findall(r"^FAILED tests/test_shop.py::test_(\w+)", ran.stdout, re.MULTILINE))
-    assert (failed, "3 passed" in ran.stdout) == ({"word", "number"}, True), ran.stdout
+    assert (failed, "4 passed" in ran.stdout) == ({"word", "number"}, True), ran.stdout
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
