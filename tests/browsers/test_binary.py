@@ -165,7 +165,7 @@ def test_nothing_starts(only_path: Path) -> None:
 def test_named_browser_that_does_not_start(only_path: Path) -> None:
     """A named browser that ends at once is an error which names the key, not an installation."""
     broken = program(only_path / "mine", "#!/bin/sh\nexit 7\n")
-    with pytest.raises(StopRun, match="asked for does not start") as caught:
+    with pytest.raises(StopRun, match="configured browser does not start") as caught:
         asyncio.run(find_binary(broken))
     assert "exitCode=7" in str(caught.value)
     assert "leave browser.binary out" in str(caught.value)

@@ -111,7 +111,7 @@ def test_the_script_makes_a_run_and_a_verdict(evals: Evals, missing: int | None)
     merged = evals.run_command(*merge[1:])
     if missing:
         assert merged.ret == 4
-        merged.stderr.fnmatch_lines(["*of this run 1-of-3 is not there*"])
+        merged.stderr.fnmatch_lines(["*1-of-3 of this run is missing*"])
         return
     assert merged.ret == 0
     assert evals.run_command(*gate[1:]).ret == 0

