@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -276,8 +276,10 @@ def match_effects(
             if not matching.take((number, unit), set()):
                 break
     matching.take_near(order)
-    criteria = tuple(map(_judge, effects, matching.list_problems()))
-    return criteria, matching.list_left()
+    left = matching.list_left()
+    changed = {name for one in left for name in (one.table, *(f"{one.table}.{c}" for c in one.columns))}
+    criteria = (_judge(*pair, changed) for pair in zip(effects, matching.list_problems(), strict=True))
+    return tuple(criteria), left
 
 
 _Unit = tuple[int, int]
@@ -369,13 +371,16 @@ class _Matching:
         return found
 
 
-def _judge(effect: Effect, problems: Sequence[str]) -> Criterion:
+def _judge(effect: Effect, problems: Sequence[str], changed: Collection[str]) -> Criterion:
     right = problems.count("")
     wrong = [problem for problem in problems if problem]
     if len(problems) < effect.count:
         found = f"{len(problems)} of {effect.count}" if problems else "nothing"
         subject = effect.title.partition(f"{effect.kind}: ")[2]
-        wrong.append(f"{found} of {subject} was {effect.kind}")
+        name = f"{effect.path}.{effect.column}" if effect.column else effect.path
+        # A state without a schema has every name, also a misspelt one.
+        hint = "" if problems or name in changed else nearest(name, changed)
+        wrong.append(f"{found} of {subject} was {effect.kind}{hint and '.'}{hint}")
     expected = effect.equals if effect.has_equals else effect.by if effect.by is not None else effect.count
     return make_criterion(effect.title, "; ".join(wrong), expected=expected, actual=None if wrong else right)
 

@@ -98,3 +98,13 @@ def test_what_no_other_fits_fails() -> None:
     criteria, side_effects = match_effects(effects, found, with_values=True)
     assert [one.reason for one in criteria] == ["", 'sku is "cap", not "mug"']
     assert not side_effects
+
+
+def test_a_misspelt_name_is_told_from_what_has_changed() -> None:
+    """JSON has no schema: the table and the column that changed in its place are named."""
+    effects = read_effects([{"added": "oders"}, {"changed": "orders.statsu", "equals": "open"}])
+    criteria, _ = match_effects(effects, [*added(("ada", "mug")), *BOTH])
+    assert [one.reason for one in criteria] == [
+        "nothing of oders was added. Did you mean 'orders'?",
+        "nothing of orders.statsu was changed. Did you mean 'orders.status'?",
+    ]

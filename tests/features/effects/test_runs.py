@@ -21,9 +21,10 @@ CANCELLED = ["orders 7: status was changed"]
 
 
 def count_kept(run: EvalRun) -> dict[str, list[int]]:
-    """Return how many differences attempts have kept, by row."""
+    """Return how many differences attempts have kept, by row; one that was interrupted has no metadata."""
     found: dict[str, list[int]] = {}
-    for file in sorted(run.folder.rglob("effects.json")):
+    for metadata in sorted(run.folder.rglob("metadata.json")):
+        file = metadata.with_name("effects.json")
         kept = json.loads(file.read_text())["sites"]["shop"]["differences"]
         found.setdefault(file.relative_to(run.folder / "tasks").parts[0], []).append(len(kept))
     return found
