@@ -69,7 +69,9 @@ def test_the_first_recording(
     row: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert row["checks"] == [{"text": "1 item in cart"}]
     steps = [(step["tool"], step.get("target", "")) for step in row["solution"]]
-    assert [step for step, _ in groupby(steps)] == [  # a slow machine makes two scrolls of one
+    # On a slow machine one scroll is two, and a menu closes only once the pointer rests elsewhere.
+    steps = [step for step in steps if step != ("hover", 'text="0 items in cart"')]
+    assert [step for step, _ in groupby(steps)] == [
         ("hover", 'role=link[name="Kitchen"]'),
         ("click", 'role=link[name="Mugs"]'),
         ("scroll", ""),
