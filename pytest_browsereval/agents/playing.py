@@ -25,7 +25,7 @@ from pytest_browsereval.model.results import AgentResult
 
 LATE = "; it did not end when it was cancelled, and was left behind"
 
-WENT_ON = "; it caught that, and went on for {:.1f} s: what the page shows may be of then"
+WENT_ON = "; it caught the cancellation and continued for {:.1f} s, so the page may have changed since"
 LONG_S = 0.5
 """Seconds in which an agent that caught its end may tidy up."""
 

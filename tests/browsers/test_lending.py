@@ -115,7 +115,7 @@ def test_a_program_that_closes_the_browser_ends_its_window_only(
             "session = await browser.new_browser_cdp_session()",
             "await session.send('Browser.close')",
         )
-        await until(lambda: lent.dead)
+        await until(lambda: (lent.dead or "").startswith("The browser ended unexpectedly: "))
         with pytest.raises(Fault) as caught:
             await lent.screenshot()
         assert caught.value.source is ErrorSource.SCREENSHOT

@@ -191,7 +191,7 @@ def test_an_agent_that_goes_on_after_its_time_is_told_of(evals: Evals) -> None:
     write_agent(evals, STAYS)
     run = evals.play([row("a")], agent=FUNCTION, limits={"timeout_ms": 1000})
     run.assert_outcomes(failed=1)
-    assert "limits.timeout_ms is 1000; it caught that, and went on for" in run.attempt("a").limit
+    assert "limits.timeout_ms is 1000; it caught the cancellation and continued for" in run.attempt("a").limit
 
 
 def test_a_thread_that_catches_a_limit_gets_nothing_more(evals: Evals) -> None:

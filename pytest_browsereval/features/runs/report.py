@@ -20,6 +20,8 @@ from pytest_browsereval.runs.summary import RunSummary
 
 HEAD = ("started (UTC)", "eval", "agent", "pass rate (95 %)", "errored", "cost", "gate", "commit")
 ALIGNS = "rllrrrll"
+OPTIONAL = ("errored", "cost", "gate", "commit")
+"""Columns that are left out if no run has a value for them."""
 
 Breaks = Mapping[tuple[str, str], Break]
 
@@ -60,10 +62,10 @@ def make_report(runs: Sequence[RunDigest], breaks: Breaks, most: int, notes: Seq
 
 
 def _has_news(place: int, cells: Sequence[str]) -> bool:
-    """Whether a column is shown: a terminal is narrow."""
+    """Return whether a column is shown: 80 columns do not have room for one without values."""
     if HEAD[place] == "eval":
         return len(set(cells)) > 1
-    return HEAD[place] in HEAD[:4] or not {"-", "$0"}.issuperset(cells)
+    return HEAD[place] not in OPTIONAL or not {"-", "$0"}.issuperset(cells)
 
 
 def _cells(run: RunDigest, variant: VariantDigest | None) -> tuple[str, ...]:
