@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -19,14 +18,14 @@ class Overran(Exception):
     Args:
         is_left_behind: whether it has not even stopped since.
         raised: what it raised when it was cancelled.
-        went_on_s: how long it went on, if it caught that and returned.
+        has_caught: whether it caught that.
     """
 
     def __init__(
-        self, *, is_left_behind: bool, raised: BaseException | None = None, went_on_s: float = 0.0
+        self, *, is_left_behind: bool, raised: BaseException | None = None, has_caught: bool = False
     ) -> None:
         super().__init__("left behind" if is_left_behind else "cancelled")
-        self.went_on_s = went_on_s
+        self.has_caught = has_caught
         self.is_left_behind = is_left_behind
         self.raised = raised
 
@@ -71,15 +70,12 @@ async def within(
             return task.result()
         at_limit()
     finally:
-        cancelled_at = time.monotonic()
         if not task.done():
             task.add_done_callback(_look_at)
             task.cancel()
             await asyncio.wait({task}, timeout=grace_s)
     raised = task.exception() if task.done() and not task.cancelled() else None
-    has_returned = task.done() and not task.cancelled() and raised is None
-    went_on_s = time.monotonic() - cancelled_at if has_returned else 0.0
-    raise Overran(is_left_behind=not task.done(), raised=raised, went_on_s=went_on_s)
+    raise Overran(is_left_behind=not task.done(), raised=raised, has_caught=not task.cancelled())
 
 
 def _look_at(task: asyncio.Future[Any]) -> None:

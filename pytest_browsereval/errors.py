@@ -177,11 +177,13 @@ class LimitReached(BrowserEvalError):
     Args:
         reason: the termination reason to record.
         message: which limit, its value, and what was used.
+        went_on_s: how long code that caught it continued.
     """
 
-    def __init__(self, reason: TerminationReason, message: str) -> None:
+    def __init__(self, reason: TerminationReason, message: str, *, went_on_s: float = 0.0) -> None:
         super().__init__(message)
         self.reason = reason
+        self.went_on_s = went_on_s
 
 
 def nearest(given: str, known: Iterable[str]) -> str:

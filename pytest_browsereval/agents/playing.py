@@ -25,9 +25,9 @@ from pytest_browsereval.model.results import AgentResult
 
 LATE = "; it did not end when it was cancelled, and was left behind"
 
-WENT_ON = "; it caught the cancellation and continued for {:.1f} s, so the page may have changed since"
+WENT_ON = "; it caught that and continued for {:.1f} s, so the page may have changed since"
 LONG_S = 0.5
-"""Seconds in which an agent that caught its end may tidy up."""
+"""Seconds in which an agent that catches a limit may tidy up."""
 
 HOW_TO_RETURN = "Return AgentResult(final_answer), with the answer as a text or None"
 
@@ -64,15 +64,13 @@ async def play(
     is_late = LimitReached(TerminationReason.TIMEOUT, time_limit)
     result: AgentResult | None = None
     ending: Fault | LimitReached | None = None
-    late, why_late = "", None
+    late, why_late, has_caught = "", None, False
     try:
-        limits.end_at(loop.time() + limit_s, is_late)
+        limits.end_after(limit_s, is_late)
         work = _play(context, build, who)
         result = await within(limit_s, work, grace_s=grace_s, at_limit=lambda: limits.reach(is_late), cut=cut)
     except Overran as overran:
-        late = LATE * overran.is_left_behind
-        if overran.went_on_s >= LONG_S:
-            late = WENT_ON.format(overran.went_on_s)
+        late, has_caught = LATE * overran.is_left_behind, overran.has_caught
         if isinstance(overran.raised, Fault) and isinstance(overran.raised.__cause__, asyncio.CancelledError):
             why_late = overran.raised  # raised of the cancellation itself
     except SelfCancelled as error:
@@ -82,7 +80,7 @@ async def play(
     except (Fault, LimitReached) as error:
         ending = error
     finally:
-        reached = limits.find()
+        reached, went_on_s = limits.find(), limits.went_on_s
         limits.on_ignored = lambda: None
         limits.close()
     why_late = why_late or limits.why_late
@@ -91,7 +89,11 @@ async def play(
     if reached is not None:
         for message in result.messages if result else ():
             context.capture.log(message)
-        raise LimitReached(reached.reason, f"{reached}{late}") from ending
+        # Tools refuse what comes after a limit; a page that the agent drives itself does not.
+        if went_on_s < LONG_S or not (has_caught or result is not None or isinstance(ending, Fault)):
+            went_on_s = 0.0
+        late = late or (WENT_ON.format(went_on_s) if went_on_s else "")
+        raise LimitReached(reached.reason, f"{reached}{late}", went_on_s=went_on_s) from ending
     if result is None:
         raise ending or Fault(ErrorSource.HARNESS, f"{who} ended without a result")
     return result

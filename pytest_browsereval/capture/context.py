@@ -38,6 +38,8 @@ BRIEF = 200
 
 CUT_OFF = "a model call was abandoned before its reply: it may have been billed, and is not in the cost"
 
+UNSEEN = "model requests that ended without a usage: {}. They may have been billed, and are not in the cost"
+
 
 @dataclass(frozen=True)
 class CaptureContextConfig:
@@ -475,6 +477,8 @@ class CaptureContext:
         if self.parent is not None:
             return
         self.afterwards.end()
+        if self.limits.unseen:
+            self.add_warning(ErrorSource.PROVIDER, UNSEEN.format(self.limits.unseen))
         known = {warning.message for warning in self.findings.warnings}
         for text in self.window.warnings:
             if self.config.redact(text) not in known:

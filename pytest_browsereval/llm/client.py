@@ -158,9 +158,9 @@ class ChatClient:
                 with contextlib.suppress(TryFailed, *UNREADABLE):
                     read_usage(body["usage"])  # an absurd one is not added
                     lost.extend([body["usage"]] if body["usage"] else [])
-                if isinstance(error, TryFailed):
-                    raise
-                raise _unreadable(error) from error
+                failure = error if isinstance(error, TryFailed) else _unreadable(error)
+                failure.may_be_billed &= not (isinstance(body, Mapping) and body.get("usage"))
+                raise failure from (None if failure is error else error)
 
         reply, retries = await self._server.ask(self._policy, self.config.request_timeout_s, attempt)
         return {**reply, "lost_usage": lost} if lost else reply, retries

@@ -69,6 +69,8 @@ class TryFailed(Exception):
         self.is_about_content = False
         """Whether the request was refused for what it holds, not for its key."""
         self._is_unanswered = is_unanswered
+        self.may_be_billed = status is None
+        """Whether the server may have done its work, which nobody has told the usage of."""
         self.status = status
         self.retry_after_s = retry_after_s
         self.code = code

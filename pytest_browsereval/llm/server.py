@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
@@ -53,25 +54,32 @@ class Server:
             StopRun: the key is refused, or the account is empty.
         """
         deadline, failures, latest = policy.clock() + policy.deadline_s, 0, None
+        limits = current_limits.get()
         for tries in itertools.count(1):
+            began = time.monotonic()
             try:
                 try:
                     return await self._try(min(limit_s, deadline - policy.clock()), attempt), tries - 1
                 except TryFailed as failure:
-                    latest, wait_s = failure, policy.delay(tries, failure)
+                    latest, wait_s, began = failure, policy.delay(tries, failure), math.inf
+                    if limits is not None and self.kind == "model":
+                        limits.outermost.unseen += failure.may_be_billed
                     is_late = policy.clock() + wait_s >= deadline
                     failures += policy.counts(failure)
                     if failures == policy.max_tries or is_late or not failure.is_worth_a_retry:
                         raise self.fault(failure, tries, wait_s if is_late else None) from None
                     await policy.sleep(wait_s)
             except asyncio.CancelledError as cancelled:
+                waited_s = time.monotonic() - began
+                if limits is not None and waited_s >= limits.outermost.time_s / 2:
+                    latest = TryFailed(f"no reply within {waited_s:.1f} s")
                 if latest is not None:
                     self._blame(latest, tries, cancelled)
                 raise
         raise AssertionError("a count has no end")
 
     def _blame(self, failure: TryFailed, tries: int, cancelled: asyncio.CancelledError) -> None:
-        """Tell of requests that failed until the agent was out of time.
+        """Tell of requests that failed, or of one without a reply, until the agent was out of time.
 
         Raises:
             Fault: the time limit has ended the agent, and not another one who cancels.
@@ -80,6 +88,7 @@ class Server:
         reached = limits.find() if limits is not None else None
         if limits is not None and reached is not None and reached.reason == TerminationReason.TIMEOUT:
             fault = self.fault(failure, tries, over=str(reached))
+            limits.outermost.unseen += failure.may_be_billed
             # An agent may swallow it, and that of a part is lost where the whole is cancelled.
             (limits.outermost if limits.outermost.find() else limits).why_late = fault
             raise fault from cancelled
@@ -121,7 +130,7 @@ class Server:
         if wait_s is not None and failure.is_worth_a_retry:
             text += f" (the next try in {wait_s:.0f} s would pass retry_deadline_s)"
         if over:
-            text += f" (the time was over before the next reply: {over})"
+            text += f" (the time was over before a reply came: {over})"
         if failure.is_outage:
             return Outage(
                 ErrorSource.PROVIDER,

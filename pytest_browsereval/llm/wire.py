@@ -65,8 +65,10 @@ class Wire:
         except openai.APIConnectionError as error:
             if isinstance(error.__cause__, TryFailed):  # of our own hook
                 raise error.__cause__ from None
-            why = f"the connection failed: {error.__cause__ or error}"
-            raise TryFailed(why, is_unanswered=True) from None
+            failure = TryFailed(f"the connection failed: {error.__cause__ or error}", is_unanswered=True)
+            # By its name: httpx or httpx2, whichever the `openai` package brings.
+            failure.may_be_billed = type(error.__cause__).__name__ != "ConnectError"
+            raise failure from None
         try:
             text = text.lstrip("\ufeff")
             return self._api.read_stream(text) if is_stream(text) else self._api.read(json.loads(text))

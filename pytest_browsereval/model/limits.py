@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -36,6 +37,11 @@ class Limits:
         self._until: tuple[float, LimitReached] | None = None
         self.reached: LimitReached | None = None
         """The limit of its own that was reached."""
+        self._reached_at = 0.0
+        self.time_s = math.inf
+        """How long the agent may take."""
+        self.unseen = 0
+        """Model calls that ended without a reply, and may have been billed."""
         self.why_late: Fault | None = None
         """What broke, and kept the agent until it was out of time."""
         self.on_ignored: Callable[[], object] = lambda: None
@@ -48,16 +54,22 @@ class Limits:
 
     def reach(self, limit: LimitReached) -> LimitReached:
         """Note a limit, and return the first one that was reached."""
-        self.reached = self.reached or limit
+        if self.reached is None:
+            self.reached, self._reached_at = limit, time.monotonic()
         return self.reached
 
     def close(self) -> None:
         """Refuse all that comes later, which only code that was left behind can try."""
         self.reach(LimitReached(TerminationReason.TIMEOUT, IS_OVER))
 
-    def end_at(self, when: float, limit: LimitReached) -> None:
-        """Set when the time is over, by the monotonic clock: code that blocks is not cancelled then."""
-        self._until = when, limit
+    def end_after(self, seconds: float, limit: LimitReached) -> None:
+        """Set when the time is over, from now on: code that blocks is not cancelled then."""
+        self.time_s, self._until = seconds, (time.monotonic() + seconds, limit)
+
+    @property
+    def went_on_s(self) -> float:
+        """How long ago the first limit of its own was reached; 0 if none was."""
+        return 0.0 if self.reached is None else time.monotonic() - self._reached_at
 
     def check_time(self) -> None:
         """Note that the time is over, if it is."""

@@ -91,6 +91,8 @@ class TaskMetadata(BaseModel):
     """The reason for the verdict, in one line."""
     limit: str = ""
     """The limit that ended the agent, with its value; empty if the agent ended on its own."""
+    went_on_s: float = Field(default=0.0, ge=0)
+    """How long an agent that caught the limit continued; a page that passes then is *errored*, not passed."""
     broken_page: str = ""
     """The error of a site of the run that the attempt ended on, led there by the site; else empty."""
     stops_run: bool = False

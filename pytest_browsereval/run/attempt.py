@@ -211,6 +211,7 @@ async def _run_agent(course: Course, capture: CaptureContext) -> None:
                     result = replace(result, final_answer=None, note=f"no answer: {why}")
             except LimitReached as reached:
                 result = AgentResult(context.tools.answer, reached.reason, note=str(reached))
+                course.ending.went_on_s = reached.went_on_s
             await course.take_result(result, capture)
         finally:
             course.ending.agent_duration_ms = (time.perf_counter() - started) * 1000
@@ -420,7 +421,8 @@ class Course:
         if self.fault is not None and not self.is_vetoed:
             return Verdict.ERRORED, self.fault.source, str(self.fault)
         ending, pass_when = self.ending, self.run.config.pass_when
-        return decide(self.grading.grades, pass_when, ending.limit, ending.broken_page, self.probe)
+        of_page = ending.limit, ending.broken_page, self.probe
+        return decide(self.grading.grades, pass_when, *of_page, went_on_s=ending.went_on_s)
 
     def save(self) -> AttemptRecord:
         """Decide the verdict, write the metadata and end the attempt."""

@@ -18,6 +18,8 @@ class Ending:
     """What the window knew at the end."""
     limit: str = ""
     """Which limit ended the agent."""
+    went_on_s: float = 0.0
+    """How long the agent continued after that."""
     broken_page: str = ""
     """Which error of a site the last page is."""
     agent_duration_ms: float = 0.0
@@ -27,6 +29,7 @@ class Ending:
         return {
             "start_url": self.start_url,
             "limit": redact(self.limit),
+            "went_on_s": round(self.went_on_s, 3),
             "broken_page": redact(self.broken_page),
             "agent_duration_ms": round(self.agent_duration_ms, 3),
         }

@@ -21,6 +21,11 @@ from pytest_browsereval.model.probe import Probe
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 
+AFTER_LIMIT = (
+    "the page is right, but perhaps only since the agent continued after its limit. Let `LimitReached` and "
+    "`asyncio.CancelledError` end it"
+)
+
 
 @dataclass
 class Grading:
@@ -110,6 +115,8 @@ def decide(
     limit: str,
     broken_page: str,
     probe: Probe | None = None,
+    *,
+    went_on_s: float = 0.0,
 ) -> tuple[Verdict, ErrorSource | None, str]:
     """Return the verdict of an attempt, what broke if it is *errored*, and why in one line.
 
@@ -120,6 +127,7 @@ def decide(
         broken_page: which error of a site the last page is; who has met it does not fail, unless a grader
             vetoes.
         probe: what the known way of the row came to: where it breaks, the attempt does not fail either.
+        went_on_s: how long an agent that caught the limit continued: nobody knows what it reached in time.
     """
     verdict, source, reason = combine(grades, pass_when)
     is_vetoed = any(one.vetoes and one.verdict is Verdict.FAILED for one in grades.values())
@@ -127,6 +135,8 @@ def decide(
         return Verdict.ERRORED, ErrorSource.SITE, f"the last page is broken: {broken_page}"
     if probe and probe.is_broken and verdict is Verdict.FAILED and not is_vetoed:
         return Verdict.ERRORED, ErrorSource.SITE, probe.reason
+    if went_on_s and verdict is Verdict.PASSED:
+        return Verdict.ERRORED, ErrorSource.AGENT, f"{AFTER_LIMIT} ({limit})"
     if limit and verdict is Verdict.FAILED:
         reason = f"stopped ({limit}): {reason}"
     return verdict, source, reason

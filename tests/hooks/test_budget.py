@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.capture.context import CUT_OFF
-from pytest_browsereval.testing import ScriptedModel, done
+from pytest_browsereval.capture.context import UNSEEN
+from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, done, refuses
 from tests.hooks.small_evals import Evals, row
 
 KEY = "sk-budget-0123456789"
@@ -65,9 +65,9 @@ def test_money_that_nobody_tells_ends_the_run(evals: Evals) -> None:
         evals.write_config("told.eval.yaml", agent=program, budget=budget, gate={"max_cost_usd": 1000})
         evals.write_config("none.eval.yaml", agent="scripted", budget=budget)
         results = {name: evals.run(f"{name}.eval.yaml", "-rs") for name in ("cut", "told", "none")}
-    results["cut"].assert_outcomes(failed=2)
+    results["cut"].assert_outcomes(errors=2)
     (folder,) = evals.run_folder("cut").glob("tasks/a/*/*/attempt-1")
-    assert CUT_OFF in (folder / "metadata.json").read_text()
+    assert UNSEEN.format(1) in (folder / "metadata.json").read_text()
     assert results["told"].parseoutcomes()["skipped"] == 1
     results["told"].stdout.fnmatch_lines(
         ["SKIPPED*budget: budget.max_cost_usd is $1000, and * is not known*"]
@@ -76,6 +76,31 @@ def test_money_that_nobody_tells_ends_the_run(evals: Evals) -> None:
     assert evals.summary("told")["cost_usd"] is None
     results["none"].assert_outcomes(passed=2)  # nothing was asked
     assert evals.summary("none")["cost_usd"] == 0
+
+
+@pytest.mark.slow
+def test_a_request_that_nobody_told_the_usage_of_is_a_warning(evals: Evals) -> None:
+    """The server may have done its work: silent until a request's time limit, or cut off in the middle."""
+    firsts = {"silent": done("right").after(60), "cut": done("right").cut(), "down": refuses(500)}
+    asked: list[str] = []
+
+    def answer(request: ModelRequest) -> Reply:
+        name = request.body["model"]
+        asked.append(name)
+        return firsts[name] if asked.count(name) == 1 else done("right").costing(1, 0)
+
+    with ScriptedModel(answer) as server:
+        variants = {
+            name: {**agent(server.base_url), "model": name, "request_timeout_s": 2} for name in firsts
+        }
+        evals.write_config(variants=variants)
+        evals.write_rows(row("a", says=None))
+        evals.run("shop.eval.yaml").assert_outcomes(passed=3)
+    assert len(asked) == 6
+    for each in evals.summary()["results"]:
+        (file,) = evals.run_folder().glob(f"tasks/a/{each['variant']}/1/attempt-1/metadata.json")
+        assert (UNSEEN.format(1) in file.read_text()) is (each["variant"] != "down"), each
+        assert each["cost_usd"] == 1
 
 
 def test_a_gate_is_not_met_by_a_part_of_the_run(evals: Evals) -> None:

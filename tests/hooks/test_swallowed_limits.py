@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pytest_browsereval.model.results import TaskMetadata
@@ -174,24 +176,62 @@ def test_limits_hold_where_nothing_is_cancelled_or_a_cost_is_unknown(evals: Eval
             assert attempt.final_answer is None, attempt
 
 
+PAGE = "data:text/html,<h1>Cart</h1>"
+
 STAYS = """
+from pytest_browsereval import LimitReached, Usage
+
+async def show(context, text):
+    await context.window.page.set_content(f"<h1>{text}</h1>")
+
 async def solve(context):
-    begins(context)
+    name = begins(context)
+    await show(context, "Thank you" if name in ("done", "tidies") else "Cart")
     try:
+        if name in ("steps", "done"):
+            for _ in range(9):
+                await context.tools.call("list_tabs")
+        if name == "money":
+            context.capture.spend(Usage(requests=1, cost_usd=9))
         await asyncio.sleep(300)
-    except asyncio.CancelledError:
+    except (asyncio.CancelledError, LimitReached):
+        if name == "done":
+            return "right"
         await asyncio.sleep(1)
+        if name == "tidies":
+            raise
+        await show(context, "Cart" if name == "wrong" else "Thank you")
+        if name == "raises":
+            raise ValueError("too late")
+        if name == "deaf":
+            await asyncio.sleep(300)
     return "right"
 """
 
 
 @pytest.mark.slow
-def test_an_agent_that_goes_on_after_its_time_is_told_of(evals: Evals) -> None:
-    """Its page is judged as it is then, for it may drive the page itself; so the record says that."""
+def test_what_an_agent_does_with_the_page_after_its_limit_is_no_pass(evals: Evals) -> None:
+    """It drives the page itself, which no tool refuses: nobody knows what was there in time."""
     write_agent(evals, STAYS)
-    run = evals.play([row("a")], agent=FUNCTION, limits={"timeout_ms": 1000})
-    run.assert_outcomes(failed=1)
-    assert "limits.timeout_ms is 1000; it caught the cancellation and continued for" in run.attempt("a").limit
+    late, in_time = ("time", "steps", "money", "raises", "deaf"), ("done", "tidies")
+    graders: dict[str, Any] = {
+        "graders": ["page_state"],
+        "checks": [{"role": "heading", "name": "Thank you"}],
+    }
+    rows = [row(name, start_url=PAGE, **graders) for name in (*late, *in_time, "wrong")]
+    limits = {"timeout_ms": 4000, "max_steps": 2, "max_cost_usd": 5}
+    run = evals.play(rows, agent=FUNCTION, limits=limits, lanes=4, browser="playwright")
+    run.assert_outcomes(errors=len(late), passed=len(in_time), failed=1)
+    for name in late:
+        attempt = run.attempt(name)
+        assert (attempt.error_source, attempt.went_on_s > 0.5) == ("agent", True), attempt
+        assert attempt.reason.startswith("the page is right, but perhaps only since the agent"), attempt
+        assert attempt.limit in attempt.reason
+    assert "limits.timeout_ms is 4000; it caught that and continued for" in run.attempt("time").limit
+    assert all(run.attempt(name).went_on_s == 0 for name in in_time)
+    assert run.attempt("wrong").limit in run.attempt("wrong").reason
+    again = evals.run(f"--eval-regrade={run.folder}")
+    again.assert_outcomes(errors=len(late), passed=len(in_time), failed=1)
 
 
 def test_a_thread_that_catches_a_limit_gets_nothing_more(evals: Evals) -> None:

@@ -249,12 +249,14 @@ async def work(context):
 
 @pytest.mark.slow
 def test_a_model_that_fails_until_the_time_is_over_is_a_fault(evals: Evals) -> None:
-    """Also if a part asks it, or the agent swallows what it raises."""
+    """Also if it never replies, a part asks it, or the agent swallows what it raises."""
     (evals.path / "mine.py").write_text(SWALLOWS)
 
     def answer(request: ModelRequest) -> Reply:
         if request.body["model"] == "leads":
             return calls(call("delegate", instruction="buy a mug"))
+        if request.body["model"] == "silent":
+            return done("right").after(60)
         is_busy = request.body["model"] == "busy"
         return Reply(status=429, headers={"Retry-After": "1"}) if is_busy else refuses(500)
 
@@ -267,16 +269,17 @@ def test_a_model_that_fails_until_the_time_is_over_is_a_fault(evals: Evals) -> N
             "busy": {"type": "single", **busy},
             "down": {"type": "single", **down},
             "part": {"type": "orchestrator-executor", **parts},
+            "silent": {"type": "single", **model, "model": "silent"},
             "swallows": {"type": "function", "function": "mine:work", "options": busy},
         }
-        evals.write_config(variants=variants, lanes=4, retries=0, limits={"timeout_ms": 3000})
+        evals.write_config(variants=variants, lanes=5, retries=0, limits={"timeout_ms": 3000})
         code, output = go(evals, "--eval-keep-going")
     assert code == 1, output
     made = {each["variant"]: each for each in evals.summary()["results"]}
-    for name, status in (("busy", 429), ("down", 500), ("part", 500), ("swallows", 429)):
+    for name, status in (("busy", 429), ("down", 500), ("part", 500), ("swallows", 429), ("silent", 0)):
         assert (made[name]["verdict"], made[name]["error_source"]) == ("errored", "provider"), name
-        assert f"answered {status} after" in made[name]["reason"]
-        assert "(the time was over before the next reply: limits.timeout_ms is 3000)" in made[name]["reason"]
+        assert (f"answered {status} after" if status else "no reply within") in made[name]["reason"]
+        assert "(the time was over before a reply came: limits.timeout_ms is 3000)" in made[name]["reason"]
 
 
 @pytest.mark.slow
