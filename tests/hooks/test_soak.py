@@ -15,7 +15,8 @@ import psutil
 import pytest
 
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.runs.lines import read_bytes
+from pytest_browsereval.runs.run import StoredRun
 from tests.hooks.launched import FUNCTION, PATIENCE_S, Launched, write_agent
 from tests.hooks.small_evals import Evals, errored_row, row
 
@@ -133,17 +134,16 @@ def is_worker(process: psutil.Process, words: list[str]) -> bool:
 
 
 def judged(run: Path | None) -> dict[str, bytes]:
-    """Return the records of judged trials, by their files."""
+    """Return the lines of judged attempts, by their folders: one without a line is not finished."""
     found = {}
-    for path in sorted(run.glob("tasks/*/*/*/attempt-*/metadata.json")) if run else ():
-        data = path.read_bytes()
-        if TaskMetadata.model_validate_json(data).verdict is not Verdict.ERRORED:
-            found[str(path)] = data
+    for one in StoredRun(run).attempts if run else ():
+        if run and one.line and one.verdict is not Verdict.ERRORED:
+            found[one.place] = read_bytes(run, one.line)
     return found
 
 
-def names(files: dict[str, bytes]) -> set[str]:
-    return {Path(file).parents[3].name for file in files}
+def names(places: dict[str, bytes]) -> set[str]:
+    return {place.split("/")[1] for place in places}
 
 
 def told(summary: dict[str, Any]) -> dict[str, Any]:
