@@ -22,9 +22,6 @@ def judge(request: ModelRequest) -> Reply:
         "score": scores(40, 30, 20, 10) if good else scores(40, 0, 0, 0),
         "see": sight(satisfied=good),
         "read": scores(40, 30, 20, 10),
-        "match": {
-            "pictures": [{"picture": n, "shows": "a page", "criteria": []} for n in numbers_in(request)]
-        },
         "look": scores(40, 30, 20, 10, pictures=[]),
         "outcome": {
             "reasoning": "a captcha",
@@ -60,7 +57,7 @@ def test_real_attempts_by_rubric_and_by_vote(evals: Evals) -> None:
     assert run.ret == 1, output
     assert verdicts(evals.summary()) == {"good": "passed", "bad": "failed", "blocked": "errored (grader)"}
     voted = metadata(evals.run_folder(), "bad").grader_results["fara_combined"]
-    assert voted.details["failed"] == ["alignment", "rubric", "multimodal"]
+    assert [one.verdict for one in voted.criteria] == ["failed"] * 3
     assert voted.usage.requests == 4
     blocked = metadata(evals.run_folder(), "blocked").grader_results["rubric"]
     blockers: Any = blocked.details["blockers"]

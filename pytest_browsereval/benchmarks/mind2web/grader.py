@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.features.shared.judging.base import (
-    ModelGrader,
-    Opinion,
-    doubt_failure,
-    give_answer,
-    give_task,
-)
+from pytest_browsereval.features.shared.judging.base import ModelGrader, Opinion, give_answer, give_task
 from pytest_browsereval.features.shared.judging.judge import Given, Judge, Part
 from pytest_browsereval.features.shared.judging.pictures import Shown, evidence_of, load_pictures
 from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
@@ -199,7 +193,12 @@ class Mind2WebGrader(ModelGrader):
                 "scores": {str(number_of(path)): note.score for path, note in prepared.noted},
             },
         )
-        return doubt_failure(opinion, missing, "scored")
+        # A pass stands: what was seen proves it. A failure does not, for one of these may show the contrary.
+        if opinion.verdict != "failed" or not missing:
+            return opinion
+        names = ", ".join(map(str, missing))
+        why = f"it would be a failure, but these pictures could not be scored: {names}. {opinion.reasoning}"
+        return replace(opinion, verdict="undecided", reasoning=why)
 
 
 def _points_part(points: Sequence[str]) -> Given:

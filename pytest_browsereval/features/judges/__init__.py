@@ -17,5 +17,5 @@ FEATURE = Feature(
             "fara_combined fara_grader fara": "fara:FaraCombinedGrader",
         }
     },
-    hooks="plugin",
+    hooks="environment",
 )

@@ -31,7 +31,7 @@ COUNTS = ("toolCalls", "failedCalls", "retries", "reasoning")
 ON, OFF = ("true", "1"), ("", "false", "0")
 
 
-def score_runs(config: pytest.Config) -> None:
+def pytest_browsereval_start(config: pytest.Config) -> None:
     """Have the trajectories of a session scored if the environment says so.
 
     Raises:
@@ -61,14 +61,11 @@ class Scoring:
 
     def __init__(self, config: pytest.Config, session: EvalSession, environ: Mapping[str, str]) -> None:
         self._began = session.began
-        self._judge: dict[str, str] = {}
-        """The model that scores goal and plan; none: they are scored by rules."""
+        model, base_url = environ.get(MODEL) or DEFAULT_MODEL, environ.get(BASE_URL) or None
+        judge = {"provider": "openai", "model": model, "api_key": KEY, "base_url": base_url}
         # Calls of models that are recorded or replayed have none of this one.
-        if environ.get(KEY) and session.cassettes.mode == LIVE:
-            model = environ.get(MODEL) or DEFAULT_MODEL
-            self._judge = {"provider": "openai", "model": model, "api_key": KEY}
-            if base_url := environ.get(BASE_URL):
-                self._judge["base_url"] = base_url
+        self._judge = judge if environ.get(KEY) and session.cassettes.mode == LIVE else None
+        """The model that scores goal and plan; None: they are scored by rules."""
         file = environ.get(OUTPUT_FILE)
         self._file = config.invocation_params.dir / file if file else None
         if self._file is not None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
@@ -73,11 +73,14 @@ class Rating(JudgeReply):
     """What the judge replies on the scale ``1-5``."""
 
     reasoning: str = Field(description="Why, in one to three sentences.")
-    rating: int = Field(ge=1, le=5, description="A whole number from 1, the worst, to 5, the best.")
+    score: int = Field(ge=1, le=5, description="A whole number from 1, the worst, to 5, the best.")
 
 
-_PASS_AT: Mapping[str, tuple[float, float, float]] = {"0-1": (0, 1, 0.7), "1-5": (1, 5, 4)}
-"""By scale: the lowest and the highest limit, and the default."""
+_NUMBERS: Mapping[str, tuple[type[Share | Rating], float, float, float]] = {
+    "0-1": (Share, 0, 1, 0.7),
+    "1-5": (Rating, 1, 5, 4),
+}
+"""By scale of numbers: the reply, the lowest and the highest limit, and the default."""
 
 
 class LLMGrader(ModelGrader):
@@ -122,11 +125,10 @@ class LLMGrader(ModelGrader):
             return self
         if self.scale == "pass":
             raise ValueError("pass_at needs a scale of numbers. Write `scale: 0-1` or `scale: 1-5` too")
-        low, high, _ = _PASS_AT[self.scale]
+        _, low, high, _ = _NUMBERS[self.scale]
         if not low <= self.pass_at <= high:
-            raise ValueError(
-                f"pass_at is {self.pass_at:g}; on the scale {self.scale} write {low:g} to {high:g}"
-            )
+            write = f"on the scale {self.scale} write {low:g} to {high:g}"
+            raise ValueError(f"pass_at is {self.pass_at:g}; {write}")
         return self
 
     @property
@@ -187,11 +189,12 @@ class LLMGrader(ModelGrader):
             yield Shown(path)
 
     def _give(self, name: str, recorded: Recorded) -> Given:
+        task = recorded.task
         makers: dict[str, Callable[[], Given]] = {
             "query": lambda: give_task(recorded),
             "answer": lambda: give_answer(recorded),
-            "reference": lambda: give_reference(recorded.task) or Given("reference answer", ""),
-            "rubric": lambda: Given("rubric", _write(recorded.task.rubric)),
+            "reference": lambda: give_reference(task) or Given("reference answer", ""),
+            "rubric": lambda: Given("rubric", _write(task.rubric)),
             "steps": lambda: give_actions(load_steps(recorded), results=True),
             "page_url": lambda: Given("address of the final page", recorded.final_url or "(none)"),
             "page_text": lambda: self._give_page(recorded),
@@ -210,28 +213,24 @@ class LLMGrader(ModelGrader):
             Fault: the judge cannot be asked.
         """
         shown = [part.path for part in prepared if isinstance(part, Shown)]
-        evidence: dict[str, Any] = {"evidence": evidence_of(shown)}
         details: dict[str, JsonValue] = {"scale": self.scale, "shown": [*map(number_of, shown)]}
+        evidence = evidence_of(shown)
         if self.scale == "pass":
-            ruling = await judge.ask(Ruling, RULES, prepared)
-            if ruling.verdict == "CANNOT_TELL":
-                why = f"the judge cannot tell: {ruling.reasoning}"
-                return Opinion("undecided", 0.0, why, details=details, **evidence)
-            return Opinion.yes_or_no(ruling.verdict == "PASS", ruling.reasoning, details=details, **evidence)
-        low, high, default = _PASS_AT[self.scale]
+            said = await judge.ask(Ruling, RULES, prepared)
+            if said.verdict == "CANNOT_TELL":
+                why = f"the judge cannot tell: {said.reasoning}"
+                return Opinion("undecided", 0.0, why, evidence=evidence, details=details)
+            passes = said.verdict == "PASS"
+            return Opinion.yes_or_no(passes, said.reasoning, evidence=evidence, details=details)
+        reply, low, high, default = _NUMBERS[self.scale]
         limit = default if self.pass_at is None else self.pass_at
-        if self.scale == "0-1":
-            share = await judge.ask(Share, RULES, prepared, call="score")
-            number, reasoning = share.score, share.reasoning
-        else:
-            rating = await judge.ask(Rating, RULES, prepared, call="rating")
-            number, reasoning = float(rating.rating), rating.reasoning
+        rated = await judge.ask(reply, RULES, prepared, call="score")
         return Opinion(
-            "passed" if number >= limit else "failed",
-            round((number - low) / (high - low), 6),
-            f"{number:g} on the scale {self.scale} (needs {limit:g}). {reasoning}",
-            details=details | {"number": number, "pass_at": limit},
-            **evidence,
+            "passed" if rated.score >= limit else "failed",
+            round((rated.score - low) / (high - low), 6),
+            f"{rated.score:g} on the scale {self.scale} (needs {limit:g}). {rated.reasoning}",
+            evidence=evidence,
+            details=details | {"number": rated.score, "pass_at": limit},
         )
 
 

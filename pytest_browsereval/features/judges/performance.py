@@ -102,23 +102,18 @@ class PerformanceGrader(ModelGrader):
             Fault: the time was not measured, or there is no picture or no record of the actions.
         """
         steps = await asyncio.to_thread(load_steps, recorded)
-        if self.pictures:
-            hint = "`pictures: 0` to judge texts only"
-            pictures = await asyncio.to_thread(load_pictures, recorded, else_write=hint)
-        else:
-            pictures = await asyncio.to_thread(find_pictures, recorded.folder)
-        facts = measure_attempt(recorded, steps, len(pictures))
-        reference = give_reference(recorded.task)
-        shown = sample_evenly(pictures, self.pictures) if self.pictures else []
-        parts: list[Part] = [
+        hint = "`pictures: 0` to judge texts only"
+        pictures = await asyncio.to_thread(load_pictures, recorded, else_write=hint) if self.pictures else []
+        facts = measure_attempt(recorded, steps, len(find_pictures(recorded.folder)))
+        parts: list[Part | None] = [
             give_task(recorded),
             give_answer(recorded),
-            *([reference] if reference else ()),
+            give_reference(recorded.task),
             give_actions(steps, results=True),
             Given("measured", json.dumps(facts, indent=1)),
-            *(Shown(path, detail="low") for path in shown),
+            *(Shown(path, detail="low") for path in sample_evenly(pictures, self.pictures)),
         ]
-        return facts, parts
+        return facts, [part for part in parts if part is not None]
 
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: tuple[Facts, list[Part]]) -> Opinion:
         """Ask for four axes, compute the other two, and weigh them.
@@ -129,27 +124,25 @@ class PerformanceGrader(ModelGrader):
         facts, parts = prepared
         review = await judge.ask(Review, RULES, parts, check=check_review)
         seconds, (lower, upper) = facts["total_duration_ms"] / 1000, ANCHORS_S[review.kind]
-        axes = {name: getattr(review, name).points for name in JUDGED}
-        reasons = {name: getattr(review, name).reason for name in JUDGED}
         wasted, count = facts["wasted_steps"], facts["step_count"]
+        axes = {name: (getattr(review, name).points, getattr(review, name).reason) for name in JUDGED}
         # The share of steps that brought something; an answer that needed none wasted none.
-        axes["efficiency"] = round(100 * (1 - wasted / count), 2) if count else 100.0
-        reasons["efficiency"] = f"{wasted} of {count} steps were wasted"
-        axes["speed"] = compute_speed(seconds, review.kind)
-        reasons["speed"] = f"{seconds:.1f} s; a {review.kind} task takes {lower:g} to {upper:g} s"
-        composite = round(sum(weight * axes[name] for name, weight in WEIGHTS.items()), 4)
-        passed = review.is_completed and composite >= self.pass_at
+        useful = round(100 * (1 - wasted / count), 2) if count else 100.0
+        axes["efficiency"] = useful, f"{wasted} of {count} steps were wasted"
+        took = f"{seconds:.1f} s; a {review.kind} task takes {lower:g} to {upper:g} s"
+        axes["speed"] = compute_speed(seconds, review.kind), took
+        composite = round(sum(weight * axes[name][0] for name, weight in WEIGHTS.items()), 4)
         done = "completed" if review.is_completed else "not completed"
         return Opinion(
-            "passed" if passed else "failed",
+            "passed" if review.is_completed and composite >= self.pass_at else "failed",
             composite / 100,
             f"{done}, {composite:.1f} of 100 (needs {self.pass_at:g}). {review.reasoning}",
             criteria=tuple(
                 Criterion(
                     name=name,
-                    verdict=Verdict.PASSED if axes[name] >= self.pass_at else Verdict.FAILED,
-                    actual=round(axes[name], 2),
-                    reason=reasons[name],
+                    verdict=Verdict.PASSED if axes[name][0] >= self.pass_at else Verdict.FAILED,
+                    actual=round(axes[name][0], 2),
+                    reason=axes[name][1],
                     weight=weight,
                 )
                 for name, weight in WEIGHTS.items()
@@ -158,7 +151,7 @@ class PerformanceGrader(ModelGrader):
                 "composite": composite,
                 "is_completed": review.is_completed,
                 "kind": review.kind,
-                "axes": {name: axes[name] for name in WEIGHTS},
+                "axes": {name: axes[name][0] for name in WEIGHTS},
                 "facts": facts,
             },
         )

@@ -3,45 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
-from pytest_browsereval.features.judges import relevance, rubrics, scoring
-from pytest_browsereval.features.judges.rubrics import Rubric, get_rubric, read_rubric
-from pytest_browsereval.features.judges.scoring import Scored, Scores, SeenScores, settle_scores
-from pytest_browsereval.features.shared.judging.base import (
-    ModelGrader,
-    Opinion,
-    doubt_failure,
-    give_answer,
-    give_task,
-)
+from pytest_browsereval.features.judges import rubrics
+from pytest_browsereval.features.judges.relevance import RATE, Chosen, LookingGrader, Ratings
+from pytest_browsereval.features.judges.rubrics import Rubric, Scored, Scores, SeenScores, settle_scores
+from pytest_browsereval.features.shared.judging.base import Decision, Opinion, give_answer, give_task
 from pytest_browsereval.features.shared.judging.judge import Given, Judge, Part
-from pytest_browsereval.features.shared.judging.pictures import (
-    Shown,
-    evidence_of,
-    load_pictures,
-    sample_evenly,
-)
+from pytest_browsereval.features.shared.judging.pictures import Shown, evidence_of, load_pictures
 from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
-from pytest_browsereval.features.shared.judging.steps import give_actions, load_steps
+from pytest_browsereval.features.shared.judging.steps import give_actions, join_lines, load_steps
 from pytest_browsereval.features.shared.prompts import read_prompts
 from pytest_browsereval.graders.base import GraderFault, Recorded
-from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.runs.folder import number_of
 
 TEXTS = read_prompts(__file__)
-_BLOCKED = TEXTS["blocked"]
-
-READ = f"{TEXTS['read']}\n{scoring.RULES}\n{_BLOCKED}"
-
-LOOK = f"{TEXTS['look']}\n{scoring.RULES}\n{_BLOCKED}"
-
-
+READ, LOOK = (f"{TEXTS[name]}\n{rubrics.RULES}\n{TEXTS['blocked']}" for name in ("read", "look"))
 OUTCOME = TEXTS["outcome"]
 
 
@@ -112,14 +92,10 @@ class _Prepared:
     """Task, actions and final answer."""
     actions: int
     first: Scored
-    pictures: list[Path]
-    picked: dict[str, list[int]]
-    """Numbers of the pictures by the criterion that they were picked for."""
-    details: dict[str, JsonValue]
-    unrated: tuple[int, ...]
+    chosen: Chosen
 
 
-class RubricGrader(ModelGrader):
+class RubricGrader(LookingGrader, rubrics.ScoringGrader):
     """Scores the work by the row's rubric, or by one made of the task alone, and asks if the task is done.
 
     Each criterion is scored twice: by the actions first, then with the most relevant pictures. The
@@ -128,77 +104,40 @@ class RubricGrader(ModelGrader):
     """
 
     type: Literal["rubric"] = "rubric"
-    sees_pictures: ClassVar[bool] = True
-    prompts: ClassVar[tuple[str, ...]] = (rubrics.MAKE, READ, relevance.MATCH, LOOK, OUTCOME)
-    replies: ClassVar[Replies] = (rubrics.NewRubric, Scores, relevance.Matches, SeenScores, Outcome)
+    prompts: ClassVar[tuple[str, ...]] = (rubrics.MAKE, READ, RATE, LOOK, OUTCOME)
+    replies: ClassVar[Replies] = (rubrics.NewRubric, Scores, Ratings, SeenScores, Outcome)
 
     passes_by: Literal["outcome", "process", "both"] = "outcome"
     """What an attempt passes by: ``outcome`` (the task is done), ``process`` (the score), or ``both``."""
-    threshold: float = Field(default=0.8, ge=0, le=1)
-    """The score from which the process passes, if every required criterion is met."""
-    score: scoring.ScoreBy = "points"
+    score: rubrics.ScoreBy = "points"
     """``points``: earned points among all of them; ``items``: the share of the criteria that are met."""
     on_blocker: Literal["error", "fail"] = "error"
     """What an attempt is that failed only because of a captcha, a site that was down and the like: ``error``
     (it says nothing about the agent) or ``fail``."""
-    max_pictures: int = Field(default=30, ge=5, le=500)
-    """How many pictures are considered: spread evenly over the attempt, the last five among them."""
-    relevance_threshold: int = Field(default=3, ge=1, le=5)
-    """The lowest rating, from 1 to 5, of a picture that is picked for a criterion."""
-    pictures_per_criterion: int = Field(default=3, ge=1, le=20)
-    """How many pictures are picked for each criterion."""
-    max_shown: int = Field(default=15, ge=1, le=100)
-    """How many pictures are looked at closely, all criteria together; the last one is always among them."""
-
-    def check(self, task: Task, base_dir: Path) -> None:
-        """Check the rubric that the row carries.
-
-        Raises:
-            ValueError: it does not have the form of one.
-        """
-        read_rubric(task)
 
     async def prepare(self, recorded: Recorded, judge: Judge) -> _Prepared:
-        """Make the rubric before the judge sees the attempt, score by texts, and pick the pictures.
+        """Make the rubric before the judge sees the attempt, score by texts, and choose the pictures.
 
         Raises:
             Fault: there are no pictures, or the judge cannot be asked or contradicts itself.
         """
         # What is missing shows before a rubric is paid for.
         steps = await asyncio.to_thread(load_steps, recorded)
-        files = await asyncio.to_thread(load_pictures, recorded)
-        sample = sample_evenly(files, self.max_pictures, keep_last=5)
+        await asyncio.to_thread(load_pictures, recorded)
         # Before any question about the attempt: a rubric that is made later is fitted to what the agent did.
-        rubric = await get_rubric(recorded, judge)
-        given = (give_task(recorded), give_actions(steps, results=True), give_answer(recorded))
+        rubric = await rubrics.get_rubric(recorded, judge)
+        task, answer = give_task(recorded), give_answer(recorded)
+        given = (task, give_actions(steps, results=True), answer)
 
         def score(said: Scores) -> Scored:
-            return settle_scores(rubric, said.criteria)
+            return settle_scores(rubric, said.criteria, self.threshold, by=self.score)
 
-        first, (batches, unrated) = await judge.ask_both(
+        said: Scores
+        said, chosen = await judge.ask_all(
             judge.ask(Scores, READ, [*given, rubric.part()], call="scores without pictures", check=score),
-            relevance.sort_pictures(
-                judge, relevance.Matches, relevance.MATCH, [given[0], rubric.part()], sample
-            ),
+            self.choose_pictures(recorded, judge, [task, answer, rubric.part()]),
         )
-        picked = relevance.pick_by_criterion(
-            [picture for batch in batches for picture in batch.pictures],
-            [item.key for item in rubric.items],
-            keep=self.relevance_threshold,
-            most=self.pictures_per_criterion,
-        )
-        # The last picture shows how it ended, so its rating does not matter.
-        numbers = relevance.take_turns([[number_of(sample[-1])], *picked.values()], self.max_shown)
-        return _Prepared(
-            rubric=rubric,
-            given=given,
-            actions=len(steps),
-            first=score(first),
-            pictures=[path for path in sample if number_of(path) in numbers],
-            picked={key: [n for n in found if n in numbers] for key, found in picked.items()},
-            details={"pictures": len(files), "sampled": len(sample), "unrated": list(unrated)},
-            unrated=unrated,
-        )
+        return _Prepared(rubric, given, len(steps), score(said), chosen)
 
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: _Prepared) -> Opinion:
         """Score with pictures, and ask for the outcome: two questions that know nothing of each other.
@@ -206,76 +145,72 @@ class RubricGrader(ModelGrader):
         Raises:
             Fault: the judge cannot be asked or contradicts itself.
         """
-        shown = [Shown(path) for path in prepared.pictures]
+        shown = [Shown(path) for path in prepared.chosen.paths]
         numbers = [picture.number for picture in shown]
-        material: list[Part] = [*prepared.given, prepared.rubric.part(), *_list_first_pass(prepared), *shown]
+        material: list[Part] = [
+            *prepared.given,
+            prepared.rubric.part(),
+            _list_first_scores(prepared.first),
+            *shown,
+        ]
 
         def score(said: SeenScores) -> Scored:
-            return settle_scores(prepared.rubric, said.criteria, numbers)
+            return settle_scores(prepared.rubric, said.criteria, self.threshold, by=self.score, shown=numbers)
 
         def check(said: Outcome) -> None:
             said.check(numbers, prepared.actions)
 
         # The outcome is asked for without the rubric, so that points do not talk the judge into a yes.
-        seen: list[Part] = [*prepared.given, *shown]
-        scores, said = await judge.ask_both(
+        scores: SeenScores
+        outcome: Outcome
+        scores, outcome = await judge.ask_all(
             judge.ask(SeenScores, LOOK, material, call="scores", check=score),
-            judge.ask(Outcome, OUTCOME, seen, call="outcome", check=check),
+            judge.ask(Outcome, OUTCOME, [*prepared.given, *shown], call="outcome", check=check),
         )
         scored = score(scores)
-        opinion = Opinion(
-            self._verdict(scored, said),
-            scored.score(self.score),
-            self._reasoning(scored, said),
-            criteria=scored.criteria(),
-            evidence=evidence_of(prepared.pictures),
-            details=self._details(prepared, scored, said),
-        )
-        return doubt_failure(opinion, prepared.unrated)
-
-    def _verdict(self, scored: Scored, said: Outcome) -> Literal["passed", "failed", "undecided"]:
-        by_process = scored.passes(self.threshold, self.score)
-        if self.passes_by == "process":
-            return "passed" if by_process else "failed"
-        if self.passes_by == "both" and not by_process:
-            return "failed"
-        if said.is_accomplished:
-            return "passed"
-        return "undecided" if self.on_blocker == "error" and said.is_blocked else "failed"
-
-    def _reasoning(self, scored: Scored, said: Outcome) -> str:
-        done = "the task is done" if said.is_accomplished else "the task is not done"
-        if said.is_blocked:
-            kinds = ", ".join(dict.fromkeys(o.kind for o in said.blockers))
+        done = "the task is done" if outcome.is_accomplished else "the task is not done"
+        if outcome.is_blocked:
+            kinds = ", ".join(dict.fromkeys(o.kind for o in outcome.blockers))
             done += f", only because of what the agent could not avoid ({kinds})"
-        process = scored.sentence(self.threshold, self.score)
-        return f"{done}. {said.reasoning}\nProcess: {process}"
+        return Opinion(
+            self._decide(scored, outcome),
+            scored.score,
+            f"{done}. {outcome.reasoning}\nProcess: {scored.describe()}",
+            criteria=scored.criteria(),
+            evidence=evidence_of(prepared.chosen.paths),
+            details=self._describe(prepared, scored, outcome),
+        )
 
-    def _details(self, prepared: _Prepared, scored: Scored, said: Outcome) -> dict[str, JsonValue]:
-        process = scored.as_json(self.threshold, self.score)
-        before = {mark.item.key: mark.earned for mark in prepared.first.marks}
+    def _decide(self, scored: Scored, outcome: Outcome) -> Decision:
+        if self.passes_by == "process":
+            return "passed" if scored.passes else "failed"
+        if self.passes_by == "both" and not scored.passes:
+            return "failed"
+        if outcome.is_accomplished:
+            return "passed"
+        return "undecided" if self.on_blocker == "error" and outcome.is_blocked else "failed"
+
+    def _describe(self, prepared: _Prepared, scored: Scored, outcome: Outcome) -> dict[str, JsonValue]:
+        before = {mark.item.id: mark.said.earned_points for mark in prepared.first.marks}
+        lowered = (m.item.id for m in scored.marks if m.said.earned_points < before.get(m.item.id, 0))
         return {
             "rubric": prepared.rubric.as_json(),
             "passes_by": self.passes_by,
-            "process": {**process, "passed": scored.passes(self.threshold, self.score)},
-            "outcome": {"accomplished": said.is_accomplished, "reasoning": said.reasoning},
-            "perfect": scored.is_perfect,
-            "blockers": [{**o.model_dump(mode="json"), "is_proved": o.is_proved} for o in said.blockers],
-            "failed_only_by_blockers": said.is_blocked,
-            "obstacles_that_could_be_avoided": [o.what for o in said.obstacles if o.could_be_avoided],
-            "score_without_pictures": prepared.first.score(self.score),
+            "process": scored.as_json(),
+            "outcome": {"accomplished": outcome.is_accomplished, "reasoning": outcome.reasoning},
+            "blockers": [{**o.model_dump(mode="json"), "is_proved": o.is_proved} for o in outcome.blockers],
+            "failed_only_by_blockers": outcome.is_blocked,
+            "score_without_pictures": prepared.first.score,
             # Claims that no picture showed.
-            "lowered_by_pictures": [m.item.key for m in scored.marks if m.earned < before.get(m.item.key, 0)],
-            "picked": {key: list(numbers) for key, numbers in prepared.picked.items()},
-            **prepared.details,
+            "lowered_by_pictures": [*lowered],
+            **prepared.chosen.details,
         }
 
 
-def _list_first_pass(prepared: _Prepared) -> Sequence[Given]:
+def _list_first_scores(first: Scored) -> Given:
     marks = [
-        f"{m.item.key}: {m.earned:g} of {m.item.max_points:g} points. {' '.join(m.reason.split())}"
-        for m in prepared.first.marks
+        f"{m.item.id}: {m.said.earned_points:g} of {m.item.max_points:g} points. {join_lines(m.said.reason)}"
+        for m in first.marks
     ]
-    marks += [f"{key}: does not apply" for key in prepared.first.not_applicable]
-    picked = [f"{key}: {', '.join(map(str, n)) or 'none'}" for key, n in prepared.picked.items()]
-    return Given("scores without pictures", "\n".join(marks)), Given("picked pictures", "\n".join(picked))
+    marks += [f"{key}: does not apply" for key in first.not_applicable]
+    return Given("scores without pictures", "\n".join(marks))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, model_validator
 
 from pytest_browsereval.features.shared.judging.base import ModelGrader, Opinion, give_task
 from pytest_browsereval.features.shared.judging.judge import Given, Judge
@@ -90,7 +90,7 @@ class TrajectoryScoreGrader(ModelGrader):
         if self.method == "model":
             return await super().grade(recorded)
         messages = await asyncio.to_thread(lambda: recorded.messages)
-        return self.grade_by_rules(self._opinion(score_by_rules(messages), messages, ""), recorded)
+        return self.grade_by_rules(self._weigh(messages, {}, ""), recorded)
 
     async def prepare(self, recorded: Recorded, judge: Judge) -> tuple[Message, ...]:
         """Return the log.
@@ -114,31 +114,19 @@ class TrajectoryScoreGrader(ModelGrader):
         task = give_task(recorded)
         end = Given("end of the record", "\n".join(map(_describe_message, messages[-LAST_MESSAGES:])))
         names = "\n".join(join_lines(call.tool) for call in list_steps(messages)) or "(no tool was called)"
-        goal, plan = await judge.ask_both(
+        goal, plan = await judge.ask_all(
             judge.ask(Rated, GOAL_RULES, (task, end), call="goal score"),
             judge.ask(Rated, PLAN_RULES, (task, Given("tools called", names)), call="plan score"),
         )
         judged = {"goalCompletion": goal.score, "planCorrectness": plan.score}
-        reasoning = f"Goal: {goal.reasoning} Plan: {plan.reasoning}"
-        return self._opinion(score_by_rules(messages) | judged, messages, reasoning)
+        return self._weigh(messages, judged, f"Goal: {goal.reasoning} Plan: {plan.reasoning}")
 
-    def _opinion(self, scores: Categories, messages: Sequence[Message], reasoning: str) -> Opinion:
-        calls = list_steps(messages)
+    def _weigh(self, messages: Sequence[Message], judged: Categories, reasoning: str) -> Opinion:
+        calls, scores = list_steps(messages), score_by_rules(messages) | judged
         total = round(sum(weight * scores[name] for name, weight in WEIGHTS.items()), 6)
         passes = total >= self.threshold
         scored = ", ".join(f"{name} {value:.2f}" for name, value in scores.items())
         limit = f"{'>=' if passes else '<'} {self.threshold:g}"
-        details: dict[str, JsonValue] = {
-            "method": self.method,
-            **scores,
-            "weightedTotal": total,
-            "toolCalls": len(calls),
-            "failedCalls": sum(call.success is False for call in calls),
-            "retries": count_retries(calls),
-            "tokens": estimate_tokens(messages),
-        }
-        if reasoning:
-            details["reasoning"] = reasoning
         return Opinion(
             "passed" if passes else "failed",
             total,
@@ -153,7 +141,16 @@ class TrajectoryScoreGrader(ModelGrader):
                 )
                 for name, weight in WEIGHTS.items()
             ),
-            details=details,
+            details={
+                "method": self.method,
+                **scores,
+                "weightedTotal": total,
+                "toolCalls": len(calls),
+                "failedCalls": sum(call.success is False for call in calls),
+                "retries": count_retries(calls),
+                "tokens": estimate_tokens(messages),
+                **({"reasoning": reasoning} if reasoning else {}),
+            },
         )
 
 
@@ -161,15 +158,10 @@ def score_by_rules(messages: Sequence[Message]) -> Categories:
     """Return the four scores by the rules that need no model."""
     calls, tokens = list_steps(messages), estimate_tokens(messages)
     names = {call.tool for call in calls}
-    if not calls:
-        plan = 0.0
-    elif len(calls) > MANY_CALLS:
-        plan = 0.3
-    else:
-        plan = 0.7 if names & set(PLANNING) else 0.5
+    # Fixed figures of the published heuristic: who calls the finishing tool has probably got somewhere.
+    plan = 0.3 if len(calls) > MANY_CALLS else 0.7 if names & {*PLANNING} else 0.5 if calls else 0.0
     return {
-        # Fixed figures of the published heuristic: who calls the finishing tool has probably got somewhere.
-        "goalCompletion": 0.8 if names & set(FINISHING) else 0.3,
+        "goalCompletion": 0.8 if names & {*FINISHING} else 0.3,
         "planCorrectness": plan,
         "successRatio": compute_success_ratio(calls),
         "contextEfficiency": next((score for most, score in BANDS if tokens <= most), 0.2),

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
+from pytest_browsereval.features.shared.combining import CombiningGrader
 from pytest_browsereval.features.shared.judging.base import ModelGrader
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.grades import GraderResult, Verdict
@@ -30,7 +31,8 @@ def settle_redacted(
         before: its grade of the attempt by the same row; None if the row has changed.
         compared: what is recorded, and what the row wants: as a pattern, a mark would match other texts.
     """
-    if new.verdict is Verdict.ERRORED or isinstance(grader, ModelGrader):
+    parts = grader.parts if isinstance(grader, CombiningGrader) else (grader,)
+    if new.verdict is Verdict.ERRORED or all(isinstance(part, ModelGrader) for part in parts):
         return new
     if MARK not in json.dumps(compared, ensure_ascii=False):
         return new

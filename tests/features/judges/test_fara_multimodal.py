@@ -8,7 +8,7 @@ import pytest
 
 from pytest_browsereval.features.judges.fara import FaraMultimodalGrader
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.testing import ModelRequest, Reply, refuses
+from pytest_browsereval.testing import ModelRequest, refuses
 from tests.features.shared.judging.bench import Bench, numbers_in, ratings, sight
 
 
@@ -18,16 +18,15 @@ def images(request: ModelRequest) -> list[str]:
     return [part["image_url"]["detail"] for part in content if part["type"] == "image_url"]
 
 
-@pytest.mark.parametrize("consistent", [True, False])
-@pytest.mark.parametrize("satisfied", [True, False])
-def test_both_have_to_hold(tmp_path: Path, consistent: bool, satisfied: bool) -> None:  # noqa: FBT001
+def test_both_have_to_hold(tmp_path: Path) -> None:
     """The answer is true to the pictures, and the task is satisfied; up to ten are shown without a rating."""
-    bench = Bench(tmp_path, {"see": sight(consistent=consistent, satisfied=satisfied)})
-    result = bench.judged(FaraMultimodalGrader, bench.attempt(pictures=10))
-    passed = consistent and satisfied
-    assert (result.verdict, result.score) == (Verdict.PASSED if passed else Verdict.FAILED, float(passed))
-    assert [c.actual for c in result.criteria] == [consistent, satisfied]
-    assert bench.counts == {"see": 1}
+    for consistent, satisfied in ((False, False), (False, True), (True, False), (True, True)):
+        bench = Bench(tmp_path, {"see": sight(consistent=consistent, satisfied=satisfied)})
+        result = bench.judged(FaraMultimodalGrader, bench.attempt(pictures=10))
+        passed = consistent and satisfied
+        assert (result.verdict, result.score) == (Verdict.PASSED if passed else Verdict.FAILED, float(passed))
+        assert [c.actual for c in result.criteria] == [consistent, satisfied]
+        assert bench.counts == {"see": 1}
     (request,) = bench.requests["see"]
     assert numbers_in(request) == list(range(1, 11))
     assert set(images(request)) == {"high"}
@@ -73,51 +72,24 @@ def test_limits_are_options(tmp_path: Path) -> None:
     assert numbers_in(bench.requests["see"][0]) == [3, 4, 5]
 
 
-def failing(*numbers: int) -> Any:
-    """Return what rates pictures, and fails where one of these is among them."""
-    good = ratings(lambda n: 4)  # noqa: ARG005
-
-    def reply(request: ModelRequest) -> Reply | dict[str, Any]:
-        return refuses(500) if set(numbers) & set(numbers_in(request)) else good(request)
-
-    return reply
-
-
-def test_a_rating_that_fails_is_missing_evidence(tmp_path: Path) -> None:
-    """Never a rating in the middle: a failure is undecided then, a pass stands; too many are errored."""
-    bench = Bench(tmp_path, {"rate": failing(1), "see": sight(satisfied=False)})
-    recorded = bench.attempt(pictures=20)
-    result = bench.judged(FaraMultimodalGrader, recorded)
-    assert (result.verdict, result.score) == (Verdict.ERRORED, None)
-    assert "these pictures could not be rated: 1, 2, 3, 4, 5" in result.reasoning
-    assert result.details["unrated"] == [1, 2, 3, 4, 5]
-    assert not {1, 2, 3, 4, 5} & set(numbers_in(bench.requests["see"][0]))
-    bench.answers["see"] = sight()
-    assert bench.judged(FaraMultimodalGrader, recorded).verdict is Verdict.PASSED
-    bench.answers["rate"] = failing(1, 6)
-    result = bench.judged(FaraMultimodalGrader, recorded)
-    assert result.verdict is Verdict.ERRORED
-    assert "10 of 20 pictures could not be rated" in result.reasoning
-    assert "see" not in bench.counts
-
-
-@pytest.mark.parametrize(
-    "rated",
-    [
+def test_a_rating_that_fails_errs(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """Each picture of the question once, from 1 to 5; the best ones may be among those that are not rated."""
+    cases: list[Any] = [
+        lambda request: refuses(500) if 1 in numbers_in(request) else ratings(lambda n: 4)(request),  # noqa: ARG005
         lambda request: {"pictures": []},  # noqa: ARG005
         lambda request: {
             "pictures": [{"picture": 99, "reason": "", "rating": 5} for _ in numbers_in(request)]
         },
         ratings(lambda n: 6),  # noqa: ARG005
         ratings(lambda n: 0),  # noqa: ARG005
-    ],
-)
-def test_ratings_of_other_pictures_are_none(tmp_path: Path, rated: Any) -> None:
-    """Each picture of the question once, from 1 to 5."""
-    bench = Bench(tmp_path, {"rate": rated})
-    result = bench.judged(FaraMultimodalGrader, bench.attempt(pictures=11))
-    assert result.verdict is Verdict.ERRORED
-    assert "11 of 11 pictures could not be rated" in result.reasoning
+    ]
+    for number, rated in enumerate(cases):
+        with subtests.test(number=number):
+            bench = Bench(tmp_path, {"rate": rated, "see": sight()})
+            result = bench.judged(FaraMultimodalGrader, bench.attempt(pictures=20))
+            assert result.verdict is Verdict.ERRORED
+            assert "gave no rating of pictures" in result.reasoning
+            assert "see" not in bench.counts
 
 
 def test_no_picture_is_no_evidence(tmp_path: Path) -> None:

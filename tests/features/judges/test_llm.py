@@ -50,12 +50,12 @@ SCALES: list[tuple[dict[str, Any], dict[str, Any], str, float | None]] = [
     ({"scale": "0-1"}, reply(score=0.7), "passed", 0.7),
     ({"scale": "0-1"}, reply(score=0.69), "failed", 0.69),
     ({"scale": "0-1", "pass_at": 0.9}, reply(score=0.8), "failed", 0.8),
-    ({"scale": "1-5"}, reply(rating=4), "passed", 0.75),
-    ({"scale": "1-5"}, reply(rating=3), "failed", 0.5),
-    ({"scale": "1-5", "pass_at": 3}, reply(rating=3), "passed", 0.5),
+    ({"scale": "1-5"}, reply(score=4), "passed", 0.75),
+    ({"scale": "1-5"}, reply(score=3), "failed", 0.5),
+    ({"scale": "1-5", "pass_at": 3}, reply(score=3), "passed", 0.5),
     # What is not on the scale is not a grade.
-    ({"scale": "1-5"}, reply(rating=6), "errored", None),
-    ({"scale": "1-5"}, reply(rating=3.5), "errored", None),
+    ({"scale": "1-5"}, reply(score=6), "errored", None),
+    ({"scale": "1-5"}, reply(score=3.5), "errored", None),
     ({"scale": "0-1"}, reply(score=80), "errored", None),
     ({}, reply(verdict="MAYBE"), "errored", None),
 ]

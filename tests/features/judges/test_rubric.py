@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +8,8 @@ import pytest
 
 from pytest_browsereval.features.judges.rubric import RubricGrader
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.testing import ModelRequest, Reply, refuses
-from tests.features.shared.judging.bench import Bench, made, numbers_in, scores
+from pytest_browsereval.testing import refuses
+from tests.features.shared.judging.bench import Bench, made, numbers_in, ratings, scores
 
 MADE = made(40, 30, 20, 10)
 FULL = (40, 30, 20, 10)
@@ -41,31 +41,17 @@ def obstacle(
     }
 
 
-def matches(uses: dict[int, dict[str, int]]) -> Callable[[ModelRequest], dict[str, Any]]:
-    """Return what says which pictures help to score which criterion, and how much."""
-    return lambda request: {
-        "pictures": [
-            {
-                "picture": number,
-                "shows": "a page",
-                "criteria": [{"id": key, "rating": n} for key, n in uses.get(number, {}).items()],
-            }
-            for number in numbers_in(request)
-        ]
-    }
-
-
 def seen(*earned: float, pictures: Sequence[int] = (1,), **more: Any) -> dict[str, Any]:
     return scores(*earned, pictures=list(pictures), **more)
 
 
-def bench_of(folder: Path, look: Any = None, said: Any = None, uses: Any = None) -> Bench:
+def bench_of(folder: Path, look: Any = None, said: Any = None) -> Bench:
     return Bench(
         folder,
         {
             "make": MADE,
             "read": scores(*FULL),
-            "match": matches(uses or {}),
+            "rate": ratings(lambda n: 4),  # noqa: ARG005
             "look": look or seen(*FULL),
             "outcome": said or outcome(True),  # noqa: FBT003
         },
@@ -75,22 +61,16 @@ def bench_of(folder: Path, look: Any = None, said: Any = None, uses: Any = None)
 # -- two signals
 
 
-@pytest.mark.parametrize(
-    ("passes_by", "expected"),
-    [
-        ("outcome", {(1, 1): True, (1, 0): False, (0, 1): True, (0, 0): False}),
-        ("process", {(1, 1): True, (1, 0): True, (0, 1): False, (0, 0): False}),
-        ("both", {(1, 1): True, (1, 0): False, (0, 1): False, (0, 0): False}),
-    ],
-)
-def test_the_work_and_the_outcome_are_apart(tmp_path: Path, passes_by: str, expected: Any) -> None:
+def test_the_work_and_the_outcome_are_apart(tmp_path: Path) -> None:
     """An option says which of them decides; both are told, and the score is that of the work."""
-    for number, ((good, done), passes) in enumerate(expected.items()):
+    for number, (good, done) in enumerate(((1, 1), (1, 0), (0, 1), (0, 0))):
         (folder := tmp_path / str(number)).mkdir()
         earned = (40, 20, 10, 10) if good else (40, 20, 10, 9)
         bench = bench_of(folder, seen(*earned), outcome(bool(done)))
-        result = bench.judged(RubricGrader, bench.attempt(CLICK, pictures=1), passes_by=passes_by)
-        assert result.verdict is (Verdict.PASSED if passes else Verdict.FAILED)
+        recorded = bench.attempt(CLICK, pictures=1)
+        for passes_by, passes in (("process", good), ("both", good and done), ("outcome", done)):
+            result = bench.judged(RubricGrader, recorded, passes_by=passes_by)
+            assert result.verdict is (Verdict.PASSED if passes else Verdict.FAILED)
         assert result.score == pytest.approx(0.8 if good else 0.79)
         process: Any = result.details["process"]
         assert (process["passed"], process["earned_points"]) == (bool(good), sum(earned))
@@ -103,8 +83,8 @@ def test_neither_question_knows_of_the_other(tmp_path: Path) -> None:
     bench = bench_of(tmp_path, seen(*FULL, pictures=[2]))
     recorded = bench.attempt(("click", {"target": "ACTED"}, "RETURNED"), pictures=2, answer="ANSWERED")
     result = bench.judged(RubricGrader, recorded)
-    assert bench.counts == {"make": 1, "read": 1, "match": 1, "look": 1, "outcome": 1}
-    assert result.usage.requests == 5
+    assert bench.counts == {"make": 1, "read": 1, "look": 1, "outcome": 1}
+    assert result.usage.requests == 4
     texts = {name: requests[0].text for name, requests in bench.requests.items()}
     shown = {name: numbers_in(requests[0]) for name, requests in bench.requests.items()}
     told = {
@@ -114,11 +94,10 @@ def test_neither_question_knows_of_the_other(tmp_path: Path) -> None:
     assert told == {
         "make": [],
         "read": ["ACTED", "RETURNED", "ANSWERED", "criterion 1"],
-        "match": ["criterion 1"],
         "look": ["ACTED", "RETURNED", "ANSWERED", "criterion 1"],
         "outcome": ["ACTED", "RETURNED", "ANSWERED"],
     }
-    assert shown == {"make": [], "read": [], "match": [1, 2], "look": [2], "outcome": [2]}
+    assert shown == {"make": [], "read": [], "look": [1, 2], "outcome": [1, 2]}
     assert "C1: 40 of 40 points. reason 1" in texts["look"]
 
 
@@ -139,7 +118,8 @@ def test_required_criteria_and_items(tmp_path: Path) -> None:
         recorded = bench.attempt(CLICK, pictures=1, rubric={"items": items})
         options = {"score": "items", "passes_by": "process", "threshold": 0.75}
         result = bench.judged(RubricGrader, recorded, **options)
-        assert (result.score, result.details["perfect"]) == (score, perfect)
+        process: Any = result.details["process"]
+        assert (result.score, process["perfect"]) == (score, perfect)
         assert result.verdict is (Verdict.PASSED if passes else Verdict.FAILED)
         assert "make" not in bench.counts
 
@@ -147,22 +127,16 @@ def test_required_criteria_and_items(tmp_path: Path) -> None:
 # -- pictures
 
 
-def test_pictures_are_picked_for_criteria(tmp_path: Path) -> None:
-    """The best of each criterion, by turns up to the limit; the last one is always among them."""
-    uses = {1: {"C1": 5, "C2": 2}, 2: {"C1": 4}, 3: {"C1": 4, "C3": 3, "C7": 5}, 4: {"C1": 3}, 5: {"C2": 5}}
-    bench = bench_of(tmp_path, uses=uses)
-    recorded = bench.attempt(CLICK, pictures=7)
-    result = bench.judged(RubricGrader, recorded)
-    assert bench.counts["match"] == 2
-    assert numbers_in(bench.requests["look"][0]) == [1, 2, 3, 5, 7]
-    assert result.details["picked"] == {"C1": [1, 3, 2], "C2": [5], "C3": [3], "C4": []}
-    assert result.evidence == tuple(f"screenshots/{n:03d}.png" for n in (1, 2, 3, 5, 7))
-    assert result.criteria[0].actual == {"earned_points": 40, "max_points": 40, "pictures": [1]}
-    assert "C1: 1, 3, 2" in bench.requests["look"][0].text
-    bench.answers["look"] = seen(*FULL, pictures=[7])
-    result = bench.judged(RubricGrader, recorded, pictures_per_criterion=1, max_shown=3)
-    assert numbers_in(bench.requests["look"][0]) == [1, 5, 7]
-    assert result.details["picked"] == {"C1": [1], "C2": [5], "C3": [], "C4": []}
+def test_many_pictures_are_rated_by_the_rubric(tmp_path: Path) -> None:
+    """The judge rates them with task, answer and rubric at hand, and scores by the best."""
+    bench = bench_of(tmp_path, seen(*FULL, pictures=[2]))
+    bench.answers["rate"] = ratings(lambda n: 5 if n % 2 == 0 else 1)
+    result = bench.judged(RubricGrader, bench.attempt(CLICK, pictures=12))
+    assert bench.counts["rate"] == 3
+    assert "criterion 1" in bench.requests["rate"][0].text
+    assert numbers_in(bench.requests["look"][0]) == [2, 4, 6, 8, 10, 12] == result.details["shown"]
+    assert result.evidence == tuple(f"screenshots/{n:03d}.png" for n in range(2, 13, 2))
+    assert result.criteria[0].actual == {"earned_points": 40, "max_points": 40, "pictures": [2]}
 
 
 def test_pictures_expose_what_texts_claimed(tmp_path: Path) -> None:
@@ -174,23 +148,12 @@ def test_pictures_expose_what_texts_claimed(tmp_path: Path) -> None:
     assert result.details["lowered_by_pictures"] == ["C2"]
 
 
-def test_unseen_pictures(tmp_path: Path) -> None:
-    """No pictures at all are errored; a few that nobody could rate leave a failure undecided."""
+def test_an_attempt_without_pictures_is_errored(tmp_path: Path) -> None:
+    """Before anything is asked."""
     bench = bench_of(tmp_path)
     result = bench.judged(RubricGrader, bench.attempt(CLICK))
     assert (result.verdict, bench.counts) == (Verdict.ERRORED, {})
     assert "no picture was recorded" in result.reasoning
-    rest = matches({})
-
-    def reply(request: ModelRequest) -> Reply | dict[str, Any]:
-        return refuses(500) if 1 in numbers_in(request) else rest(request)
-
-    bench.answers |= {"match": reply, "outcome": outcome(False), "look": seen(*FULL, pictures=[])}  # noqa: FBT003
-    result = bench.judged(RubricGrader, bench.attempt(pictures=16))
-    assert result.verdict is Verdict.ERRORED
-    assert "could not be rated: 1, 2, 3, 4, 5" in result.reasoning
-    bench.answers["outcome"] = outcome(True)  # noqa: FBT003
-    assert bench.judged(RubricGrader, bench.attempt(pictures=16)).verdict is Verdict.PASSED
 
 
 # -- blockers
@@ -215,7 +178,6 @@ def test_a_blocker_is_no_fault_of_the_agent(tmp_path: Path) -> None:
         "is_proved": True,
     }
     assert result.details["failed_only_by_blockers"] is True
-    assert result.details["obstacles_that_could_be_avoided"] == ["there was a other"]
     assert len(result.criteria) == 4
     result = bench.judged(RubricGrader, recorded, on_blocker="fail")
     assert (result.verdict, result.score) == (Verdict.FAILED, 1.0)
@@ -275,7 +237,6 @@ def test_a_blocker_excuses_no_bad_work(tmp_path: Path) -> None:
         ({"look": refuses(500)}, "gave no scores"),
         ({"read": refuses(500)}, "gave no scores without pictures"),
         ({"make": [made(1, 2, 3, 4)] * 2}, "gave no rubric"),
-        ({"match": refuses(500)}, "1 of 1 pictures could not be rated"),
     ],
 )
 def test_a_judge_that_contradicts_itself_is_errored(tmp_path: Path, answers: Any, told: str) -> None:
@@ -300,8 +261,8 @@ def test_hostile_material_decides_nothing(tmp_path: Path) -> None:
 
 def test_all_that_is_asked_is_in_the_fingerprint(tmp_path: Path) -> None:
     """Texts and forms that the judge is sent, and the options: grades by others are other grades."""
-    bench = bench_of(tmp_path)
-    result = bench.judged(RubricGrader, bench.attempt(CLICK, pictures=1))
+    bench = bench_of(tmp_path, seen(*FULL, pictures=[11]))
+    result = bench.judged(RubricGrader, bench.attempt(CLICK, pictures=11))
     texts, forms = bench.asked()
     assert texts == set(RubricGrader.prompts)
     assert forms == {reply.__name__ for reply in RubricGrader.replies}

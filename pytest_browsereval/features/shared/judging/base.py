@@ -21,12 +21,14 @@ from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import ModelNeed, Needs
 
+Decision = Literal["passed", "failed", "undecided"]
+
 
 @dataclass(frozen=True)
 class Opinion:
     """One vote."""
 
-    verdict: Literal["passed", "failed", "undecided"]
+    verdict: Decision
     score: float
     """From 0 to 1; of no meaning where the judge could not decide."""
     reasoning: str
@@ -48,28 +50,30 @@ def settle_votes(opinions: Sequence[Opinion | Fault]) -> Opinion | Fault:
     and evidence are those of the first vote of the majority, or of the first one that is undecided.
     """
     # Of all votes, not of those that were given: two of five is not a majority because three failed.
-    needed = len(opinions) // 2 + 1
+    needed, total = len(opinions) // 2 + 1, len(opinions)
     given = [opinion for opinion in opinions if isinstance(opinion, Opinion)]
+    faults = [opinion for opinion in opinions if isinstance(opinion, Fault)]
+    if not given:
+        return faults[0]
     for word in ("passed", "failed"):
         side = [opinion for opinion in given if opinion.verdict == word]
         if len(side) >= needed:
             # Undecided votes have no score.
             score = fmean(o.score for o in given if o.verdict != "undecided")
-            count = "" if len(opinions) == 1 else f"{len(side)} of {len(opinions)} votes: "
+            count = "" if total == 1 else f"{len(side)} of {total} votes: "
             return replace(side[0], score=score, reasoning=count + side[0].reasoning)
-    faults = [opinion for opinion in opinions if isinstance(opinion, Fault)]
-    if faults and not given:
-        return faults[0]
-    counts = {word: sum(o.verdict == word for o in given) for word in ("passed", "failed", "undecided")}
-    told_counts = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    words = [vote["verdict"] for vote in map(_describe_vote, opinions)]
+    counts = ", ".join(f"{words.count(word)} {word}" for word in _WORDS if word in words)
     why = str(faults[0]) if faults else ""
     unsure = next((o for o in given if o.verdict == "undecided"), Opinion("undecided", 0.0, why))
-    broken = f", {len(faults)} errored" if faults else ""
-    reasoning = f"undecided: of {len(opinions)} votes {told_counts}{broken}. {unsure.reasoning}".strip()
+    reasoning = f"undecided: of {total} votes {counts}. {unsure.reasoning}".strip()
     return replace(unsure, reasoning=reasoning)
 
 
-def _describe_vote(opinion: Opinion | Fault) -> JsonValue:
+_WORDS = ("passed", "failed", "undecided", "errored")
+
+
+def _describe_vote(opinion: Opinion | Fault) -> dict[str, JsonValue]:
     if isinstance(opinion, Fault):
         return {"verdict": "errored", "reasoning": str(opinion)}
     score = None if opinion.verdict == "undecided" else opinion.score
@@ -143,7 +147,7 @@ class ModelGrader(GraderConfig):
             opinions = [GraderFault(why)]
         outcome, ledger = settle_votes(opinions), judge.ledger
         details: dict[str, JsonValue] = {
-            "judge": identity(judge.config),
+            "judge": identity(config),
             "calls": ledger.calls,
             # Shows that a grade made again cost nothing.
             "calls_from_record": ledger.from_record,
@@ -153,19 +157,27 @@ class ModelGrader(GraderConfig):
         said = Opinion("undecided", 0.0, str(outcome)) if isinstance(outcome, Fault) else outcome
         if said.verdict == "undecided":
             details["is_undecided"] = said is outcome
-        return GraderResult(
-            grader=self.label,
-            verdict=Verdict.ERRORED if said.verdict == "undecided" else Verdict(said.verdict),
-            score=None if said.verdict == "undecided" else said.score,
-            reasoning=said.reasoning,
-            criteria=said.criteria,
-            evidence=said.evidence,
-            details={**details, **said.details},
-            fingerprint=self.judge_fingerprint(judge.config, recorded.site_urls),
+        return self._write_grade(
+            replace(said, details={**details, **said.details}),
+            self.judge_fingerprint(config, recorded.site_urls),
             usage=ledger.usage,
             cost_usd=ledger.usage.cost_usd if ledger.usage.requests else 0.0,
             stops_run=any(isinstance(opinion, StopRun) for opinion in opinions),
             unanswered=next(filter(None, map(find_unanswered, opinions)), None),
+        )
+
+    def _write_grade(self, opinion: Opinion, fingerprint: str, **more: Any) -> GraderResult:
+        is_undecided = opinion.verdict == "undecided"
+        return GraderResult(
+            grader=self.label,
+            verdict=Verdict.ERRORED if is_undecided else Verdict(opinion.verdict),
+            score=None if is_undecided else opinion.score,
+            reasoning=opinion.reasoning,
+            criteria=opinion.criteria,
+            evidence=opinion.evidence,
+            details=opinion.details,
+            fingerprint=fingerprint,
+            **more,
         )
 
     async def decide_without_model(self, recorded: Recorded) -> Opinion | None:
@@ -208,18 +220,8 @@ class ModelGrader(GraderConfig):
             judge: who is asked about other attempts at the same row: their grades are like this one.
         """
         urls = recorded.site_urls
-        rules = self.rules().fingerprint(self.version, urls)
-        return GraderResult(
-            grader=self.label,
-            verdict=Verdict(opinion.verdict),
-            score=opinion.score,
-            reasoning=opinion.reasoning,
-            criteria=opinion.criteria,
-            evidence=opinion.evidence,
-            details=opinion.details,
-            fingerprint=self.judge_fingerprint(judge, urls) if judge else rules,
-            cost_usd=0.0,
-        )
+        own = self.judge_fingerprint(judge, urls) if judge else self.rules().fingerprint(self.version, urls)
+        return self._write_grade(opinion, own, cost_usd=0.0)
 
     def rules(self) -> Self:
         """Return the grader without its judge and other options that are not rules, such as paths."""
@@ -260,19 +262,3 @@ def fail_unanswered(recorded: Recorded) -> Opinion | None:
         return None
     why = "the agent gave no final answer; such an attempt fails without asking the judge"
     return Opinion("failed", 0.0, why, details={"is_answered": False})
-
-
-def doubt_failure(opinion: Opinion, unseen: Sequence[int], what: str = "rated") -> Opinion:
-    """Return the vote. A failure is undecided if a picture that was not seen may show the contrary.
-
-    Args:
-        opinion: the vote.
-        unseen: numbers of the pictures.
-        what: what could not be done with them.
-    """
-    # A pass stands: what was seen proves it.
-    if opinion.verdict != "failed" or not unseen:
-        return opinion
-    names = ", ".join(map(str, unseen))
-    why = f"it would be a failure, but these pictures could not be {what}: {names}. {opinion.reasoning}"
-    return replace(opinion, verdict="undecided", reasoning=why)

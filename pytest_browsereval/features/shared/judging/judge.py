@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 from weakref import WeakKeyDictionary, WeakValueDictionary
-
-from pydantic import ValidationError
 
 from pytest_browsereval.errors import Fault, Outage, StopRun
 from pytest_browsereval.features.shared.judging import replies
@@ -27,7 +26,6 @@ from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.run_files import load_written, read_written, write_json
 
 T = TypeVar("T")
-U = TypeVar("U")
 
 RECORD = "judge"
 """The folder of an attempt with every reply that was paid for."""
@@ -35,21 +33,8 @@ RECORD = "judge"
 SENDING = (replies.RULE, replies.TAGGED, replies.BARE, replies.PARSER, replies.LONGEST, SIDES, QUALITY)
 """Our texts and limits around every question. A change of one may change every reply."""
 
-_FORMAT_WORDS = (
-    "response_format",
-    "json_schema",
-    "json_object",
-    "structured output",
-    "json mode",
-    "output_config",
-)
-_CONTEXT_WORDS = (
-    "context length",
-    "context_length",
-    "context size",
-    "maximum context",
-    "too many tokens",
-    "prompt is too long",
+_FORMAT_WORDS = re.compile(
+    "response_format|json_schema|json_object|structured output|json mode|output_config", re.IGNORECASE
 )
 
 
@@ -72,6 +57,11 @@ class _Question(Generic[ReplyT]):
     parts: tuple[Part, ...]
     call: str
     check: Callable[[ReplyT], object] | None
+
+    def checked(self, reply: ReplyT) -> ReplyT:
+        if self.check is not None:
+            self.check(reply)
+        return reply
 
 
 @dataclass
@@ -158,23 +148,17 @@ class Judge:
         """
         results = await asyncio.gather(*questions, return_exceptions=True)
         # A refused key or an unexpected exception is worth more than the other questions.
-        for result in results:
-            if isinstance(result, BaseException) and (
-                isinstance(result, StopRun) or not isinstance(result, Fault)
-            ):
-                raise result
-        return [
-            result for result in results if isinstance(result, Fault) or not isinstance(result, BaseException)
-        ]
+        worst = (r for r in results if isinstance(r, StopRun) or not isinstance(r, Fault))
+        if broken := next((r for r in worst if isinstance(r, BaseException)), None):
+            raise broken
+        return cast("list[T | Fault]", results)
 
-    async def ask_both(self, first: Awaitable[T], second: Awaitable[U]) -> tuple[T, U]:
-        """Return the results of two questions that are asked at once; the first fault is raised."""
-        results: list[Any] = await self.gather(first, cast("Awaitable[Any]", second))
-        # One half of a grade is none.
-        for result in results:
-            if isinstance(result, Fault):
-                raise result
-        return results[0], results[1]
+    async def ask_all(self, *questions: Awaitable[Any]) -> list[Any]:
+        """Return the results of questions that are asked at once, or raise the first fault of one."""
+        results = await self.gather(*questions)
+        if fault := next((result for result in results if isinstance(result, Fault)), None):
+            raise fault
+        return results
 
     # -- one question
 
@@ -190,10 +174,13 @@ class Judge:
                 mode = lowered[self.config] = self._looser(mode)
                 continue
             paid += completion.usage
-            self._check(completion, question.call)
+            if completion.refusal:
+                raise self._fault(question.call, f"refused to judge: {beginning(completion.refusal, 200)}")
+            if completion.finish_reason == CUT:
+                raise self._fault(question.call, "the reply was cut off. Raise judge.max_output_tokens")
             try:
                 value = replies.read_reply(completion.text, question.reply, mode, fence)
-                return _check_reply(value, question), paid, mode
+                return question.checked(value), paid, mode
             except (Unparseable, Fault) as error:
                 if is_second:
                     raise self._fault(question.call, self._describe_reply(error, completion.text)) from None
@@ -220,13 +207,10 @@ class Judge:
             raise
         except Fault as error:
             self.ledger.usage += error.usage or Usage()
-            said, can_step = str(error).lower(), self._looser(mode) != mode
-            if error.status in (400, 422) and can_step and any(word in said for word in _FORMAT_WORDS):
+            is_form = error.status in (400, 422) and _FORMAT_WORDS.search(str(error))
+            if is_form and self._looser(mode) != mode:
                 return None
-            is_too_long = error.status in (400, 413, 422) and any(word in said for word in _CONTEXT_WORDS)
-            fault = self._fault(
-                question.call, f"more than the model can read: {error}" if is_too_long else str(error)
-            )
+            fault = self._fault(question.call, str(error))
             if isinstance(error, Outage):
                 last = error.answered_at
                 raise Outage(fault.source, str(fault), what=error.what, answered_at=last) from None
@@ -237,12 +221,16 @@ class Judge:
 
     def _describe_reply(self, error: Exception, text: str) -> str:
         """Return what is wrong with the second reply, and how it begins."""
-        start = beginning(" ".join(mask_of(self.recorded.task)(self.recorded.redact(text)).split()), 80)
         if not isinstance(error, Unparseable):
             return f"two replies that cannot be used; the last: {error}"
+        start = beginning(" ".join(self._hide(text).split()), 80)
         is_prose = "Invalid JSON" in str(error) and self.config.output != "tagged"
         hint = ". For a model that writes no plain JSON: `judge: {output: tagged}`" if is_prose else ""
         return f"two replies in an unusable form; the last: {error}. It begins {start!r}{hint}"
+
+    def _hide(self, text: str) -> str:
+        """Return a text of the judge, who quotes pages and so their secrets, without these."""
+        return mask_of(self.recorded.task)(self.recorded.redact(text))
 
     def _looser(self, mode: Output) -> Output:
         """Return the form to ask for next; one that the config names is kept to."""
@@ -250,48 +238,33 @@ class Judge:
             return mode
         return replies.LADDER[min(replies.LADDER.index(mode) + 1, len(replies.LADDER) - 1)]
 
-    def _check(self, completion: Completion, call: str) -> None:
-        if completion.refusal:
-            raise self._fault(call, f"refused to judge: {beginning(completion.refusal, 200)}")
-        if completion.finish_reason == CUT:
-            raise self._fault(call, "the reply was cut off. Raise judge.max_output_tokens")
-
     def _fault(self, call: str, message: str) -> Fault:
         return GraderFault(f"the judge {self.name} gave no {call}: {message}")
 
     # -- the record of what was paid for
 
     def _key(self, question: _Question[ReplyT]) -> str:
-        pictures = [part for part in question.parts if isinstance(part, Shown)]
+        # A number tells pictures apart. One alone needs none: an unchanged page is asked about once.
+        has_many = sum(isinstance(part, Shown) for part in question.parts) > 1
         shown = [
-            # A number tells pictures apart. One alone needs none: a page that has not changed is asked
-            # about once.
-            [part.caption or (len(pictures) > 1 and part.number), part.detail, _digest_of(part.path)]
+            [part.caption or (has_many and part.number), part.detail, _digest_of(part.path)]
             if isinstance(part, Shown)
             else [part.title, part.text]
             if isinstance(part, Given)
             else part
             for part in question.parts
         ]
-        asked = [
-            identity(self.config),
-            SENDING,
-            question.rules,
-            replies.schema_of(question.reply),
-            shown,
-            self.ballot,
-        ]
+        form = replies.schema_of(question.reply)
+        asked = [identity(self.config), SENDING, question.rules, form, shown, self.ballot]
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:32]
 
     def _save(self, file: Path, call: str, value: JudgeReply, paid: Usage, mode: Output) -> None:
-        # A judge quotes pages, and so their secrets.
-        redact, mask = self.recorded.redact, mask_of(self.recorded.task)
         content = {
             "call": call,
             "ballot": self.ballot,
             "model": self.config.model_name,
             "output": mode,
-            "reply": replies.to_record(value, lambda text: mask(redact(text))),
+            "reply": replies.to_record(value, self._hide),
             "usage": paid.model_dump(mode="json"),
         }
         try:
@@ -317,16 +290,9 @@ def _digest_of(path: Path) -> str:
 
 def _read_recorded_reply(file: Path, question: _Question[ReplyT]) -> ReplyT | None:
     try:
-        reply = json.dumps(load_written(file)["reply"])
-        return _check_reply(question.reply.model_validate_json(reply), question)
-    except (OSError, ValueError, KeyError, TypeError, ValidationError, Fault):
+        return question.checked(question.reply.model_validate_json(json.dumps(load_written(file)["reply"])))
+    except (OSError, ValueError, KeyError, TypeError, Fault):
         return None
-
-
-def _check_reply(reply: ReplyT, question: _Question[ReplyT]) -> ReplyT:
-    if question.check is not None:
-        question.check(reply)
-    return reply
 
 
 def _make_content(parts: Sequence[Part], fence: Fence) -> str | list[dict[str, Any]]:
@@ -339,9 +305,8 @@ def _make_content(parts: Sequence[Part], fence: Fence) -> str | list[dict[str, A
         else:
             text = part if isinstance(part, str) else fence.wrap(part.title, part.text)
             content.append({"type": "text", "text": text})
-    if any(isinstance(part, Shown) for part in parts):
-        return content
-    return "\n\n".join(part["text"] for part in content)
+    has_pictures = any(part["type"] != "text" for part in content)
+    return content if has_pictures else "\n\n".join(part["text"] for part in content)
 
 
 # -- what the judges of this process share

@@ -12,8 +12,7 @@ from typing import Any
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.features.judges import fara, llm, relevance, rubrics
 from pytest_browsereval.features.judges import rubric as general
-from pytest_browsereval.features.shared.judging.base import ModelGrader
-from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel
@@ -27,7 +26,6 @@ RULES = {
     "rate": relevance.RATE,
     "see": fara.PICTURES,
     "read": general.READ,
-    "match": relevance.MATCH,
     "look": general.LOOK,
     "outcome": general.OUTCOME,
 }
@@ -86,7 +84,7 @@ class Bench:
             picture(self.folder, number)
         return recorded_in(self.folder, answer, row=row)
 
-    def judged(self, make: Callable[..., ModelGrader], recorded: Recorded, **options: Any) -> GraderResult:
+    def judged(self, make: Callable[..., GraderConfig], recorded: Recorded, **options: Any) -> GraderResult:
         """Let a grader judge the attempt.
 
         Args:

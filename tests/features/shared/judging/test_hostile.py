@@ -177,8 +177,8 @@ CASES = {
     ),
 }
 
-ELSEWHERE = {"webvoyager", "fara_alignment", "fara_rubric", "fara_combined", "rubric"}
-"""Tried with their own tests; ``fara_combined`` asks what three others ask."""
+ELSEWHERE = {"webvoyager", "fara_alignment", "fara_rubric", "rubric"}
+"""Tried with their own tests."""
 
 
 def parts_of(request: ModelRequest) -> dict[str, str]:

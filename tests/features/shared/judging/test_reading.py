@@ -130,7 +130,10 @@ def test_a_judge_that_cannot_judge_errs(tmp_path: Path, subtests: pytest.Subtest
             ),
             "refused to judge: I can't.",
         ),
-        (refuses(400, "This model's maximum context length is 8192 tokens"), "more than the model can read"),
+        (
+            refuses(400, "This model's maximum context length is 8192 tokens"),
+            "maximum context length is 8192",
+        ),
         (refuses(400, "bad picture"), "answered 400: bad picture"),
         (refuses(500, "down"), "answered 500: down"),
     ]
@@ -274,7 +277,7 @@ def test_more_than_half_of_the_votes_decide(tmp_path: Path, subtests: pytest.Sub
         (("unsure",), Verdict.ERRORED, "undecided: of 1 votes 1 undecided."),
         (("yes", "broken", "yes"), Verdict.PASSED, "2 of 3 votes"),
         (("yes", "broken", "broken"), Verdict.ERRORED, "undecided: of 3 votes 1 passed, 2 errored."),
-        (("broken", "broken", "broken"), Verdict.ERRORED, "more than the model can read"),
+        (("broken", "broken", "broken"), Verdict.ERRORED, "answered 400: maximum context length"),
     ]
     for words, expected, told in cases:
         with subtests.test(words=words, expected=expected, told=told):
