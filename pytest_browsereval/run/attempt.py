@@ -420,9 +420,7 @@ class Course:
         """Return verdict, source of the error, and reason, as they are now."""
         if self.fault is not None and not self.is_vetoed:
             return Verdict.ERRORED, self.fault.source, str(self.fault)
-        ending, pass_when = self.ending, self.run.config.pass_when
-        of_page = ending.limit, ending.broken_page, self.probe
-        return decide(self.grading.grades, pass_when, *of_page, went_on_s=ending.went_on_s)
+        return decide(self.grading.grades, self.run.config.pass_when, self.ending, self.probe)
 
     def save(self) -> AttemptRecord:
         """Decide the verdict, write the metadata and end the attempt."""

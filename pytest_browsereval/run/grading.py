@@ -18,8 +18,10 @@ from pytest_browsereval.graders.protection import mask_grade, mask_of
 from pytest_browsereval.graders.verdicts import PassWhen, combine
 from pytest_browsereval.model.grades import GraderResult, Verdict, cost_of
 from pytest_browsereval.model.probe import Probe
+from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.run.ending import Ending
 
 AFTER_LIMIT = (
     "the page is right, but perhaps only since the agent continued after its limit. Let `LimitReached` and "
@@ -112,33 +114,29 @@ def find_broken_page(window: Window, sites: Iterable[str | None]) -> str:
 def decide(
     grades: Mapping[str, GraderResult],
     pass_when: PassWhen,
-    limit: str,
-    broken_page: str,
-    probe: Probe | None = None,
-    *,
-    went_on_s: float = 0.0,
+    ending: Ending | TaskMetadata,
+    probe: Probe | None,
 ) -> tuple[Verdict, ErrorSource | None, str]:
     """Return the verdict of an attempt, what broke if it is *errored*, and why in one line.
 
     Args:
         grades: all of them, by the grader's name.
         pass_when: how they become a verdict.
-        limit: which limit ended the agent; a failure names it first.
-        broken_page: which error of a site the last page is; who has met it does not fail, unless a grader
-            vetoes.
+        ending: how the attempt ended. A failure names the limit first. Who has met a broken page of a site
+            does not fail, unless a grader vetoes. What an agent reached that went on after its limit, nobody
+            knows.
         probe: what the known way of the row came to: where it breaks, the attempt does not fail either.
-        went_on_s: how long an agent that caught the limit continued: nobody knows what it reached in time.
     """
     verdict, source, reason = combine(grades, pass_when)
     is_vetoed = any(one.vetoes and one.verdict is Verdict.FAILED for one in grades.values())
-    if broken_page and verdict is Verdict.FAILED and not is_vetoed:
-        return Verdict.ERRORED, ErrorSource.SITE, f"the last page is broken: {broken_page}"
+    if ending.broken_page and verdict is Verdict.FAILED and not is_vetoed:
+        return Verdict.ERRORED, ErrorSource.SITE, f"the last page is broken: {ending.broken_page}"
     if probe and probe.is_broken and verdict is Verdict.FAILED and not is_vetoed:
         return Verdict.ERRORED, ErrorSource.SITE, probe.reason
-    if went_on_s and verdict is Verdict.PASSED:
-        return Verdict.ERRORED, ErrorSource.AGENT, f"{AFTER_LIMIT} ({limit})"
-    if limit and verdict is Verdict.FAILED:
-        reason = f"stopped ({limit}): {reason}"
+    if ending.went_on_s and verdict is Verdict.PASSED:
+        return Verdict.ERRORED, ErrorSource.AGENT, f"{AFTER_LIMIT} ({ending.limit})"
+    if ending.limit and verdict is Verdict.FAILED:
+        reason = f"stopped ({ending.limit}): {reason}"
     return verdict, source, reason
 
 

@@ -345,9 +345,7 @@ class RegradedTrials(Trials):
             )
         saver.save_grades(grading.grades)
         probe = old.probe if _is_probe_of(old, grading, row_hash) else None
-        of_page = old.limit, old.broken_page, probe
-        pass_when = self.run.config.pass_when
-        verdict, source, reason = decide(grading.grades, pass_when, *of_page, went_on_s=old.went_on_s)
+        verdict, source, reason = decide(grading.grades, self.run.config.pass_when, old, probe)
         update = {
             "grader_results": grading.grades,
             "grading_duration_ms": round(grading.duration_ms, 3),
