@@ -9,13 +9,11 @@ from pathlib import Path
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.runs.digest import RunDigest, State
-from pytest_browsereval.features.runs.history import read_history
+from pytest_browsereval.features.runs.history import NoRunError, read_history, read_remote
 from pytest_browsereval.model.display import format_count, join_first, one_line
 from pytest_browsereval.model.remote import RemoteRuns
 from pytest_browsereval.run.lookup import LATEST, LATEST_ON
 from pytest_browsereval.runs.run import RUN_ID
-
-WHOLE = (State.COMPLETE, State.MERGED)
 
 _FIRST = "Run all rows first, without a baseline: add `--eval-set gate={}` if the gate needs one."
 
@@ -44,17 +42,12 @@ def choose_run(name: str, home: str, before: str | None, remote: RemoteRuns | No
 
 def _read(place: str, remote: RemoteRuns | None) -> Sequence[RunDigest]:
     """Return the runs at a place; none if there are none."""
-    if remote is not None:
-        from pytest_browsereval.features.runs.remote_history import NoRunError, read_remote
-
-        try:
-            with read_remote(remote) as found:
-                return found.runs
-        except NoRunError:
-            return ()
     try:
-        return read_history(Path(place)).runs
-    except UsageError:  # there is no run at all
+        if remote is None:
+            return read_history(Path(place)).runs
+        with read_remote(remote) as found:
+            return found.runs
+    except NoRunError:
         return ()
 
 
@@ -65,23 +58,14 @@ def _choose(name: str, runs: Sequence[RunDigest], before: str | None) -> RunDige
         runs = [run for run in runs if re.sub("[-:]", "", run.started_at[:19]) <= str(before)[:15]]
     if name == LATEST:
         # As a baseline, none that nothing can be compared with: a cut-off try of this very run, for example.
-        may_be_any = before is None
-        found = next((run for run in runs if may_be_any or _can_be_compared(run)), None)
+        fitting = [run for run in runs if run.state is not State.UNFINISHED] if before else runs
     else:
-        branch = name.removeprefix(LATEST_ON)
-        found = next((run for run in runs if _is_baseline(run, branch)), None)
-    if found is None:
+        branch, whole = name.removeprefix(LATEST_ON), (State.COMPLETE, State.MERGED)
+        of_branch = (run for run in runs if run.branch == branch and not run.left)
+        fitting = [run for run in of_branch if run.state in whole]
+    if not fitting:
         raise UsageError(_describe_none(name, runs))
-    return found
-
-
-def _can_be_compared(run: RunDigest) -> bool:
-    return run.state is not State.UNFINISHED and len(run.folders) < 2
-
-
-def _is_baseline(run: RunDigest, branch: str) -> bool:
-    # One in several parts can be compared with once they are merged; its merged run is another one.
-    return run.branch == branch and run.state in WHOLE and not run.selected and len(run.folders) < 2
+    return fitting[0]
 
 
 def _describe_none(name: str, runs: Sequence[RunDigest]) -> str:

@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
@@ -16,13 +16,10 @@ from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.runs import RESULTS
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.shared.named_runs import add_runs, find_named_runs
-from pytest_browsereval.features.shared.reporting import add_reports, refuse_unwritable, write_reports
+from pytest_browsereval.features.shared.reporting import add_reports, write_reports
 
 if TYPE_CHECKING:
-    from pytest_browsereval.features.runs.breaks import Break
-    from pytest_browsereval.features.runs.digest import RunDigest
     from pytest_browsereval.features.runs.history import History
-    from pytest_browsereval.model.remote import RemoteRuns
 
 _NAMED = re.compile(r"/(latest|latest-on-[^/]+|parts/\d+-of-\d+)/?$")
 """In a URL of one run, or of a part of one."""
@@ -34,54 +31,54 @@ LISTED = 20
 def runs(arguments: argparse.Namespace) -> int:
     """List all runs and write their page, or describe those that are named; 1 if one lacks something."""
     given: Sequence[str] = arguments.run_names
-    with ExitStack() as stack:
-        if len(given) < 2 and arguments.last is None:
-            history, remote = _read_history(arguments, given[0] if given else "", stack)
+    if len(given) < 2 and arguments.last is None:
+        with ExitStack() as stack:
+            history = _read_history(arguments, given[0] if given else "", stack)
             if history is not None:
-                return _list_runs(arguments, history, remote)
+                return _list_runs(arguments, history)
     return _describe_runs(arguments)
 
 
-def _list_runs(arguments: argparse.Namespace, history: History, remote: RemoteRuns | None) -> int:
+def _list_runs(arguments: argparse.Namespace, history: History) -> int:
     """Report all runs, and write their page."""
     from pytest_browsereval.features.runs.breaks import find_breaks
+    from pytest_browsereval.features.runs.page import write_page
     from pytest_browsereval.features.runs.report import make_report
 
-    breaks = find_breaks(history)
+    breaks = find_breaks(history.runs)
     listed = [run for run in history.runs if arguments.eval in (None, run.eval)]
     if not listed:
         names = ", ".join(sorted({run.eval for run in history.runs}))
         raise UsageError(f"{history.name} has no run of an eval {arguments.eval!r}. Name one of: {names}")
-    page = _write_page(history, listed, breaks, arguments.output, remote)
-    write_reports(arguments, make_report(listed, breaks, arguments.limit, [f"page: {page}"] if page else []))
+    notes = []
+    try:
+        notes.append(f"page: {write_page(history, listed, breaks, arguments.output)}")
+    except UsageError as error:
+        if arguments.output is not None:
+            raise
+        print(f"note: the page was not written: {error}", file=sys.stderr)
+    write_reports(arguments, make_report(listed, breaks, arguments.limit, notes))
     return 0
 
 
-def _read_history(
-    arguments: argparse.Namespace, given: str, stack: ExitStack
-) -> tuple[History | None, RemoteRuns | None]:
-    """Return all runs at a place, and what is at it if it is a URL; nothing of the name of a run."""
-    from pytest_browsereval.features.runs.history import read_history
+def _read_history(arguments: argparse.Namespace, given: str, stack: ExitStack) -> History | None:
+    """Return all runs at a place; None if that is the name of a run."""
+    from pytest_browsereval.features.runs.history import NoRunError, read_history, read_remote
     from pytest_browsereval.run.lookup import is_run
 
     if "://" in given:
-        from pytest_browsereval.features.runs.remote_history import NoRunError, read_remote
-
         if _NAMED.search(given):
-            return None, None
-        remote = arguments.door.open_runs(given)
+            return None
         try:
-            return stack.enter_context(read_remote(remote)), remote
+            return stack.enter_context(read_remote(arguments.door.open_runs(given)))
         except NoRunError:
             home, _, name = given.rstrip("/").rpartition("/")
-            if not arguments.door.open_runs(home).find_parts(name).of:  # it is not a run either
-                raise
-            return None, None
-    if not given:
-        return read_history(find_results(arguments.config)), None
-    place = Path(given)
+            if arguments.door.open_runs(home).find_parts(name).of:
+                return None
+            raise
+    place = Path(given) if given else find_results(arguments.config)
     is_named = is_run(place, is_empty_allowed=True) or not (place.is_dir() or os.sep in given)
-    return (None if is_named else read_history(place)), None
+    return None if given and is_named else read_history(place)
 
 
 def _describe_runs(arguments: argparse.Namespace) -> int:
@@ -106,43 +103,14 @@ def _describe_runs(arguments: argparse.Namespace) -> int:
         lines = list(differences(before.run.manifest, after.run.manifest, left_out=TIME).values())
         if before.summary and after.summary:
             lines += list_judge_changes(before.summary, after.summary)
-        changes += [(f"{before.run.name} -> {after.run.name}", line) for line in lines]
+        where = f"{before.run.name} -> {after.run.name}: " if len(found) > 2 else ""
+        changes += [f"{where}{line}" for line in lines]
     flakes = find_flakes([one.run for one in found if one.summary])
     write_reports(arguments, describe_runs(found, changes, flakes))
     problems = [problem for one in found for problem in one.problems]
     for problem in problems:
         print(f"browsereval: {problem}", file=sys.stderr)
     return 1 if problems else 0
-
-
-def _write_page(
-    history: History,
-    listed: Sequence[RunDigest],
-    breaks: Mapping[tuple[str, str], Break],
-    asked: Path | None,
-    remote: RemoteRuns | None,
-) -> str:
-    """Write the page and return where it is; "", with a note, where it cannot be written unasked.
-
-    Raises:
-        UsageError: it cannot be written where someone asks for it.
-    """
-    from pytest_browsereval.config_text import format_path
-    from pytest_browsereval.features.runs.page import RUNS_PAGE, make_page, write_page
-
-    file = asked or (history.folder or Path()) / RUNS_PAGE
-    try:
-        if remote is not None and asked is None:
-            remote.write(RUNS_PAGE, make_page(history, listed, breaks, "").encode())
-            return f"{remote.url}/{RUNS_PAGE}"
-        with refuse_unwritable(file):
-            write_page(history, listed, breaks, file)
-    except UsageError as error:
-        if asked is not None:
-            raise
-        print(f"note: {'' if remote is None else 'the page was not written: '}{error}", file=sys.stderr)
-        return ""
-    return format_path(file)
 
 
 def find_results(config: Path | None = None) -> Path:

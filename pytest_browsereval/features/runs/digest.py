@@ -1,20 +1,17 @@
-"""What a list of thousands of runs has of each: a digest, made of its manifest, its summary and its gate."""
+"""What a list of thousands of runs has of each, made of its manifest, its summary and its gate."""
 
 from __future__ import annotations
 
 import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
-from pytest_browsereval.features.runs.provenance import hash_provenances, hash_values
+from pytest_browsereval.features.runs.provenance import hash_parts, hash_values
 from pytest_browsereval.features.shared.gates import GATE_FILE, read_gate
 from pytest_browsereval.features.shared.manifest_lines import agents_of, block_of, read_resumes
 from pytest_browsereval.model.display import format_count, one_line
@@ -27,16 +24,14 @@ from pytest_browsereval.run_files import parse_written, read_written
 from pytest_browsereval.runs.passrate import pass_rate
 from pytest_browsereval.runs.summary_file import SUMMARY, Result, read_figures, read_results
 from pytest_browsereval.runs.trial import total_cost
+from pytest_browsereval.runs.turns import parse_time
 from pytest_browsereval.stats.statistics import percentile
 
 MOST_MISSED = 20
-"""Rules of a gate that a digest names: one with thousands of `must_pass` has as many."""
+"""Rules of a gate that are named: one with thousands of `must_pass` has as many."""
 
-FILES = ("manifest.json", "summary.json", GATE_FILE, RESUMES_FILE)
+FILES = ("manifest.json", SUMMARY, GATE_FILE, RESUMES_FILE)
 """What a digest is made of."""
-
-ALL_TRIALS = "all_trials"
-"""In a summary: how many trials the config has, whichever were selected."""
 
 LONGEST = 120
 """Characters of a name; configs and rows may hold any text."""
@@ -58,10 +53,9 @@ class State(StrEnum):
     DAMAGED = "damaged"
 
 
-class Figures(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class Figures:
     """What trials came to: those of a run, or of one of its variants."""
-
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     passed: int = 0
     failed: int = 0
@@ -78,54 +72,46 @@ class Figures(BaseModel):
     """Both of the judged trials."""
 
 
-class VariantDigest(Figures):
+@dataclass(frozen=True, kw_only=True)
+class VariantDigest:
     """A variant of a run."""
 
     name: str
     agent: str = ""
-    provenance: str = ""
-    """A hash over what decides whether it can be compared; empty if that is unknown."""
+    made_of: Mapping[str, str] = field(default_factory=dict)
+    """Hashes over what decides whether it can be compared, by what it is about; empty if that is unknown."""
     rows: str = ""
     """A hash over the rows that it was judged by, as they were then."""
-
-    @property
-    def figures(self) -> Figures:
-        """Its figures alone."""
-        return Figures(**{name: getattr(self, name) for name in Figures.model_fields})
+    figures: Figures = Figures()
 
 
-class RunDigest(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class RunDigest:
     """A run."""
-
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     run: str
     """Its folder, as seen from the history."""
-    manifest: str = ""
-    """A hash over its manifest, which is never rewritten: copies of a run have the same."""
     eval: str
     started_at: str
     """In UTC, as ``2026-01-31T12:00:00.000Z``."""
     state: State
     note: str = ""
     """Why it is not complete, how often attacks on its agents succeeded, and whose failures were probed."""
-    folders: tuple[str, ...] = ()
-    """Of a run at a URL: where the files of its parts are that are done, below that."""
+    manifest: str = ""
+    """A hash over its manifest, which is never rewritten: copies of a run have the same."""
     commit: str | None = None
     branch: str | None = None
     """The branch that the commit was on; None for a pull request, changed files, and where nobody knows."""
-    selected: bool = False
-    """Whether someone had chosen some of the trials that the config has; False where nobody knows."""
+    left: int = 0
+    """Trials that the config has and that were not chosen by ``-k`` and the like; 0 where nobody knows."""
     gate: bool | None = None
     """Whether it was met when the run ended; None without a gate, and where nobody knows."""
     missed: tuple[str, ...] = ()
     """The rules of the gate that were not met."""
     parts: tuple[str, ...] = ()
     """Of a merged run: the runs that it was made of."""
-    files: str = ""
-    """A hash over the files of the rows and what the config selects of them; empty if that is unknown."""
-    graders: dict[str, tuple[str, ...]] = {}
-    """By what rules each grader has judged; one that was not asked is missing, as are all in older runs."""
+    graders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By what rules each grader has judged; one that was not asked is missing."""
     whole: Figures = Figures()
     variants: tuple[VariantDigest, ...] = ()
 
@@ -140,113 +126,84 @@ class RunDigest(BaseModel):
         return self.started_at, self.run
 
 
-@dataclass(frozen=True)
-class RunFiles:
-    """The files of a run that have its results; for a run in parts at a URL, those of all finished parts."""
-
-    folders: tuple[Path, ...]
-    numbers: tuple[int, ...] = ()
-    """Which parts they are; none of a run that was not divided."""
-    of: int = 1
-
-    def read_manifest(self) -> tuple[dict[str, Any], str]:
-        """Return the manifest, and a hash over it; both empty if it is missing or damaged."""
-        try:
-            contents = [read_written(folder / "manifest.json") for folder in self.folders]
-            found = [parse_written(content) for content in contents]
-        except (OSError, ValueError):
-            return {}, ""
-        if not all(isinstance(one, dict) for one in found):
-            return {}, ""
-        first, digest = found[0], hashlib.sha256(b"".join(contents)).hexdigest()[:16]
-        if not self.numbers:
-            return first, digest
-        if len({str(one.get("git_branch")) for one in found}) > 1:
-            first["git_branch"] = None
-        if isinstance(shards := first.get("shards"), dict):
-            first["shards"] = {**shards, "have": list(self.numbers)}
-        return {**first, "merged_from": [f"{number}-of-{self.of}" for number in self.numbers]}, digest
-
-    def read_resumes(self) -> list[Mapping[str, Any]]:
-        """Return what later sessions have changed; nothing of a line that is damaged."""
-        return [line for folder in self.folders for line in read_resumes(folder)]
-
-    def read_summary(self) -> Summary:
-        """Return the figures, and the trials.
-
-        Raises:
-            OSError, ValueError, TypeError: it is missing or damaged.
-        """
-        figures = [read_figures(folder) for folder in self.folders]
-        rows = [row for folder in self.folders for row in read_results(folder)]
-        if any(row.verdict not in _VERDICTS for row in rows):
-            raise ValueError("a result has no verdict")
-        if not self.numbers:
-            return figures[0], rows
-        counts = {key: sum(int(one.get(key) or 0) for one in figures) for key in ("selected", "skipped")}
-        graders: dict[str, set[str]] = {}
-        for name, rules in chain.from_iterable(block_of(one.get("graders")).items() for one in figures):
-            graders.setdefault(name, set()).update(rules)
-        return {**figures[0], **counts, "graders": {name: sorted(own) for name, own in graders.items()}}, rows
-
-    def find_rows(self) -> Summary:
-        """Return the same; without anything if it is missing or damaged."""
-        try:
-            return self.read_summary()
-        except (OSError, ValueError, TypeError):
-            return {}, []
-
-    def read_gate(self) -> dict[str, Any] | None:
-        """Return what the gate came to; None without one, and of parts, whose gate is not that of the run."""
-        return None if self.numbers else read_gate(self.folders[0])
-
-
-Summary = tuple[dict[str, Any], list[Result]]
+Summary = tuple[dict[str, Any], Sequence[Result]]
 """The figures of a run, and its trials."""
 
 
-def digest_run(files: RunFiles, name: str) -> RunDigest:
+def read_manifest(folder: Path) -> tuple[dict[str, Any], str]:
+    """Return the manifest of a run, and a hash over it; both are empty if it is missing or damaged."""
+    try:
+        content = read_written(folder / "manifest.json")
+        found = parse_written(content)
+    except (OSError, ValueError):
+        return {}, ""
+    return (found, hashlib.sha256(content).hexdigest()[:16]) if isinstance(found, dict) else ({}, "")
+
+
+def read_summary(folder: Path) -> Summary:
+    """Return the figures of a run, and its trials.
+
+    Raises:
+        OSError, ValueError, TypeError: the summary is missing or damaged.
+    """
+    rows = read_results(folder)
+    if any(row.verdict not in _VERDICTS for row in rows):
+        raise ValueError("a result has no verdict")
+    return read_figures(folder), rows
+
+
+def find_rows(folder: Path) -> Summary:
+    """Return the same; without anything if it is missing or damaged."""
+    try:
+        return read_summary(folder)
+    except (OSError, ValueError, TypeError):
+        return {}, ()
+
+
+def digest_run(folder: Path, name: str) -> RunDigest:
     """Return the digest of a run; no matter what is damaged in its folder, there is one.
 
     Args:
-        files: of the run.
+        folder: of the run.
         name: what the history calls it.
     """
-    manifest, sha256 = files.read_manifest()
-    resumes, folder = files.read_resumes(), files.folders[0]
+    (manifest, sha256), resumes = read_manifest(folder), read_resumes(folder)
+    branch, working = manifest.get("git_branch"), list(filter(_has_run, resumes))
     begun: dict[str, Any] = {
         "run": name,
         "manifest": sha256,
         "eval": _text(manifest.get("name")) or folder.resolve().parent.name,
         "started_at": _begin(manifest.get("started_at"), folder),
         "commit": _text(manifest.get("git_commit")) or None,
-        "branch": _text(_find_branch(manifest, resumes)) or None,
+        # Trials that were made on another branch are of none.
+        "branch": None if any(one.get("git_branch") != branch for one in working) else _text(branch) or None,
     }
-    if not files.numbers and not (folder / SUMMARY).exists():
-        note = "no summary.json: it was cut off, or still runs"
-        return RunDigest(**begun, state=State.UNFINISHED, note=note, variants=tuple(_plan(manifest)))
+    if not (folder / SUMMARY).exists():
+        return RunDigest(**begun, state=State.UNFINISHED, variants=tuple(_plan(manifest)))
     try:
-        summary, rows = files.read_summary()
+        summary, rows = read_summary(folder)
     except (OSError, ValueError, TypeError) as error:
         note = f"summary.json is damaged: {one_line(str(error) or type(error).__name__, LONGEST)}"
         return RunDigest(**begun, state=State.DAMAGED, note=note)
-    gate = files.read_gate()
+    gate = read_gate(folder)
+    rules = (block_of(rule) for rule in _entries(block_of(gate).get("rules")))
+    missed = [_text(rule.get("name")) for rule in rules if rule.get("is_met") is False]
     variants = tuple(_variants(manifest, rows))
-    state, note = _judge_state(manifest, summary, len(rows))
-    state, note = _judge_sessions(state, note, manifest, resumes)
+    parts = Parts.of_run(manifest)
+    selected = sum(parts.trials) if parts is not None else _count(summary, "selected")
+    state, notes = _judge_state(manifest, summary, len(rows), resumes)
     probed = one_line(str(block_of(summary.get("probes")).get("line") or ""), LONGEST * 3)
-    note = "; ".join(filter(None, (note, _describe_attacks(summary), probed)))
+    graders = block_of(summary.get("graders"))
     return RunDigest(
         **begun,
         state=state,
-        note=note,
-        selected=_is_selected(manifest, summary),
-        gate=gate and gate["is_met"],
-        missed=tuple(islice(_missed(gate), MOST_MISSED)),
+        note="; ".join(filter(None, (*notes, _describe_attacks(summary), probed))),
+        left=max(0, _count(summary, "all_trials") - selected),
+        gate=None if gate is None else gate["is_met"],
+        missed=tuple(missed[:MOST_MISSED]),
         parts=tuple(_text(part) for part in _entries(manifest.get("merged_from"))),
-        files=_hash_files(manifest),
-        graders=_graders(summary),
-        whole=variants[0].figures if len(variants) == 1 else Figures(**_figures(rows)),
+        graders={_text(name): tuple(map(_text, _entries(own))) for name, own in graders.items()},
+        whole=variants[0].figures if len(variants) == 1 else _sum_up(rows),
         variants=variants,
     )
 
@@ -256,62 +213,32 @@ def digest_run(files: RunFiles, name: str) -> RunDigest:
 
 def _begin(given: Any, folder: Path) -> str:
     """Return when a run began; by the name of its folder where the manifest does not tell."""
-    try:
-        at = datetime.fromisoformat(given)
-        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
-    except (ValueError, TypeError, OverflowError):
-        at = datetime.strptime(age(folder)[0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    named = datetime.strptime(age(folder)[0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    at = parse_time(given if isinstance(given, str) else "") or named
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _judge_state(manifest: Mapping[str, Any], summary: Mapping[str, Any], trials: int) -> tuple[State, str]:
-    """Return whether all trials of a run have a result, and what is to be said of it."""
-    selected, skipped = (_number(summary.get(key)) for key in ("selected", "skipped"))
-    lacking = int((selected or 0) - (skipped or 0)) - trials
-    note = f"{lacking} of {int(selected or 0)} trials have no result" if lacking > 0 else ""
-    parts = Parts.of_run(manifest)
-    merged = _entries(manifest.get("merged_from"))
-    if merged:
-        short = parts is not None and bool(parts.missing)
-        note = "; ".join(filter(None, (f"merged from {len(merged)} runs", note)))
-        return (State.PARTIAL if lacking > 0 or short else State.MERGED), note
-    if parts is not None and parts.missing:
-        numbers = ", ".join(f"{number}/{parts.of}" for number in parts.have)
-        return State.PARTIAL, "; ".join(filter(None, (f"shard {numbers}", note)))
-    return (State.PARTIAL if lacking > 0 else State.COMPLETE), note
-
-
-def _describe_attacks(summary: Mapping[str, Any]) -> str:
-    """Return how often attacks succeeded, which no pass rate says; "" without attacks."""
-    found = block_of(block_of(summary.get("attacks")).get("under_attack"))
-    attempts, delivered, compromised = (
-        int(_number(found.get(key)) or 0) for key in ("attempts", "delivered", "compromised")
-    )
-    if not attempts:
-        return ""
-    of_all = f"of {format_count(attempts, 'attempt')} under attack"
-    return f"compromised in {compromised:,} of {delivered:,} in which the attack was delivered, {of_all}"
-
-
-def _judge_sessions(
-    state: State, note: str, manifest: Mapping[str, Any], resumes: Sequence[Mapping[str, Any]]
-) -> tuple[State, str]:
-    """Return the same where a run was resumed as something else: its manifest is not what all of it is."""
-    drifts = (one.get("differences") for one in resumes if _has_run(one))
-    browsers = (str(one["browser"]) for one in resumes if one.get("browser"))
-    if drift := next((one[0] for one in drifts if isinstance(one, list) and one), None):
-        state, note = State.PARTIAL, "; ".join(filter(None, (note, f"resumed anyway: {_text(str(drift))}")))
-    elif state is State.COMPLETE and (
-        other := next((name for name in browsers if name != manifest.get("browser")), "")
-    ):
-        state, note = State.MERGED, f"resumed with another browser: {_text(other)}"
-    return state, note
-
-
-def _find_branch(manifest: Mapping[str, Any], resumes: Iterable[Mapping[str, Any]]) -> Any:
-    """Return the branch of a run; None where trials of it were made on another one."""
-    branch = manifest.get("git_branch")
-    return None if any(one.get("git_branch") != branch for one in resumes if _has_run(one)) else branch
+def _judge_state(
+    manifest: Mapping[str, Any], summary: Mapping[str, Any], trials: int, resumes: Iterable[Mapping[str, Any]]
+) -> tuple[State, list[str]]:
+    """Return whether all of a run has a result and was made alike, and what is to be said of it."""
+    selected = _count(summary, "selected")
+    lacking = selected - _count(summary, "skipped") - trials
+    parts, merged = Parts.of_run(manifest), _entries(manifest.get("merged_from"))
+    is_short = parts is not None and bool(parts.missing)
+    state = State.PARTIAL if lacking > 0 or is_short else State.MERGED if merged else State.COMPLETE
+    notes = [f"merged from {len(merged)} runs"] if merged else []
+    if parts is not None and is_short and not merged:
+        notes.append(f"shard {', '.join(f'{number}/{parts.of}' for number in parts.have)}")
+    if lacking > 0:
+        notes.append(f"{lacking} of {selected} trials have no result")
+    for one in resumes:
+        drift = _entries(one.get("differences")) if _has_run(one) else []
+        if drift:
+            return State.PARTIAL, [*notes, f"resumed anyway: {_text(str(drift[0]))}"]
+        if state is State.COMPLETE and one.get("browser") not in (None, manifest.get("browser")):
+            state, notes = State.MERGED, [f"resumed with another browser: {_text(str(one['browser']))}"]
+    return state, notes
 
 
 def _has_run(line: Mapping[str, Any]) -> bool:
@@ -319,74 +246,52 @@ def _has_run(line: Mapping[str, Any]) -> bool:
     return "resumed_at" in line and line.get("finished") != line.get("trials")
 
 
-def _is_selected(manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> bool:
-    parts = Parts.of_run(manifest)
-    of = summary.get("selected") if parts is None else sum(parts.trials)
-    return (_number(of) or 0) < (_number(summary.get(ALL_TRIALS)) or 0)
-
-
-def _missed(gate: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield the rules that were not met, those among them that are undecided too."""
-    for rule in _entries(gate and gate.get("rules")):
-        if isinstance(rule, dict) and rule.get("is_met") is False:
-            yield _text(rule.get("name"))
+def _describe_attacks(summary: Mapping[str, Any]) -> str:
+    """Return how often attacks succeeded, which no pass rate says; "" without attacks."""
+    found = block_of(block_of(summary.get("attacks")).get("under_attack"))
+    keys = ("compromised", "delivered", "attempts")
+    compromised, delivered, attempts = (_count(found, key) for key in keys)
+    of_all = f"of {format_count(attempts, 'attempt')} under attack"
+    said = f"compromised in {compromised:,} of {delivered:,} in which the attack was delivered, {of_all}"
+    return said if attempts else ""
 
 
 def _plan(manifest: Mapping[str, Any]) -> Iterator[VariantDigest]:
-    """Yield the variants of a run that has no summary."""
+    """Yield the variants of a config, without results."""
     variants = block_of(block_of(manifest.get("config")).get("variants"))
     for name, agent in agents_of(redact_config({"variants": variants})).items():
         yield VariantDigest(name=_text(name), agent=_text(agent))
 
 
-def _hash_files(manifest: Mapping[str, Any]) -> str:
-    files = _entries(manifest.get("datasets"))
-    if not files or not all(block_of(one).get("sha256") for one in files):
-        return ""
-    return hash_values(files, block_of(manifest.get("config")).get("dataset"))
-
-
-def _graders(summary: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    found = block_of(summary.get("graders"))
-    return {_text(name): tuple(map(_text, _entries(rules))) for name, rules in found.items()}
-
-
 def _variants(manifest: Mapping[str, Any], rows: Sequence[Result]) -> Iterator[VariantDigest]:
-    known = {one.name: one for one in _plan(manifest)}
+    agents = {one.name: one.agent for one in _plan(manifest)}
     own: dict[str, list[Result]] = {}
     for row in rows:
         own.setdefault(row.variant, []).append(row)
-    hashes = hash_provenances(manifest, own)
+    hashes = hash_parts(manifest, own)
     for name, trials in own.items():
-        plan = known.get(_text(name), VariantDigest(name=_text(name)))
         yield VariantDigest(
-            **_figures(trials),
-            name=plan.name,
-            agent=plan.agent,
-            provenance=hashes[name],
-            rows=_hash_rows(trials, manifest),
+            name=_text(name),
+            agent=agents.get(_text(name), ""),
+            made_of=hashes[name],
+            rows=hash_values(sorted({(one.query_id, one.row_hash) for one in trials if not one.is_derived})),
+            figures=_sum_up(trials),
         )
 
 
-def _hash_rows(trials: Iterable[Result], manifest: Mapping[str, Any]) -> str:
-    """Return a hash over rows as they were; by their file where a summary does not know a row's own hash."""
-    pairs = sorted({(one.query_id, one.row_hash) for one in trials if not one.is_derived})
-    return hash_values(pairs, None if all(own for _, own in pairs) else manifest.get("datasets"))
-
-
-def _figures(rows: Sequence[Result]) -> dict[str, Any]:
-    paid, rows = rows, [one for one in rows if not one.is_derived]
+def _sum_up(trials: Sequence[Result]) -> Figures:
+    rows = [one for one in trials if not one.is_derived]
     rate = pass_rate(rows)
     ends = rate.by_task.interval if rate.by_task else rate.interval
     judged = [one for one in rows if one.verdict != Verdict.ERRORED]
-    return dict(  # noqa: C408 as its fields are named
+    return Figures(
         passed=rate.passed,
         failed=rate.failed,
         errored=sum(rate.errored.values()),
         tasks=len({one.query_id for one in rows}),
         rate=rate.value,
-        interval=ends and (ends.low, ends.high),
-        cost_usd=total_cost(_number(one.cost_usd) for one in paid),
+        interval=None if ends is None else (ends.low, ends.high),
+        cost_usd=total_cost(_number(one.cost_usd) for one in trials),
         p95_steps=_p95(one.steps for one in judged),
         p95_ms=_p95(one.duration_ms for one in judged),
     )
@@ -402,6 +307,10 @@ def _number(value: Any) -> float | None:
     if kind is int:
         return value if -LARGEST < value < LARGEST else None
     return value if kind is float and math.isfinite(value) else None
+
+
+def _count(block: Mapping[str, Any], key: str) -> int:
+    return int(_number(block.get(key)) or 0)
 
 
 def _text(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,12 +34,8 @@ class Flakes:
     M both, E errored, ``.`` no result."""
     once: int
     """Tasks with one trial in all runs together: they are in no class."""
-    edited: int
-    """Tasks whose rows are not what they were in all of the runs."""
     left_out: int
-    """Trials of rows that were edited later: they are of other tasks."""
-    twice: int
-    """Trials that are in two of the runs, as after a merge; they count once."""
+    """Trials of rows that were edited later, and those that two of the runs have, as after a merge."""
 
     @property
     def counts(self) -> Counter[Stability]:
@@ -51,9 +47,7 @@ class Flakes:
         return {
             "stability": {str(kind): self.counts[kind] for kind in WORST},
             "tasks_with_one_trial": self.once,
-            "tasks_edited": self.edited,
-            "trials_of_edited_rows": self.left_out,
-            "trials_in_two_runs": self.twice,
+            "trials_left_out": self.left_out,
             "tasks": [{**task.as_json(), "runs": marks} for task, marks in self.tasks],
         }
 
@@ -67,53 +61,33 @@ def find_flakes(runs: Sequence[StoredRun]) -> Flakes:
     Args:
         runs: the oldest first.
     """
-    versions = _find_versions(runs)
-    left_out, twice = Counter[TaskKey](), 0
-    kept: list[StoredTrial] = []
-    cells: list[dict[TaskKey, int]] = []
-    seen: set[tuple[object, ...]] = set()
-    for run in runs:
-        own: dict[TaskKey, int] = {}
-        cells.append(own)
-        before = frozenset(seen)
-        for trial in run.summary.plain:
-            data, key = trial.last, _key(trial)
-            # What no two attempts share: a merged run and its parts hold the same ones.
-            same = (*key, data.trial, data.attempt, data.started_at, data.completed_at)
-            # An edited row is another task: a change of its result is not flakiness.
-            if data.row_hash not in ("", versions.get(key, "")):
-                left_out[key] += 1
-            elif same in before:
-                twice += 1
-            else:
-                kept.append(trial)
-                own[key] = own.get(key, 0) | KINDS[trial.verdict]
-                if data.started_at:  # an imported one without a time is like no other
-                    seen.add(same)
-    found = repeats((trial.last, len(trial.attempts)) for trial in kept)
+    trials = [(place, trial) for place, run in enumerate(runs) for trial in run.summary.plain]
+    begun = sorted((one.last for _, one in trials if one.last.row_hash), key=lambda one: one.started_at)
+    versions = {(one.query_id, one.variant): one.row_hash for one in begun}
+    kept: dict[tuple[object, ...], StoredTrial] = {}
+    kinds = Counter[tuple[TaskKey, int]]()
+    for place, trial in trials:
+        data, key = trial.last, _key(trial)
+        # What no two attempts share; an imported one without a time is like no other.
+        same = (*key, data.trial, data.attempt, data.started_at or place)
+        if data.row_hash in ("", versions.get(key, "")) and same not in kept:
+            kept[same] = trial
+            kinds[key, place] |= KINDS[trial.verdict]
+    found = repeats((trial.last, len(trial.attempts)) for trial in kept.values())
     tasks = () if found is None else found.tasks
-    marked = [(one, _mark(cells, (one.query_id, one.variant))) for one in tasks]
+    marked = []
+    for task in tasks:
+        own = (kinds[(task.query_id, task.variant), place] for place in range(len(runs)))
+        marked.append((task, "".join(LETTERS[one] if one else NONE for one in own)))
     return Flakes(
         tasks=sorted(marked, key=_order),
-        once=len(set(map(_key, kept))) - len(tasks),
-        edited=len({query_id for query_id, _ in left_out}),
-        left_out=left_out.total(),
-        twice=twice,
+        once=len(set(map(_key, kept.values()))) - len(tasks),
+        left_out=len(trials) - len(kept),
     )
 
 
 def _key(trial: StoredTrial) -> TaskKey:
     return trial.last.query_id, trial.last.variant
-
-
-def _find_versions(runs: Iterable[StoredRun]) -> dict[TaskKey, str]:
-    """Return the hash of the newest version of each row, by when its trials were begun."""
-    trials = [trial for run in runs for trial in run.summary.plain if trial.last.row_hash]
-    return {_key(one): one.last.row_hash for one in sorted(trials, key=lambda one: one.last.started_at)}
-
-
-def _mark(cells: Iterable[dict[TaskKey, int]], key: TaskKey) -> str:
-    return "".join(LETTERS[own[key]] if key in own else NONE for own in cells)
 
 
 def _order(one: tuple[TaskRepeats, str]) -> tuple[object, ...]:

@@ -1,21 +1,31 @@
-"""The runs of a results folder, read anew each time."""
+"""The runs of a results folder, or of a URL, read anew each time."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.runs.digest import RunDigest, RunFiles, State, digest_run
+from pytest_browsereval.features.runs.digest import FILES, RunDigest, State, digest_run
+from pytest_browsereval.features.shared.threads import map_apart
 from pytest_browsereval.model.display import format_count
-from pytest_browsereval.run.control import CONTROL
+from pytest_browsereval.model.remote import RemoteRuns
+from pytest_browsereval.run.lookup import is_run
 from pytest_browsereval.run.store import RunStore
 
-MOST_ASKED = 20
-"""Runs without a summary of which a lock says whether they still run."""
+AT_ONCE = 8
+"""Runs at a URL that are looked at."""
+
+
+class NoRunError(UsageError):
+    """There is no run at a place."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +36,12 @@ class History:
     """The results folder, or its URL."""
     runs: tuple[RunDigest, ...]
     """The newest first."""
-    files: Mapping[str, RunFiles] = field(compare=False)
-    """By the names of the runs: to read more of one."""
+    folders: Mapping[str, Path]
+    """By the names of the runs: to read more of one; at a URL of copies."""
     folder: Path | None = None
     """The results folder; None at a URL."""
+    remote: RemoteRuns | None = None
+    """What is at the URL; None for a folder."""
 
 
 def read_history(place: Path) -> History:
@@ -39,83 +51,104 @@ def read_history(place: Path) -> History:
         place: the folder, which has runs, or folders of evals with runs.
 
     Raises:
-        UsageError: there is no such folder, or it has no run.
+        NoRunError: there is no such folder, or it has no run.
     """
-    files = {name: RunFiles((place / name,)) for name in find_runs(place)}
-    if not files:
-        raise UsageError(_describe_nothing(place))
-    runs = [digest_run(own, name) for name, own in files.items()]
-    newest = sorted(runs, key=lambda run: run.order, reverse=True)
-    return History(
-        format_path(place), tuple(mark_selections(list(_ask_unfinished(place, newest)))), files, place
-    )
+    folders = {name: place / name for name in _find_runs(place)}
+    if not folders:
+        what = "has no run. Run an eval, or name the folder with its results."
+        nothing = "is not a folder. Name a run, or a results folder with runs of evals."
+        raise NoRunError(f"{format_path(place)} {what if place.is_dir() else nothing}")
+    runs = [_ask(digest_run(folder, name), folder) for name, folder in folders.items()]
+    return History(format_path(place), _sort(runs), folders, place)
 
 
-def mark_selections(runs: Sequence[RunDigest]) -> Iterator[RunDigest]:
-    """Yield the runs; one of fewer rows than others had of the same files is partial: someone selected rows.
-
-    Runs of one selection, by `-m` for example, can be compared with each other.
-    """
-    most: dict[tuple[str, str, str], int] = {}
-    for run in runs:
-        for one in run.variants if run.files else ():
-            key = run.eval, run.files, one.name
-            most[key] = max(most.get(key, 0), one.tasks)
-    for run in runs:
-        short = [one for one in run.variants if one.tasks < most.get((run.eval, run.files, one.name), 0)]
-        if short and run.state is State.COMPLETE:
-            of = most[run.eval, run.files, short[0].name]
-            some = f"{short[0].tasks} of {format_count(of, 'task')} were selected"
-            note = "; ".join(filter(None, (some, run.note)))
-            yield run.model_copy(update={"state": State.PARTIAL, "note": note})
-        else:
-            yield run
-
-
-def _ask_unfinished(place: Path, runs: Iterable[RunDigest]) -> Iterator[RunDigest]:
-    """Yield the runs; of the newest that have no summary it is said whether they still run, as of now."""
-    asked = 0
-    for run in runs:
-        if run.state is State.UNFINISHED and asked < MOST_ASKED:
-            asked += 1
-            is_idle = RunStore(place / run.run).locks.is_idle()
-            why = "it was cut off; --eval-resume continues it" if is_idle else "it still runs"
-            yield run.model_copy(update={"note": why})
-        else:
-            yield run
-
-
-# -- which runs there are
-
-
-def find_runs(place: Path) -> Iterator[str]:
+def _find_runs(place: Path) -> Iterator[str]:
     """Yield the folders of runs, as seen from a results folder: of one that has runs itself these as well."""
-    for name in _list_folders(place):
-        if _is_run(path := f"{place}{os.sep}{name}"):
-            yield name
+    for folder in _list_folders(place):
+        if _is_listed(folder):
+            yield folder.name
         else:
-            below = _list_folders(path)
-            yield from (f"{name}/{run}" for run in below if _is_run(f"{path}{os.sep}{run}"))
+            yield from (f"{folder.name}/{run.name}" for run in _list_folders(folder) if _is_listed(run))
 
 
-def _list_folders(folder: str | Path) -> Collection[str]:
+def _list_folders(place: Path) -> list[Path]:
     try:
-        with os.scandir(folder) as entries:
-            return [entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir()]
+        with os.scandir(place) as entries:
+            return [Path(one.path) for one in entries if not one.name.startswith(".") and one.is_dir()]
     except OSError:
-        return ()
+        return []
 
 
-def _is_run(folder: str) -> bool:
-    # As `run.lookup.is_run` has it, in the order that finds a run by one look. A link next to a run, such as
-    # one to the latest, would list it twice.
-    isfile, isdir = os.path.isfile, os.path.isdir
-    files = ("manifest.json", CONTROL)
-    is_one = any(isfile(f"{folder}{os.sep}{name}") for name in files) or isdir(f"{folder}{os.sep}tasks")
-    return is_one and not Path(folder).is_symlink()
+def _is_listed(folder: Path) -> bool:
+    # A link next to a run, such as one to the latest, would list it twice.
+    return is_run(folder, is_empty_allowed=True) and not folder.is_symlink()
 
 
-def _describe_nothing(place: Path) -> str:
-    if not place.is_dir():
-        return f"{format_path(place)} is not a folder. Name a run, or a results folder with runs of evals."
-    return f"{format_path(place)} has no run. Run an eval, or name the folder with its results."
+def _ask(run: RunDigest, folder: Path) -> RunDigest:
+    """Return a run; of one that has no summary it is said whether it still runs."""
+    if run.state is not State.UNFINISHED:
+        return run
+    is_idle = RunStore(folder).locks.is_idle()
+    return replace(run, note="it was cut off; --eval-resume continues it" if is_idle else "it still runs")
+
+
+def _sort(runs: Sequence[RunDigest]) -> tuple[RunDigest, ...]:
+    """Return the runs, the newest first; one of chosen rows is partial where another one of the eval has all.
+
+    Where all runs are of chosen rows, by `-m` for example, they can be compared with each other.
+    """
+    whole = {run.eval for run in runs if run.state is State.COMPLETE and not run.left}
+    marked = (_mark_partial(run) if run.left and run.eval in whole else run for run in runs)
+    return tuple(sorted(marked, key=lambda run: run.order, reverse=True))
+
+
+def _mark_partial(run: RunDigest) -> RunDigest:
+    if run.state is not State.COMPLETE:
+        return run
+    notes = f"{format_count(run.left, 'trial')} of the config not selected", run.note
+    return replace(run, state=State.PARTIAL, note="; ".join(filter(None, notes)))
+
+
+# -- at a URL
+
+
+@contextmanager
+def read_remote(runs: RemoteRuns) -> Iterator[History]:
+    """Give the history of the runs at a URL, of which a few files are brought for as long.
+
+    Args:
+        runs: those at the URL.
+
+    Raises:
+        NoRunError: there is none.
+        UsageError: the store cannot be used.
+    """
+    with TemporaryDirectory() as copies:
+        looked = map_apart(partial(_look, runs, Path(copies)), runs.list_runs(), AT_ONCE)
+        found = [one for one in looked if one is not None]
+        if not found:
+            raise NoRunError(f"{runs.url} has no run. Give the folder that the runs of all evals are in.")
+        folders = {run.run: Path(copies, run.run) for run in found}
+        yield History(runs.url, _sort(found), folders, remote=runs)
+
+
+def _look(runs: RemoteRuns, copies: Path, run: str) -> RunDigest | None:
+    """Return a run as it is now, and bring its files if it is done; None for no run."""
+    begun: dict[str, Any] = {"run": run, "eval": run.partition("/")[0]}
+    at = "1970-01-01T00:00:00.000Z"
+    try:
+        there = runs.find_parts(run)
+        if not there.of:
+            return None
+        if there.of == 1 and there.done:
+            folder = copies / run
+            folder.mkdir(parents=True)
+            runs.save({f"{there.done[1]}/{name}": folder / name for name in FILES})
+            return digest_run(folder, run)
+    except UsageError as error:
+        return RunDigest(**begun, started_at=at, state=State.DAMAGED, note=str(error))
+    note = "begun and not done: it still runs, or was cut off"
+    if there.of > 1:
+        note = f"{len(there.done)} of {there.of} parts are done; browsereval merge makes one run of them"
+    at = there.begun_at.replace("+00:00", ".000Z") or at
+    return RunDigest(**begun, started_at=at, state=State.UNFINISHED, note=note)

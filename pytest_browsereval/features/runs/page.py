@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.features.runs.breaks import Break
+from pytest_browsereval.config_text import format_path
+from pytest_browsereval.features.runs.breaks import Breaks
 from pytest_browsereval.features.runs.digest import Figures, RunDigest
 from pytest_browsereval.features.runs.history import History
 from pytest_browsereval.features.runs.tasks import Change, read_grid
+from pytest_browsereval.features.shared.reporting import refuse_unwritable
 from pytest_browsereval.features.shared.viewer.page import Form, markup_of, page, part, script_named
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.report.links import PAGE, check_page, way_from
@@ -27,61 +29,49 @@ _OWN = ("runs", "plots", "tasks", "run")
 _SCRIPTS = ("base", "runs", "choice", "table", "plots", "tasks", "run", "main")
 _CHANGES = tuple(Change)
 
-Breaks = Mapping[tuple[str, str], Break]
 
-
-def write_page(history: History, runs: Sequence[RunDigest], breaks: Breaks, file: Path) -> None:
-    """Write the page.
+def write_page(history: History, runs: Sequence[RunDigest], breaks: Breaks, asked: Path | None) -> str:
+    """Write the page, next to the runs if no file is asked for; return where it is.
 
     Args:
         history: of the results folder, or of a URL.
         runs: those that are shown, the newest first.
         breaks: where the line of a variant breaks.
-        file: where the page goes.
+        asked: the file that someone asks for.
 
     Raises:
-        UsageError: the page cannot be there.
-        OSError: it cannot be written.
+        UsageError: it cannot be written.
     """
-    check_page(file)
-    home = None if history.folder is None else way_from(file, history.folder)
-    write_whole(file, make_page(history, runs, breaks, home))
+    if history.remote is not None and asked is None:
+        history.remote.write(RUNS_PAGE, _make_page(history, runs, breaks, "").encode())
+        return f"{history.name}/{RUNS_PAGE}"
+    file = asked or (history.folder or Path()) / RUNS_PAGE
+    with refuse_unwritable(file):
+        check_page(file)
+        home = None if history.folder is None else way_from(file, history.folder)
+        write_whole(file, _make_page(history, runs, breaks, home))
+    return format_path(file)
 
 
-def make_page(history: History, runs: Sequence[RunDigest], breaks: Breaks, home: str | None) -> str:
-    """Return the page.
-
-    Args:
-        history: of the results folder, or of a URL.
-        runs: those that are shown, the newest first.
-        breaks: where the line of a variant breaks.
-        home: the way from the page to the history; None if no link leads there.
-    """
+def _make_page(history: History, runs: Sequence[RunDigest], breaks: Breaks, home: str | None) -> str:
+    """Return the page; ``home`` is the way from it to the history, None if no link leads there."""
+    folder = history.folder
     places = {run.run: place for place, run in enumerate(runs)}
+    evals: dict[str, list[RunDigest]] = {}
+    for run in runs:
+        evals.setdefault(run.eval, []).append(run)
+    compared = folder.glob(f"{COMPARED}*.html") if folder is not None and home is not None else ()
     data = {
         "home": home or "",
-        "folder": "" if history.folder is None else history.name,
-        "compared": [] if home is None else _list_compared(history.folder),
-        "url": history.name if history.folder is None else "",
-        "runs": [_run(run, _find_page(run, history.folder), breaks, places) for run in runs],
+        "folder": "" if folder is None else history.name,
+        "compared": sorted(path.name for path in compared),
+        "url": history.name if folder is None else "",
+        "runs": [_run(run, folder, breaks, places) for run in runs],
         "changes": list(map(str, _CHANGES)),
-        "grids": {name: _grid(history, own, places) for name, own in _by_eval(runs).items()},
+        "grids": {name: _grid(history, own, places) for name, own in evals.items()},
     }
-    name = history.name if history.folder is None else history.folder.resolve().name
+    name = history.name if folder is None else folder.resolve().name
     return page(data, f"All runs: {one_line(name, 60)}", form=_form())
-
-
-def _list_compared(folder: Path | None) -> list[str]:
-    """Return the pages of two runs that are there, by their names."""
-    return [] if folder is None else sorted(path.name for path in folder.glob(f"{COMPARED}*.html"))
-
-
-def _find_page(run: RunDigest, folder: Path | None) -> str:
-    """Return where a run's own page is, as seen from the history; empty if no link leads to one."""
-    if folder is None:
-        return ""
-    is_there = os.path.isfile(f"{folder}{os.sep}{run.run}{os.sep}{PAGE}")  # noqa: PTH113 a path object costs more
-    return f"{run.run}/{PAGE}" if is_there else ""
 
 
 def _form() -> Form:
@@ -91,24 +81,18 @@ def _form() -> Form:
         return files("pytest_browsereval.features.runs").joinpath(name).read_text(encoding="utf-8")
 
     scripts = tuple(read(f"script/{name}.js") if name in _OWN else script_named(name) for name in _SCRIPTS)
-    return Form(
-        markup_of(read("runs_keys.html"), read("runs.html")), scripts, part("page.css") + read("runs.css")
-    )
+    markup = markup_of(read("runs_keys.html"), read("runs.html"))
+    return Form(markup, scripts, part("page.css") + read("runs.css"))
 
 
-def _by_eval(runs: Iterable[RunDigest]) -> dict[str, list[RunDigest]]:
-    found: dict[str, list[RunDigest]] = {}
-    for run in runs:
-        found.setdefault(run.eval, []).append(run)
-    return found
-
-
-def _run(run: RunDigest, own: str, breaks: Breaks, places: Mapping[str, int]) -> list[Any]:
+def _run(run: RunDigest, folder: Path | None, breaks: Breaks, places: Mapping[str, int]) -> list[Any]:
     variants = []
     for one in run.variants:
         found = breaks.get((run.run, one.name))
-        broken = None if found is None else [places.get(found.before), found.changes]
-        variants.append([one.name, one.agent, *_figures(one), broken])
+        broken = None if found is None else [places.get(found.before), found.words]
+        variants.append([one.name, one.agent, *_figures(one.figures), broken])
+    # A path object costs more.
+    has_page = folder is not None and os.path.isfile(f"{folder}{os.sep}{run.run}{os.sep}{PAGE}")  # noqa: PTH113
     return [
         run.run,
         run.eval,
@@ -118,7 +102,7 @@ def _run(run: RunDigest, own: str, breaks: Breaks, places: Mapping[str, int]) ->
         run.commit or "",
         run.gate,
         list(run.missed),
-        int(own == f"{run.run}/{PAGE}") or own,
+        has_page,
         _figures(run.whole),
         variants,
     ]

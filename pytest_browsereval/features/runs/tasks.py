@@ -7,12 +7,11 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from pytest_browsereval.features.runs.digest import RunDigest, State
+from pytest_browsereval.features.runs.digest import RunDigest, State, find_rows
 from pytest_browsereval.features.runs.history import History
 from pytest_browsereval.features.shared.manifest_lines import block_of
 from pytest_browsereval.model.display import natural
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.runs.summary_file import Result
 
 LAST = 20
 """Runs."""
@@ -22,6 +21,12 @@ NONE, EDITED = ".", "~"
 
 MOST_TASKS = 2_000
 """Of an eval, the first ones by what has changed; the rest is counted."""
+
+KINDS: Mapping[str, int] = {Verdict.PASSED: 1, Verdict.FAILED: 2, Verdict.ERRORED: 4}
+"""A bit for each: sets of 200,000 tasks take 40 MiB."""
+
+LETTERS = (EDITED, "P", "F", "M", "E", "P", "F", "M")
+"""Of each sum: an error next to a verdict says nothing, and of nothing all rows were edited."""
 
 
 class Change(StrEnum):
@@ -60,19 +65,22 @@ def read_grid(
         history: which reads files of runs.
         runs: of the eval, the newest first.
     """
-    chosen = _choose_runs(runs)
+    having = [run for run in runs if run.state in (State.COMPLETE, State.PARTIAL, State.MERGED)]
+    parts = {part for run in having for part in run.parts}  # a merged run has them in it
+    chosen = [run for run in having if run.folder not in parts][:LAST][::-1]
     quarantine: Mapping[str, Any] = {}
     versions: dict[tuple[str, str], str] = {}  # of each row the hash in the newest run that has it
     cells: dict[tuple[str, str], list[str]] = {}
     for number in reversed(range(len(chosen))):  # one run at a time: 200,000 trials take 80 MiB
-        figures, rows = history.files[chosen[number].run].find_rows()
+        figures, rows = find_rows(history.folders[chosen[number].run])
         if number == len(chosen) - 1:
             quarantine = block_of(block_of(figures.get("gate")).get("quarantine"))
-        rows = [row for row in rows if not row.is_derived]
-        own = {(row.query_id, row.variant): row.row_hash for row in rows if row.row_hash}
-        for key, row_hash in own.items():
-            versions.setdefault(key, row_hash)
-        for key, kinds in _list_kinds(rows, versions).items():
+        own: dict[tuple[str, str], int] = {}
+        for row in (one for one in rows if not one.is_derived):
+            key = row.query_id, row.variant
+            is_edited = row.row_hash and versions.setdefault(key, row.row_hash) != row.row_hash
+            own[key] = own.get(key, 0) | (0 if is_edited else KINDS[row.verdict])
+        for key, kinds in own.items():
             cells.setdefault(key, [NONE] * len(chosen))[number] = LETTERS[kinds]
     lines = [
         TaskLine(query_id, variant, judge_change(own), "".join(own), str(quarantine.get(query_id, ""))[:10])
@@ -80,32 +88,6 @@ def read_grid(
     ]
     lines.sort(key=_rank)
     return chosen, lines[:MOST_TASKS], len(lines[MOST_TASKS:])
-
-
-def _choose_runs(runs: Iterable[RunDigest]) -> list[RunDigest]:
-    """Return the last runs that have verdicts, the oldest first; not those that a merged one has in it."""
-    having = [run for run in runs if run.state in (State.COMPLETE, State.PARTIAL, State.MERGED)]
-    parts = {part for run in having for part in run.parts}
-    return [run for run in having if run.folder not in parts][:LAST][::-1]
-
-
-def _list_kinds(
-    rows: Iterable[Result], versions: Mapping[tuple[str, str], str]
-) -> dict[tuple[str, str], int]:
-    """Return which kinds of trials each task has, as a sum of ``KINDS``."""
-    found: dict[tuple[str, str], int] = {}
-    for row in rows:
-        key = row.query_id, row.variant
-        is_edited = row.row_hash not in ("", versions.get(key, ""))
-        found[key] = found.get(key, 0) | (0 if is_edited else KINDS[row.verdict])
-    return found
-
-
-KINDS: Mapping[str, int] = {Verdict.PASSED: 1, Verdict.FAILED: 2, Verdict.ERRORED: 4}
-"""A bit for each: sets of 200,000 tasks take 40 MiB."""
-
-LETTERS = (EDITED, "P", "F", "M", "E", "P", "F", "M")
-"""Of each sum: an error next to a verdict says nothing, and of nothing all rows were edited."""
 
 
 def _rank(one: TaskLine) -> tuple[object, ...]:
@@ -126,15 +108,13 @@ def judge_change(cells: Sequence[str]) -> Change:
         cells: a letter for each run, the oldest first.
     """
     judged = [cell for cell in cells if cell in "PFM"]
-    if not judged:
-        return Change.ERRORED if "E" in cells else Change.EDITED if EDITED in cells else Change.STEADY
     turns = _count_turns(judged)
     if "M" in judged or turns > 1:
         return Change.FLIPPING
     if turns:
         return Change.FIXED if judged[-1] == "P" else Change.NEWLY_FAILING
-    if judged[-1] == "F":
+    if judged[-1:] == ["F"]:
         return Change.NEVER_PASSED
-    if [cell for cell in cells if cell != NONE][-1] == "E":
+    if [cell for cell in cells if cell != NONE][-1:] == ["E"]:
         return Change.ERRORED
     return Change.EDITED if EDITED in cells else Change.STEADY

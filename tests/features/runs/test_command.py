@@ -45,7 +45,7 @@ def test_a_run_of_named_rows_is_partial(evals: Evals, capsys: pytest.CaptureFixt
     evals.run()
     assert main(["runs", str(evals.path / "results")]) == 0
     out = capsys.readouterr().out
-    assert "    partial: 1 of 2 tasks were selected" in out
+    assert "    partial: 1 trial of the config not selected" in out
     assert "not comparable" not in out
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.runs.digest import RunDigest, RunFiles, State, digest_run
+from pytest_browsereval.features.runs.digest import RunDigest, State, digest_run
 from pytest_browsereval.features.runs.report import make_report
 from pytest_browsereval.features.shared.gates import GATE_FILE, write_gate
 from pytest_browsereval.features.shared.report_text import draw_report
@@ -25,7 +25,7 @@ DRIFT = {**RESUMED, "git_branch": "main", "differences": ["config.limits.max_ste
 
 
 def digest_of(folder: Path) -> RunDigest:
-    return digest_run(RunFiles((folder,)), f"{folder.parent.name}/{folder.name}")
+    return digest_run(folder, f"{folder.parent.name}/{folder.name}")
 
 
 def test_figures_are_those_of_the_summary(tmp_path: Path) -> None:
@@ -75,27 +75,22 @@ def test_attacks_are_in_the_note(tmp_path: Path) -> None:
 SHARDS: dict[str, Any] = {"of": 2, "trials": [1, 1], "by": "hash"}
 
 
-@pytest.mark.parametrize(
-    ("manifest", "state", "note"),
-    [
-        ({"selected": 3}, State.PARTIAL, "2 of 3 trials have no result"),
-        ({"shards": {**SHARDS, "have": [1]}}, State.PARTIAL, "shard 1/2"),
-        ({"shards": {**SHARDS, "have": [1], "trials": [1, 0]}}, State.COMPLETE, ""),
-        (
-            {"shards": {**SHARDS, "have": [1, 2]}, "merged_from": ["x", "y"]},
-            State.MERGED,
-            "merged from 2 runs",
-        ),
-        ({"shards": {**SHARDS, "have": [1]}, "merged_from": ["x"]}, State.PARTIAL, "merged from 1 runs"),
-        ({"merged_from": ["x", "y"]}, State.MERGED, "merged from 2 runs"),
-    ],
+NOT_WHOLE: tuple[tuple[dict[str, Any], State, str], ...] = (
+    ({"selected": 3}, State.PARTIAL, "2 of 3 trials have no result"),
+    ({"shards": {**SHARDS, "have": [1]}}, State.PARTIAL, "shard 1/2"),
+    ({"shards": {**SHARDS, "have": [1], "trials": [1, 0]}}, State.COMPLETE, ""),
+    ({"shards": {**SHARDS, "have": [1, 2]}, "merged_from": ["x", "y"]}, State.MERGED, "merged from 2 runs"),
+    ({"shards": {**SHARDS, "have": [1]}, "merged_from": ["x"]}, State.PARTIAL, "merged from 1 runs"),
+    ({"merged_from": ["x", "y"]}, State.MERGED, "merged from 2 runs"),
 )
-def test_what_is_not_whole_says_why(
-    tmp_path: Path, manifest: dict[str, Any], state: State, note: str
-) -> None:
+
+
+def test_what_is_not_whole_says_why(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """Runs that lack trials, shards, and merged runs."""
-    found = digest_of(leave_run(tmp_path / "shop", 1, tried("a", PASSED), **manifest))
-    assert (found.state, found.note) == (state, note)
+    for number, (manifest, state, note) in enumerate(NOT_WHOLE):
+        with subtests.test(manifest=manifest):
+            found = digest_of(leave_run(tmp_path / str(number), 1, tried("a", PASSED), **manifest))
+            assert (found.state, found.note) == (state, note)
 
 
 def test_without_a_summary_there_is_no_rate(tmp_path: Path) -> None:
@@ -107,52 +102,38 @@ def test_without_a_summary_there_is_no_rate(tmp_path: Path) -> None:
     assert [one.agent for one in found.variants] == ["single openai/gpt-4o"]
 
 
-@pytest.mark.parametrize(
-    "summary",
-    [
-        b"{",
-        b"[]",
-        b'{"results": 7}',
-        b'{"results": [{"query_id": "a", "variant": "v", "trial": 1, "verdict": "won"}]}',
-        b"[" * 100_000,
-    ],
-)
-def test_a_damaged_summary_is_told(tmp_path: Path, summary: bytes) -> None:
-    """The run is listed without a rate."""
-    folder = leave_run(tmp_path / "shop", 1, tried("a", PASSED))
-    (folder / "summary.json").write_bytes(summary)
-    found = digest_of(folder)
-    assert (found.state, found.whole.rate) == (State.DAMAGED, None)
-    assert found.note.startswith("summary.json is damaged: ")
+def test_what_is_damaged_is_told(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """The run is listed: without a rate, or by the names of its folders, which say eval and time."""
+    won = b'{"results": [{"query_id": "a", "variant": "v", "trial": 1, "verdict": "won"}]}'
+    for number, summary in enumerate((b"{", b"[]", b'{"results": 7}', won, b"[" * 100_000)):
+        with subtests.test(summary=summary[:20]):
+            folder = leave_run(tmp_path / f"s{number}", 1, tried("a", PASSED))
+            (folder / "summary.json").write_bytes(summary)
+            found = digest_of(folder)
+            assert (found.state, found.whole.rate) == (State.DAMAGED, None)
+            assert found.note.startswith("summary.json is damaged: ")
+    for number, manifest in enumerate((b"", b"[]", b'{"started_at": 7, "config": [], "name": {}}')):
+        with subtests.test(manifest=manifest):
+            folder = leave_run(tmp_path / f"m{number}", 1, tried("a", PASSED))
+            (folder / "manifest.json").write_bytes(manifest)
+            found = digest_of(folder)
+            assert (found.eval, found.started_at, found.state) == (f"m{number}", day(1), State.COMPLETE)
+            assert found.whole.rate == 1.0
+            assert not any(one.made_of for one in found.variants if number < 2)
 
 
-@pytest.mark.parametrize("manifest", [None, b"", b"[]", b'{"started_at": 7, "config": [], "name": {}}'])
-def test_without_a_manifest(tmp_path: Path, manifest: bytes | None) -> None:
-    """Eval and time come from the folders' names; with what it can be compared is unknown."""
-    folder = leave_run(tmp_path / "shop", 1, tried("a", PASSED))
-    (folder / "manifest.json").unlink()
-    if manifest is not None:
-        (folder / "manifest.json").write_bytes(manifest)
-    found = digest_of(folder)
-    assert (found.eval, found.started_at, found.state) == ("shop", day(1), State.COMPLETE)
-    assert found.whole.rate == 1.0
-    if manifest in (None, b"", b"[]"):
-        assert [one.provenance for one in found.variants] == [""]
-
-
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [
+def test_times_are_in_one_zone(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """A time that cannot be read is that of the folder's name."""
+    cases = (
         ("2026-01-01T01:00:00+01:00", day(1)),
         ("2026-01-01T00:00:00", day(1)),
         ("yesterday", day(3)),
         ("0001-01-01T00:00:00+23:59", day(3)),
-    ],
-)
-def test_times_are_in_one_zone(tmp_path: Path, given: str, kept: str) -> None:
-    """A time that cannot be read is that of the folder's name."""
-    folder = leave_run(tmp_path / "shop", 3, tried("a", PASSED), started_at=given)
-    assert digest_of(folder).started_at == kept
+    )
+    for number, (given, kept) in enumerate(cases):
+        with subtests.test(given):
+            folder = leave_run(tmp_path / str(number), 3, tried("a", PASSED), started_at=given)
+            assert digest_of(folder).started_at == kept
 
 
 def test_odd_figures_are_unknown(tmp_path: Path) -> None:
@@ -189,23 +170,23 @@ def test_all_rules_that_were_not_met_are_named(tmp_path: Path) -> None:
     assert digest_of(folder).missed == ("open", "last")
 
 
-@pytest.mark.parametrize(
-    ("line", "branch", "state", "note"),
-    [
-        ({**RESUMED, "git_branch": "main"}, "main", State.COMPLETE, ""),
-        ({**RESUMED, "git_branch": "topic"}, None, State.COMPLETE, ""),
-        ({**RESUMED, "git_branch": None}, None, State.COMPLETE, ""),
-        ({**RESUMED, "git_branch": "topic", "finished": 2}, "main", State.COMPLETE, ""),
-        (DRIFT, "main", State.PARTIAL, "resumed anyway: config.limits.max_steps: 9 -> 2"),
-        ({"browser": "Chromium 1"}, "main", State.COMPLETE, ""),
-        ({"browser": "Chromium 2"}, "main", State.MERGED, "resumed with another browser: Chromium 2"),
-    ],
+SESSIONS: tuple[tuple[dict[str, Any], str | None, State, str], ...] = (
+    ({**RESUMED, "git_branch": "main"}, "main", State.COMPLETE, ""),
+    ({**RESUMED, "git_branch": "topic"}, None, State.COMPLETE, ""),
+    ({**RESUMED, "git_branch": None}, None, State.COMPLETE, ""),
+    ({**RESUMED, "git_branch": "topic", "finished": 2}, "main", State.COMPLETE, ""),
+    (DRIFT, "main", State.PARTIAL, "resumed anyway: config.limits.max_steps: 9 -> 2"),
+    ({"browser": "Chromium 1"}, "main", State.COMPLETE, ""),
+    ({"browser": "Chromium 2"}, "main", State.MERGED, "resumed with another browser: Chromium 2"),
 )
-def test_a_run_that_was_resumed_as_something_else(
-    tmp_path: Path, line: dict[str, Any], branch: str | None, state: State, note: str
-) -> None:
+
+
+def test_a_run_that_was_resumed_as_something_else(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """Trials of another branch, config or browser are in it; a line that was cut is passed over."""
-    folder = leave_run(tmp_path / "shop", 1, tried("a", PASSED), tried("b", PASSED), git_branch="main")
-    (folder / RESUMES_FILE).write_text(f'{json.dumps(line)}\n{{"resu')
-    found = digest_of(folder)
-    assert (found.branch, found.state, found.note) == (branch, state, note)
+    for number, (line, branch, state, note) in enumerate(SESSIONS):
+        with subtests.test(line=line):
+            both = tried("a", PASSED), tried("b", PASSED)
+            folder = leave_run(tmp_path / str(number), 1, *both, git_branch="main")
+            (folder / RESUMES_FILE).write_text(f'{json.dumps(line)}\n{{"resu')
+            found = digest_of(folder)
+            assert (found.branch, found.state, found.note) == (branch, state, note)

@@ -27,30 +27,19 @@ def cells_of(results: Path) -> dict[str, tuple[str, str]]:
 
 def test_what_has_changed(subtests: pytest.Subtests) -> None:
     """Verdicts count in their order; an error is no verdict, and an edited row is another task."""
-    cases: list[tuple[str, str]] = [
-        ("PPF", "newly failing"),
-        ("PFF", "newly failing"),
-        ("PE.F", "newly failing"),
-        ("FFP", "fixed"),
-        ("F.P", "fixed"),
-        ("PFP", "flipping"),
-        ("FPF", "flipping"),
-        ("PM", "flipping"),
-        ("M", "flipping"),
-        ("FFF", "never passed"),
-        ("EFE", "never passed"),
-        ("PPE", "errored"),
-        ("PE.", "errored"),
-        ("EE", "errored"),
-        ("PEP", "passing"),
-        ("P..", "passing"),
-        ("~~P", "row edited"),
-        ("~~", "row edited"),
-        ("~F", "never passed"),
-    ]
-    for cells, change in cases:
-        with subtests.test(cells=cells, change=change):
-            assert judge_change(cells) == change
+    cases = {
+        "newly failing": "PPF PFF PE.F",
+        "fixed": "FFP F.P",
+        "flipping": "PFP FPF PM M",
+        "never passed": "FFF EFE ~F",
+        "errored": "PPE PE. EE",
+        "passing": "PEP P..",
+        "row edited": "~~P ~~",
+    }
+    for change, grids in cases.items():
+        for cells in grids.split():
+            with subtests.test(cells=cells, change=change):
+                assert judge_change(cells) == change
 
 
 def test_edited_rows_and_repeats(tmp_path: Path) -> None:

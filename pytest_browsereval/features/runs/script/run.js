@@ -65,8 +65,8 @@ function drawChanges(run) {
       const before = one.broken?.[0];
       const other = before === null || before === undefined ? null : LIST[before];
       const link = other ? element("a", { href: addressOf(other), textContent: moment(other.started) }) : "a run that is not on this page";
-      const texts = Object.entries(one.broken?.[1] || {}).flatMap(([word, lines]) => lines.map((text) => element("li", {}, element("b", { textContent: `${word}: ` }), element("bdi", { textContent: text }))));
-      return [element("p", {}, one.name === "default" ? "" : `${one.name}: `, "not comparable with ", link), element("ul", { className: "changes" }, ...texts)];
+      const words = (one.broken?.[1] || []).join(", ");
+      return [element("p", {}, one.name === "default" ? "" : `${one.name}: `, "not comparable with ", link, `: ${words} changed`)];
     }),
   );
 }

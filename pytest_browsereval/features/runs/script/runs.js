@@ -3,7 +3,7 @@
 /**
  * @typedef {{passed: number, failed: number, errored: number, tasks: number, rate: number | null, low: number | null, high: number | null,
  *   cost: number | null, steps: number | null, ms: number | null}} Figures
- * @typedef {Figures & {name: string, agent: string, broken: [number | null, Record<string, string[]>] | null}} Variant
+ * @typedef {Figures & {name: string, agent: string, broken: [number | null, string[]] | null}} Variant
  * @typedef {{place: number, id: string, name: string, eval: string, started: Date, state: string, note: string, commit: string,
  *   gate: boolean | null, missed: string[], page: string, whole: Figures, variants: Variant[], outcome: string, text: string}} Run
  */
@@ -35,7 +35,7 @@ const LIST = DATA.runs.map((/** @type {any[]} */ [id, name, started, state, note
     commit,
     gate,
     missed,
-    page: page === 1 ? `${id}/index.html` : page || "",
+    page: page ? `${id}/index.html` : "",
     whole: figuresOf(whole),
     variants: variants.map((/** @type {any[]} */ one) => ({ name: one[0], agent: one[1], ...figuresOf(one.slice(2, 12)), broken: one[12] })),
     outcome: outcomeOf(state, gate),
