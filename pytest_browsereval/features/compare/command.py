@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from pathlib import Path
 
 from pytest_browsereval.commands.base import Command
@@ -11,22 +10,11 @@ from pytest_browsereval.commands.runs import HELP_OF_BASELINE, add_config
 from pytest_browsereval.errors import ConfigError, UsageError
 from pytest_browsereval.features.compare.lookup import find_baseline
 from pytest_browsereval.features.shared.reporting import add_reports, refuse_unwritable, write_reports
-from pytest_browsereval.foreign_names import write_model, write_pair
 
-_HOW = "pytest makes a run and prints its folder at the end."
-
-
-def _describe_models(*given: str) -> str:
-    """Return how two models are compared that were named in the place of runs."""
-    blocks = [write_model(name) for name in given]
-    if None in blocks:
-        return ""
-    runs = [shlex.quote(write_pair("agent", {"type": "single", **(one or {})})) for one in blocks]
-    first, second = (f"`pytest --eval-set {one.replace('agent: ', 'agent=', 1)}`" for one in runs)
-    return (
-        f" To compare two models, run {first} and {second}, then `browsereval compare FIRST SECOND` with "
-        "their folders. If the agent is your own function, it names its model itself."
-    )
+_HOW = (
+    "pytest makes a run and prints its folder at the end. To compare two models, make a run with each: "
+    "`pytest --eval-set agent.model=gpt-4o`. An agent that is your own function names its model itself."
+)
 
 
 def compare(arguments: argparse.Namespace) -> int:
@@ -42,7 +30,7 @@ def compare(arguments: argparse.Namespace) -> int:
             for given in (arguments.a, arguments.b)
         )
     except ConfigError as error:
-        raise UsageError(f"{error} {_HOW}{_describe_models(arguments.a, arguments.b)}") from None
+        raise UsageError(f"{error} {_HOW}") from None
     found = compare_runs(
         read_run(first), read_run(second), margin=arguments.margin, variants=arguments.variants
     )

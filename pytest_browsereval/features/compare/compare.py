@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import groupby
 from operator import attrgetter, sub
 from statistics import fmean
+from typing import Any
 
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError, nearest
@@ -51,21 +52,23 @@ class Change(StrEnum):
 # Tasks that were judged on both sides: the difference of the pass rates rests on these.
 COMPARED = frozenset({Change.LOST, Change.GAINED, Change.UNCHANGED})
 
+MEASURES: Mapping[str, Callable[[StoredTrial], float | None]] = {
+    "steps": lambda trial: trial.last.total_steps,
+    "time": lambda trial: (took := trial.last.total_duration_ms) and took / 1000,
+    "cost": lambda trial: trial.cost_usd,
+}
+"""What a trial takes: steps, seconds and US dollars."""
+
 
 @dataclass(frozen=True, slots=True)
 class Side:
     """The trials of one task by one variant in one run."""
 
-    trials: tuple[StoredTrial, ...]
-    judged: tuple[StoredTrial, ...]
+    trials: Sequence[StoredTrial]
+    judged: Sequence[StoredTrial]
     """Those that passed or failed."""
     passed: int
     """How many passed."""
-
-    @property
-    def first(self) -> StoredTrial:
-        """The first trial."""
-        return self.trials[0]
 
     @property
     def rate(self) -> float | None:
@@ -84,7 +87,7 @@ class Side:
     def outcome(self) -> str:
         """The verdict, or how many there are of which."""
         if len(self.trials) == 1:
-            return str(self.first.verdict)
+            return str(self.trials[0].verdict)
         errored = len(self.trials) - len(self.judged)
         more = f", {errored} errored" if errored else ""
         return f"{self.passed}/{len(self.judged)} passed{more}"
@@ -95,12 +98,21 @@ class Side:
         order = (Verdict.FAILED, Verdict.ERRORED, Verdict.PASSED)
         return min(self.trials, key=lambda trial: order.index(trial.verdict)).last.reason[:LONGEST]
 
-    def mean(self, value: Callable[[StoredTrial], float | None]) -> float | None:
+    def mean(self, measure: str) -> float | None:
         """Return the mean over judged trials; None if it is not known of one, or there is none."""
-        values = [value(trial) for trial in self.judged]
+        values = [MEASURES[measure](trial) for trial in self.judged]
         # A mean without the unknown ones would favour the side that hides its costs.
         known = [each for each in values if each is not None]
         return _mean(known) if known and len(known) == len(values) else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            **{str(verdict): sum(trial.verdict is verdict for trial in self.trials) for verdict in Verdict},
+            "reason": self.reason,
+            "row_hash": self.trials[0].last.row_hash,
+            **{name: self.mean(name) for name in MEASURES},
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,35 +125,24 @@ class Pair:
     a: Side | None
     b: Side | None
 
-    def difference(self, value: Callable[[Side], float | None]) -> float | None:
-        """Return B's value less A's; None if one of them is not known."""
-        before, after = (None if side is None else value(side) for side in (self.a, self.b))
-        return None if before is None or after is None else after - before
-
     @property
     def cell(self) -> Cell | None:
         """Its judged trials; None if a side has none."""
-        a, b = self.a, self.b
-        if a is None or b is None:
+        if self.a is None or self.b is None or not (self.a.judged and self.b.judged):
             return None
-        if not (a.judged and b.judged):
-            return None
-        return Cell(a.passed, len(a.judged), b.passed, len(b.judged))
+        return Cell(self.a.passed, len(self.a.judged), self.b.passed, len(self.b.judged))
 
+    @property
+    def telling(self) -> Side | None:
+        """The side whose reason explains the change."""
+        if self.change in (Change.GAINED, Change.NO_LONGER_ERRORED) or self.b is None:
+            return self.a
+        return self.b
 
-@dataclass(frozen=True)
-class Measure:
-    """What a trial takes, over the tasks that were judged in both runs."""
-
-    name: str
-    unit: str
-    a: float | None
-    """The mean over tasks, of each over its variants; None where it is known of none."""
-    b: float | None
-    change: float | None
-    interval: Interval | None
-    """Of the change, by Student's t over tasks; None for fewer than two."""
-    tasks: int
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        head = {"query_id": self.query_id, "variant": self.variant, "change": str(self.change)}
+        return {**head, "a": self.a and self.a.as_json(), "b": self.b and self.b.as_json()}
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -149,18 +150,11 @@ def _mean(values: Sequence[float]) -> float:
     return float(values[0]) if len(values) == 1 else fmean(values)
 
 
-MEASURES: Mapping[str, tuple[str, Callable[[StoredTrial], float | None]]] = {
-    "steps": ("", lambda trial: trial.last.total_steps),
-    "time": ("s", lambda trial: (took := trial.last.total_duration_ms) and took / 1000),
-    "cost": ("usd", lambda trial: trial.cost_usd),
-}
-
-
 @dataclass(frozen=True)
 class Comparison:
     """Some tasks in two runs."""
 
-    pairs: tuple[Pair, ...]
+    pairs: Sequence[Pair]
     rate_a: PassRate
     rate_b: PassRate
     margin: float = MARGIN
@@ -172,16 +166,26 @@ class Comparison:
         return Counter(pair.change for pair in self.pairs)
 
     @cached_property
-    def compared(self) -> tuple[Pair, ...]:
+    def compared(self) -> Sequence[Pair]:
         """Those that the difference rests on."""
-        return tuple(pair for pair in self.pairs if pair.change in COMPARED)
+        return self.of(*COMPARED)
 
     @cached_property
     def paired(self) -> Paired:
         """The difference of the pass rates, paired by task; variants of one task are one task."""
         # Variants of a task share its difficulty, so they are not independent.
-        means = (_mean([cell.difference for cell in _list_cells(task)]) for task in _group(self.compared))
-        return compare_pairs(means, self.confidence, _split(self.compared))
+        tasks = [(task, [cell for pair in task if (cell := pair.cell)]) for task in _group(self.compared)]
+        means = [_mean([cell.difference for cell in cells]) for _, cells in tasks]
+        if all(len(cells) == 1 and cells[0].judged_a == cells[0].judged_b == 1 for _, cells in tasks):
+            return compare_pairs(means, self.confidence)
+        # A task went the way of its mean over variants, if one of these has.
+        ways: Counter[Change] = Counter()
+        for mean, (task, _) in zip(means, tasks, strict=True):
+            way = Change.GAINED if mean > 0 else Change.LOST
+            ways[way] += abs(mean) > _ROUNDING and any(pair.change is way for pair in task)
+        p_value = compute_p_value(tuple(cells) for _, cells in tasks)
+        split = Split(ways[Change.GAINED], ways[Change.LOST], p_value, Method.EXCHANGE)
+        return compare_pairs(means, self.confidence, split)
 
     @property
     def judgement(self) -> Judgement:
@@ -189,13 +193,35 @@ class Comparison:
         return self.paired.judge(self.margin)
 
     @cached_property
-    def measures(self) -> tuple[Measure, ...]:
-        """Steps, time and money."""
-        return tuple(_measure(name, self.compared) for name in MEASURES)
+    def measures(self) -> dict[str, dict[str, Any]]:
+        """What a trial takes, over the tasks that were judged in both: means, change and its interval."""
+        return {name: _measure(name, self.compared) for name in MEASURES}
 
-    def of(self, *changes: Change) -> tuple[Pair, ...]:
+    def of(self, *changes: Change) -> Sequence[Pair]:
         """Return the tasks that came to one of these, by id."""
-        return tuple(pair for pair in self.pairs if pair.change in changes)
+        return [pair for pair in self.pairs if pair.change in changes]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values, without the tasks."""
+        one, judgement = self.paired, self.judgement
+        is_open = judgement is Judgement.INCONCLUSIVE
+        return {
+            "verdict": str(judgement),
+            "margin": self.margin,
+            "confidence": one.confidence,
+            "more_tasks_needed": one.more_tasks(self.margin) if is_open else None,
+            "difference": one.value,
+            "interval": one.interval and one.interval.as_json(),
+            "p_value": one.p_value,
+            "test": str(one.test),
+            "tasks_compared": one.tasks,
+            "counts": {str(change): self.counts[change] for change in Change},
+            "pass_rate": {"a": self.rate_a.as_json(), "b": self.rate_b.as_json()},
+            "measures": {
+                name: {**one, "interval": one["interval"] and one["interval"].as_json()}
+                for name, one in self.measures.items()
+            },
+        }
 
 
 @dataclass(frozen=True)
@@ -207,62 +233,49 @@ class RunComparison:
     whole: Comparison
     variants: Mapping[str, Comparison]
     """By name; of B where that differs. Empty where there is one only."""
-    differences: tuple[str, ...]
+    differences: Sequence[str]
     """What the two were made of that is not the same."""
-    notes: tuple[str, ...]
-    trials: tuple[Sequence[StoredTrial], Sequence[StoredTrial]]
-    """Those of A and of B that are compared."""
+    notes: Sequence[str]
 
-    def list_costs(self) -> list[list[float | None]]:
-        """Return what the trials that are compared cost in A and in B; None is a cost that is not known."""
-        return [[trial.cost_usd for trial in trials] for trials in self.trials]
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as plain values."""
+        sides = {
+            name: {"run": run.name, "folder": format_path(run.folder), "selected": count_plain(run)}
+            for name, run in (("a", self.a), ("b", self.b))
+        }
+        return {
+            **sides,
+            "notes": [*self.notes],
+            "differences": [*self.differences],
+            **self.whole.as_json(),
+            "variants": {name: part.as_json() for name, part in self.variants.items()},
+            "tasks": [pair.as_json() for pair in self.whole.pairs],
+        }
 
 
-def _group(pairs: Iterable[Pair]) -> Iterator[tuple[Pair, ...]]:
+def _group(pairs: Iterable[Pair]) -> Iterator[Sequence[Pair]]:
     """Yield pairs, which are sorted, by task."""
     return (tuple(task) for _, task in groupby(pairs, attrgetter("query_id")))
 
 
-def _list_cells(task: Iterable[Pair]) -> tuple[Cell, ...]:
-    return tuple(cell for pair in task if (cell := pair.cell))
-
-
-def _split(pairs: Sequence[Pair]) -> Split | None:
-    """Return the test of tasks with several trials; None where each has one on each side, as McNemar needs.
-
-    A task went the way of its mean over variants, if one of these has.
-    """
-    cells = list(map(_list_cells, _group(pairs)))
-    if all(len(task) == 1 and task[0].judged_a == task[0].judged_b == 1 for task in cells):
-        return None
-    ways: Counter[Change] = Counter()
-    for own, task in zip(_group(pairs), cells, strict=True):
-        mean = fmean(cell.difference for cell in task)
-        way = Change.GAINED if mean > 0 else Change.LOST
-        ways[way] += abs(mean) > _ROUNDING and any(pair.change is way for pair in own)
-    return Split(ways[Change.GAINED], ways[Change.LOST], compute_p_value(cells), Method.EXCHANGE)
-
-
-def _measure(name: str, pairs: Sequence[Pair]) -> Measure:
-    unit, of_trial = MEASURES[name]
-
+def _measure(name: str, pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Return the means over tasks, of each over its variants, and the change with Student's t over tasks."""
     first, second = [], []
     for task in _group(pairs):
-        sides = [(pair.a.mean(of_trial), pair.b.mean(of_trial)) for pair in task if pair.a and pair.b]
+        sides = [(pair.a.mean(name), pair.b.mean(name)) for pair in task if pair.a and pair.b]
         if known := [(before, after) for before, after in sides if before is not None and after is not None]:
             first.append(_mean([before for before, _ in known]))
             second.append(_mean([after for _, after in known]))
     if not first:
-        return Measure(name, unit, None, None, None, None, 0)
-    a, b = fmean(first), fmean(second)
+        return {"a": None, "b": None, "change": None, "interval": None, "tasks": 0}
     changes = list(map(sub, second, first))
-    change = fmean(changes)
-    interval = None
-    if (count := len(changes)) > 1:
+    change, count, interval = fmean(changes), len(changes), None
+    if count > 1:
         squares = math.fsum((each - change) ** 2 for each in changes)
         reach = students_t(count - 1) * math.sqrt(squares / (count - 1) / count)
         interval = Interval(change - reach, change + reach)
-    return Measure(name, unit, a, b, change, interval, count)
+    means = {"a": fmean(first), "b": fmean(second), "change": change}
+    return {**means, "interval": interval, "tasks": count}
 
 
 # -- making one
@@ -282,9 +295,9 @@ class _Half:
         return format_path(self.run.folder)
 
     @cached_property
-    def variants(self) -> tuple[str, ...]:
+    def variants(self) -> Sequence[str]:
         """Their names, sorted."""
-        return tuple(sorted({trial.last.variant for trial in self.trials}))
+        return sorted({trial.last.variant for trial in self.trials})
 
     @property
     def rate(self) -> PassRate:
@@ -292,9 +305,37 @@ class _Half:
         return pass_rate((trial.last for trial in self.trials), selected)
 
     def choose(self, variant: str) -> _Half:
-        """Return the same of one variant; what others lack is then unknown."""
+        """Return the same of one variant.
+
+        Raises:
+            UsageError: there is no such variant.
+        """
+        if variant not in self.variants:
+            hint, has = nearest(variant, self.variants), ", ".join(self.variants)
+            raise UsageError(f"{self.name} has no variant {variant!r}.{hint} It has: {has}.")
         own = [trial for trial in self.trials if trial.last.variant == variant]
-        return _Half(self.run, own, self.lacking if self.variants == (variant,) else None)
+        return _Half(self.run, own, self.lacking if len(self.variants) == 1 else None)
+
+    def find_sides(self, names: Mapping[str, str]) -> dict[tuple[str, str], Side]:
+        """Return the tasks by their ids and variants, which may have other names."""
+        own: dict[tuple[str, str], list[StoredTrial]] = {}
+        for trial in self.trials:
+            variant = trial.last.variant
+            own.setdefault((trial.last.query_id, names.get(variant, variant)), []).append(trial)
+        return {
+            key: Side(
+                trials,
+                [trial for trial in trials if trial.verdict is not _ERRORED],
+                sum(trial.verdict is _PASSED for trial in trials),
+            )
+            for key, trials in own.items()
+        }
+
+    def describe(self) -> str:
+        """Return what the run has to compare."""
+        if not self.trials:
+            return f"{self.name} has no result"
+        return f"{self.name} has {self.trials[0].last.query_id!r} of {', '.join(self.variants)}"
 
 
 def _take(run: StoredRun, left_out: Collection[str]) -> _Half:
@@ -332,65 +373,43 @@ def compare(
         UsageError: the runs have no task in common, or no such variant.
     """
     first, second = _take(a, left_out), _take(b, left_out)
-    names = _names(first, second, variants)
-    notes = list(_notes(first, second, names))
+    notes = [*_list_notes("A", first), *_list_notes("B", second)]
     if variants is not None:
         first, second = first.choose(variants[0]), second.choose(variants[1])
-    left, right = _find_sides(first, {}), _find_sides(second, names)
-    pairs = tuple(
-        Pair(*key, _change(own, other), own, other)
+    names: dict[str, str] = {}
+    if len(first.variants) == len(second.variants) == 1 and first.variants != second.variants:
+        names = {second.variants[0]: first.variants[0]}
+        notes.append(f"variant {first.variants[0]} of A is compared with variant {second.variants[0]} of B")
+    left, right = first.find_sides({}), second.find_sides(names)
+    pairs = [
+        Pair(*key, _find_change(own, other), own, other)
         for key in sorted(left.keys() | right.keys())
         for own, other in ((left.get(key), right.get(key)),)
-    )
+    ]
     # Better no comparison than one of nothing: a wrong path would look like "no regressions".
     if not any(pair.a and pair.b for pair in pairs):
-        in_a, in_b = ({pair.query_id for pair in pairs if has(pair)} for has in map(attrgetter, "ab"))
-        raise UsageError(_nothing(first, second, in_a & in_b))
-    shown = {theirs: ours for ours, theirs in names.items()}
+        raise UsageError(
+            f"the runs have no task in common: {first.describe()}; {second.describe()}. Give two runs over "
+            "the same rows; variants of other names are compared with --variants A=B."
+        )
     labels = sorted({pair.variant for pair in pairs})
-    several = labels if len(labels) > 1 else []
     parts = {
-        shown.get(label, label): _part([p for p in pairs if p.variant == label], margin, confidence)
-        for label in several
+        label: _make_part([one for one in pairs if one.variant == label], margin, confidence)
+        for label in (labels if len(labels) > 1 else ())
     }
     whole = Comparison(pairs, first.rate, second.rate, margin, confidence)
+    uneven = sum(cell is not None and not cell.is_even for cell in (pair.cell for pair in whole.compared))
+    if uneven:
+        notes.append(
+            f"other numbers of judged trials in A than in B: {format_count(uneven, 'task')}, each lost or "
+            "gained only if most of its trials passed in one and most failed in the other"
+        )
     judges = list_judge_changes(a.summary, b.summary)
     found = (*differences(a.read_manifest(), b.read_manifest()).values(), *judges)
-    notes += _uneven(whole.compared)
-    return RunComparison(a, b, whole, parts, found, tuple(notes), (first.trials, second.trials))
+    return RunComparison(a, b, whole, parts, found, notes)
 
 
-def _names(a: _Half, b: _Half, given: tuple[str, str] | None) -> dict[str, str]:
-    """Return the variants of A by the names of those of B that they are compared with."""
-    if given is not None:
-        for half, name in zip((a, b), given, strict=True):
-            if name not in half.variants:
-                hint = nearest(name, half.variants)
-                raise UsageError(
-                    f"{half.name} has no variant {name!r}.{hint} It has: {', '.join(half.variants)}."
-                )
-        return {given[1]: given[0]}
-    if len(a.variants) == len(b.variants) == 1:
-        return {b.variants[0]: a.variants[0]}
-    return {name: name for name in b.variants if name in a.variants}
-
-
-def _find_sides(half: _Half, names: Mapping[str, str]) -> dict[tuple[str, str], Side]:
-    """Return the tasks of a run by their ids and variants."""
-    own: dict[tuple[str, str], list[StoredTrial]] = {}
-    for trial in half.trials:
-        variant = trial.last.variant
-        own.setdefault((trial.last.query_id, names.get(variant, variant)), []).append(trial)
-    return {key: _make_side(tuple(trials)) for key, trials in own.items()}
-
-
-def _make_side(trials: tuple[StoredTrial, ...]) -> Side:
-    verdicts = [trial.verdict for trial in trials]
-    judged = tuple(t for t, verdict in zip(trials, verdicts, strict=True) if verdict is not _ERRORED)
-    return Side(trials, judged, verdicts.count(_PASSED))
-
-
-def _change(a: Side | None, b: Side | None) -> Change:
+def _find_change(a: Side | None, b: Side | None) -> Change:
     if a is None or b is None:
         return Change.ONLY_B if a is None else Change.ONLY_A
     hashes = [side.row_hashes for side in (a, b)]
@@ -409,49 +428,20 @@ def _change(a: Side | None, b: Side | None) -> Change:
     return Change.GAINED if after > before else Change.LOST
 
 
-def _part(pairs: Sequence[Pair], margin: float, confidence: float) -> Comparison:
+def _make_part(pairs: Sequence[Pair], margin: float, confidence: float) -> Comparison:
     a, b = (
         pass_rate(trial.last for side in sides if side is not None for trial in side.trials)
         for sides in ([pair.a for pair in pairs], [pair.b for pair in pairs])
     )
-    return Comparison(tuple(pairs), a, b, margin, confidence)
+    return Comparison(pairs, a, b, margin, confidence)
 
 
-def _nothing(a: _Half, b: _Half, tasks: set[str]) -> str:
-    if tasks:
-        return (
-            f"the runs have tasks in common, but no variant: {', '.join(a.variants)} in A, "
-            f"{', '.join(b.variants)} in B. Name two with --variants A=B."
-        )
-    first, second = (repr(half.trials[0].last.query_id) if half.trials else "no result" for half in (a, b))
-    return (
-        f"{a.name} and {b.name} have no task in common: one has {first}, the other {second}. Give two runs "
-        "over the same rows."
-    )
-
-
-def _notes(a: _Half, b: _Half, names: Mapping[str, str]) -> Iterator[str]:
-    for theirs, ours in names.items():
-        if theirs != ours:
-            yield f"variant {ours} of A is compared with variant {theirs} of B"
-    for half, label in ((a, "A"), (b, "B")):
-        trials, plain = half.run.summary.trials, half.run.summary.plain
-        if half.lacking is None:
-            yield f"{label} was ended before its summary was written: how many trials it lacks is unknown"
-        elif half.lacking:
-            many = format_count(half.lacking + len(plain), "trial")
-            yield f"{label} lacks {half.lacking} of its {many}"
-        if attacked := len(trials) - len(plain):
-            count = f"{attacked:,} of the {format_count(len(trials), 'trial')} of {label}"
-            verb = "is" if attacked == 1 else "are"
-            yield f"{count} {verb} under attack, and not compared here: see browsereval attacks"
-
-
-def _uneven(pairs: Sequence[Pair]) -> Iterator[str]:
-    count = sum(cell is not None and not cell.is_even for cell in (pair.cell for pair in pairs))
-    if count:
-        have = "task has" if count == 1 else "tasks have"
-        yield (
-            f"{count:,} {have} not as many judged trials in A as in B, and is lost or gained only if most of "
-            "its trials passed in one and most failed in the other"
-        )
+def _list_notes(label: str, half: _Half) -> Iterator[str]:
+    trials, plain = half.run.summary.trials, half.run.summary.plain
+    if half.lacking is None:
+        yield f"{label} was ended before its summary was written: how many trials it lacks is unknown"
+    elif half.lacking:
+        yield f"{label} lacks {half.lacking} of its {format_count(half.lacking + len(plain), 'trial')}"
+    if attacked := len(trials) - len(plain):
+        count = format_count(attacked, "trial")
+        yield f"not compared, since under attack: {count} of {label}; see browsereval attacks"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree as ET
 
@@ -13,8 +14,8 @@ from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.trial import StoredTrial
 
-GATE = "gate"
 _LONGEST = 2_000
+_COUNTS = {"error": "errors", "failure": "failures", "skipped": "skipped"}
 
 
 def junit(run: StoredRun, gate: GateConfig, results: Sequence[RuleResult]) -> str:
@@ -38,31 +39,29 @@ def junit(run: StoredRun, gate: GateConfig, results: Sequence[RuleResult]) -> st
         "gate": "met" if all(result.is_met for result in results) else "not met",
     }
     _add_properties(suite, figures)
-    variants = {trial.last.variant for trial in summary.trials}
+    has_variants = len({trial.last.variant for trial in summary.trials}) > 1
     has_trials = any(trial.last.trial > 1 for trial in summary.trials)
     for trial in summary.trials:
-        known = (len(variants) > 1, trial.last.variant), (has_trials, str(trial.last.trial))
-        parts = [part for is_shown, part in known if is_shown]
+        data = trial.last
+        parts = [data.variant] * has_variants + [str(data.trial)] * has_trials
         suffix = f"[{'-'.join(parts)}]" if parts else ""
-        case = _add_case(suite, name, safe_id(trial.last.query_id) + suffix, trial)
-        _add_verdict(case, trial, gate)
+        _add_trial(suite, name, safe_id(data.query_id) + suffix, trial, gate)
     for result in results:
-        case = _add_case(suite, GATE, result.name)
+        case = ET.SubElement(suite, "testcase", classname="gate", name=one_line(result.name), time="0.000")
         if not result.is_met:
             _add_result(case, "failure", f"{result.word}: {result.message}")
-    _count(suite)
+    found = Counter(one.tag for case in suite.findall("testcase") for one in case)
+    for tag, key in _COUNTS.items():
+        suite.set(key, str(found[tag]))
+    suite.set("tests", str(len(suite.findall("testcase"))))
     ET.indent(suites)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'
 
 
-def _add_case(suite: ET.Element, place: str, name: str, trial: StoredTrial | None = None) -> ET.Element:
-    seconds = (trial.last.total_duration_ms or 0) / 1000 if trial else 0
-    names = {"classname": one_line(place), "name": one_line(name)}
-    return ET.SubElement(suite, "testcase", {**names, "time": f"{seconds:.3f}"})
-
-
-def _add_verdict(case: ET.Element, trial: StoredTrial, gate: GateConfig) -> None:
+def _add_trial(suite: ET.Element, place: str, name: str, trial: StoredTrial, gate: GateConfig) -> None:
     data = trial.last
+    names = {"classname": one_line(place), "name": one_line(name)}
+    case = ET.SubElement(suite, "testcase", {**names, "time": f"{(data.total_duration_ms or 0) / 1000:.3f}"})
     figures = {
         "verdict": data.verdict,
         "error_source": data.error_source,
@@ -70,14 +69,12 @@ def _add_verdict(case: ET.Element, trial: StoredTrial, gate: GateConfig) -> None
         "steps": data.total_steps,
         "cost_usd": trial.cost_usd,
         "attempts": len(trial.attempts),
-        "folder": trial.last.local_folder.resolve().as_posix(),
+        "folder": data.local_folder.resolve().as_posix(),
     }
     _add_properties(case, figures)
-    if data.verdict is Verdict.PASSED:
-        return
-    if gate.decides(data):
+    if data.verdict is not Verdict.PASSED and gate.decides(data):
         _add_result(case, "skipped", f"{data.verdict}: {data.reason}")
-    else:
+    elif data.verdict is not Verdict.PASSED:
         _add_result(case, "failure" if data.verdict is Verdict.FAILED else "error", data.reason or "")
 
 
@@ -91,11 +88,3 @@ def _add_properties(element: ET.Element, figures: Mapping[str, object]) -> None:
     for name, value in figures.items():
         if value is not None:
             ET.SubElement(properties, "property", name=one_line(name), value=one_line(str(value), _LONGEST))
-
-
-def _count(suite: ET.Element) -> None:
-    cases = suite.findall("testcase")
-    for key, tag in (("errors", "error"), ("failures", "failure"), ("skipped", "skipped")):
-        suite.set(key, str(sum(case.find(tag) is not None for case in cases)))
-    suite.set("tests", str(len(cases)))
-    suite.set("time", f"{sum(float(case.get('time', 0)) for case in cases):.3f}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.model.display import format_count, percent
@@ -15,31 +14,41 @@ from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.runs.passrate import PassRate, pass_rate
 from pytest_browsereval.runs.run import StoredRun
 
-MOST_LISTED = 100
-"""Rules. Those that are not met come first if there are more, so that none of them is left out."""
 
-
-def make_report(root: Path, run: StoredRun, selected: int | None, results: Sequence[RuleResult]) -> Report:
+def make_report(
+    root: Path, run: StoredRun, selected: int | None, rules: str, results: Sequence[RuleResult]
+) -> Report:
     """Return the report.
 
     Args:
         root: the run's folder, as it was typed.
         run: the run.
         selected: how many trials there were to be; None if unknown.
-        results: what the rules say.
+        rules: where the rules are from.
+        results: what they say.
     """
     summary = run.summary
-    plain = summary.plain
-    rate = pass_rate(
-        (trial.last for trial in plain), selected and selected - (len(summary.trials) - len(plain))
-    )
-    bad = sum(not result.is_met for result in results)
-    rules = format_count(len(results), "rule")
-    listed = sorted(results, key=lambda one: one.is_met and len(results) > MOST_LISTED)
+    derived = len(summary.trials) - len(summary.plain)
+    rate = pass_rate((trial.last for trial in summary.plain), selected and selected - derived)
+    bad, count = sum(not one.is_met for one in results), format_count(len(results), "rule")
+    facts: list[str | tuple[str, str]] = [("run", format_path(root)), ("rules", rules), _describe_rate(rate)]
+    # What a part of a run says nothing about: its gate is not that of the run.
+    parts = Parts.of_run(manifest := run.read_manifest())
+    if parts is not None and parts.missing:
+        least = format_count(parts.count_least(manifest), "trial")
+        facts.append(f"only a part of a run: other shards have at least {least} more")
+    words = [one.word if one.is_met else one.word.upper() for one in results]
+    rows = [
+        Row((one.name, word, one.message), f"{word} {one.name}: {one.message}")
+        for one, word in zip(results, words, strict=True)
+    ]
+    listed = [
+        {"name": one.name, "met": one.is_met, "verdict": one.word, "message": one.message} for one in results
+    ]
     return Report(
-        title=f"gate NOT MET: {bad} of {rules}" if bad else f"gate met: {rules}",
-        facts=[("run", format_path(root)), _describe_rate(rate), *_list_parts(run)],
-        tables=[Table(("rule", "verdict", "figures"), list(map(_make_row, listed)), most=MOST_LISTED)],
+        title=f"gate NOT MET: {bad} of {count}" if bad else f"gate met: {count}",
+        facts=facts,
+        tables=[Table(("rule", "verdict", "figures"), rows, most=len(rows))],
         content=lambda: {
             "run": root.resolve().name,
             "folder": str(root),
@@ -47,19 +56,9 @@ def make_report(root: Path, run: StoredRun, selected: int | None, results: Seque
             "selected": selected,
             "cost_usd": summary.cost_usd,
             "pass_rate": rate.as_json(),
-            "rules": list(map(_list_values, results)),
+            "rules": listed,
         },
     )
-
-
-def _list_parts(run: StoredRun) -> list[str]:
-    """Return what a part of a run says nothing about: its gate is not that of the run."""
-    manifest = run.read_manifest()
-    if (parts := Parts.of_run(manifest)) is None or not parts.missing:
-        return []
-    least = parts.count_least(manifest)
-    few = "at least " if least < parts.missing_trials else ""
-    return [f"only a part of a run: other shards have {few}{format_count(least, 'trial')} more"]
 
 
 def _describe_rate(rate: PassRate) -> str:
@@ -71,12 +70,3 @@ def _describe_rate(rate: PassRate) -> str:
         )
     left = ", ".join(f"{why} {count:,}" for why, count in rate.excluded.items())
     return f"{message}. Not in the rate: {left}" if left else message
-
-
-def _make_row(result: RuleResult) -> Row:
-    word = result.word if result.is_met else result.word.upper()
-    return Row((result.name, word, result.message), f"{word} {result.name}: {result.message}")
-
-
-def _list_values(rule: RuleResult) -> dict[str, Any]:
-    return {"name": rule.name, "met": rule.is_met, "verdict": rule.word, "message": rule.message}

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from importlib.resources import files
 from itertools import starmap
 from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.door import Door
-from pytest_browsereval.features.compare.compare import (
-    MEASURES,
-    Change,
-    Pair,
-    RunComparison,
-    Side,
-    count_plain,
-)
+from pytest_browsereval.features.compare.compare import Change, Pair, RunComparison, Side, count_plain
 from pytest_browsereval.features.compare.report import (
     VARIANTS,
     basis,
@@ -24,7 +16,6 @@ from pytest_browsereval.features.compare.report import (
     describe_variant,
     figures,
     verdict,
-    why,
 )
 from pytest_browsereval.features.shared.viewer.attempts import iter_attempts
 from pytest_browsereval.features.shared.viewer.page import SHARED, Form, markup_of, page, part, script_named
@@ -38,8 +29,8 @@ from pytest_browsereval.runs.run import StoredRun
 
 _CHANGES = tuple(Change)
 
-# Ids with variants.
-Tasks = Collection[tuple[str, str]]
+_MEASURES = {"steps": (3, 1), "time": (3, 1000), "cost": (6, 1)}
+"""Decimals, and by what a figure is multiplied: the page shows milliseconds."""
 
 
 def write_comparison(door: Door, found: RunComparison, file: Path) -> None:
@@ -55,27 +46,25 @@ def write_comparison(door: Door, found: RunComparison, file: Path) -> None:
         OSError: it cannot be written.
     """
     check_page(file)
-    sides = {
-        name: _side(door, run, name, file, {(one.last.query_id, one.last.variant) for one in trials})
-        for name, run, trials in zip("ab", (found.a, found.b), found.trials, strict=True)
-    }
     whole = found.whole
     data = {
         "verdict": verdict(whole),
         "basis": basis(whole),
         "counts": counts(whole),
         "notes": [one_line(note, LONGEST) for note in found.notes],
-        "figures": list(figures(found)),
+        "figures": list(figures(whole)),
         "variants": [VARIANTS, *starmap(describe_variant, found.variants.items())] if found.variants else [],
         "differences": [one_line(line, 2 * LONGEST) for line in found.differences],
         "changes": list(map(str, _CHANGES)),
-        "sides": sides,
-        "pairs": [_pair(pair) for pair in whole.pairs],
+        "sides": {"a": _make_side(door, found, "a", file), "b": _make_side(door, found, "b", file)},
+        "pairs": [_make_pair(pair) for pair in whole.pairs],
     }
-    write_whole(file, page(data, _title(found), form=_form()))
+    names = [one_line(run.eval, 60) for run in (found.a, found.b)]
+    title = f"{' and '.join(dict.fromkeys(names))}: two runs compared"
+    write_whole(file, page(data, title, form=_make_form()))
 
 
-def _form() -> Form:
+def _make_form() -> Form:
     """Return the form of the page: the viewer's parts, and our own ones among them."""
 
     def read(name: str) -> str:
@@ -88,14 +77,9 @@ def _form() -> Form:
     return Form(markup, scripts, f"{part('page.css')}\n{read('comparison.css')}")
 
 
-def _title(found: RunComparison) -> str:
-    names = [run.read_manifest().get("name") for run in (found.a, found.b)]
-    a, b = (one_line(name if isinstance(name, str) else "a run", 60) for name in names)
-    return f"{a}: two runs compared" if a == b else f"{a} and {b} compared"
-
-
-def _side(door: Door, run: StoredRun, name: str, file: Path, tasks: Tasks) -> dict[str, Any]:
+def _make_side(door: Door, found: RunComparison, name: str, file: Path) -> dict[str, Any]:
     """Return what the page has of a run; a baseline's file has no attempts."""
+    run: StoredRun = getattr(found, name)
     about = {**about_run(run.read_manifest(), run.name, count_plain(run)), "name": run.name}
     folder = file.with_suffix(".files")
     table, details = Table(), Details(folder / name, name)
@@ -104,6 +88,8 @@ def _side(door: Door, run: StoredRun, name: str, file: Path, tasks: Tasks) -> di
         return {"run": about, "table": None}
     home = way_from(file, run.folder)
     own = "/".join(filter(None, (home, PAGE))) if (run.folder / PAGE).is_file() else ""
+    sides: list[Side] = [side for pair in found.whole.pairs if (side := getattr(pair, name))]
+    tasks = {(side.trials[0].last.query_id, side.trials[0].last.variant) for side in sides}
     for attempt in iter_attempts(StoredRun(run.folder, door)):
         data = attempt.metadata
         if data is not None and (data.query_id, data.variant) in tasks:
@@ -115,42 +101,30 @@ def _side(door: Door, run: StoredRun, name: str, file: Path, tasks: Tasks) -> di
     return {"run": {**about, **places}, "table": {key: whole[key] for key in ("columns", "words", "rows")}}
 
 
-def _pair(pair: Pair) -> list[Any]:
-    side = why(pair)
+def _make_pair(pair: Pair) -> list[Any]:
     return [
         pair.query_id,
         pair.variant,
         _CHANGES.index(pair.change),
-        one_line(side.reason, LONGEST) if side is not None else "",
-        _half(pair.a),
-        _half(pair.b),
-        _measure(pair, "steps", 3),
-        _measure(pair, "time", 3, scale=1000),
-        _measure(pair, "cost", 6),
+        one_line(pair.telling.reason, LONGEST) if pair.telling else "",
+        *(_make_half(side) for side in (pair.a, pair.b)),
+        *(_measure(pair, name) for name in _MEASURES),
     ]
 
 
-def _half(side: Side | None) -> list[str] | None:
-    return None if side is None else [side.first.last.variant, _state(side), side.outcome]
-
-
-def _state(side: Side) -> str:
-    """Return what all trials came to; *mixed* where they differ."""
+def _make_half(side: Side | None) -> list[str] | None:
+    """Return the variant, what all trials came to (*mixed* where they differ), and how many to what."""
+    if side is None:
+        return None
     kinds = {trial.verdict for trial in side.trials}
     judged = kinds - {Verdict.ERRORED} or kinds
-    return str(min(judged)) if len(judged) == 1 else "mixed"
+    state = str(min(judged)) if len(judged) == 1 else "mixed"
+    return [side.trials[0].last.variant, state, side.outcome]
 
 
-def _measure(pair: Pair, name: str, digits: int, *, scale: int = 1) -> list[float | None]:
+def _measure(pair: Pair, name: str) -> list[float | None]:
     """Return a figure of both sides and its change, as the comparison has them."""
-    of_trial = MEASURES[name][1]
-
-    def of_side(side: Side) -> float | None:
-        return side.mean(of_trial)
-
-    values = [None if side is None else of_side(side) for side in (pair.a, pair.b)]
-    return [_round(value, digits, scale) for value in (*values, pair.difference(of_side))]
-
-
-def _round(value: float | None, digits: int, scale: int) -> float | None:
-    return None if value is None else round(value * scale, digits)
+    a, b = (None if side is None else side.mean(name) for side in (pair.a, pair.b))
+    change = None if a is None or b is None else b - a
+    digits, scale = _MEASURES[name]
+    return [None if value is None else round(value * scale, digits) for value in (a, b, change)]

@@ -29,7 +29,7 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
 
 def pytest_browsereval_check_run(active_run: ActiveRun) -> None:
     """Refuse a gate whose baseline is not there."""
-    from pytest_browsereval.features.compare.baseline import check_baseline
+    from pytest_browsereval.features.compare.rules import check_baseline
 
     check_baseline(active_run.config)
 

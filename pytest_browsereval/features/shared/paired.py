@@ -30,7 +30,7 @@ class Judgement(StrEnum):
 class Method(StrEnum):
     """How a p-value was come by."""
 
-    MCNEMAR = "McNemar's exact"
+    MCNEMAR = "McNemar's exact test"
     """Each task has one judged trial on each side."""
     EXCHANGE = "paired permutation test"
     """Some task has another number of them: see ``permutation``."""

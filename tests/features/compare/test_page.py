@@ -36,7 +36,7 @@ def test_figures_are_those_of_the_comparison(two_runs: RunComparison, compared: 
         assert await reader.text("#verdict") == verdict(whole)
         assert await reader.text("#basis") == basis(whole)
         assert await reader.text("#counts") == counts(whole)
-        told = [flat(" ".join(row)) for row in figures(two_runs)]
+        told = [flat(" ".join(row)) for row in figures(whole)]
         assert await reader.texts("#figures tr") == told
         kinds = {str(change): count for change, count in whole.counts.items()}
         shown = dict(
