@@ -54,7 +54,7 @@ def test_a_config_says_where_its_runs_are(tmp_path: Path, capsys: pytest.Capture
     )
     Path("evals/gate.yaml").write_text("gate: {min_pass_rate: 0.5}\n")
     assert main(["gate", "latest", "--config", "evals/mail.yaml"]) == 0
-    assert f"\nrun  evals/out/post/{FIRST}\n" in capsys.readouterr().out
+    assert f"\nrun    evals/out/post/{FIRST}\n" in capsys.readouterr().out
     assert main(["gate", "latest", "--config", "evals/gate.yaml"]) == 0
     assert f"\nrun  results/shop/{SECOND}\n" in capsys.readouterr().out
     assert main(["gate", SECOND, "--config", "evals/mail.yaml"]) == 4

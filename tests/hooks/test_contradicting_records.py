@@ -166,7 +166,7 @@ def test_an_incomplete_run_is_no_baseline(evals: Evals, run: EvalRun) -> None:
     assert code == 4, text
     assert "base is not complete: 1 of the run's 3 trials have no result: r0" in text, text
     rules = ("--eval-set=gate.baseline=base", "--eval-set=gate.max_regressions=0")
-    assert "The baseline has no result of 1 trial" in told(evals, "gate", str(run.folder), *rules)[1]
+    assert "1 trial without a result in the baseline" in told(evals, "gate", str(run.folder), *rules)[1]
 
 
 def test_a_record_that_was_removed(evals: Evals, run: EvalRun) -> None:
