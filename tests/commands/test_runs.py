@@ -56,7 +56,7 @@ def test_a_config_says_where_its_runs_are(tmp_path: Path, capsys: pytest.Capture
     assert main(["gate", "latest", "--config", "evals/mail.yaml"]) == 0
     assert f"\nrun    evals/out/post/{FIRST}\n" in capsys.readouterr().out
     assert main(["gate", "latest", "--config", "evals/gate.yaml"]) == 0
-    assert f"\nrun  results/shop/{SECOND}\n" in capsys.readouterr().out
+    assert f"\nrun    results/shop/{SECOND}\n" in capsys.readouterr().out
     assert main(["gate", SECOND, "--config", "evals/mail.yaml"]) == 4
     assert f"Runs in evals/out/post, the newest first: {FIRST}. Give" in capsys.readouterr().err
     Path("evals/mail.yaml").write_text(
