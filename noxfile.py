@@ -15,11 +15,9 @@ nox.options.sessions = ["lint", "types", "docs", "tests"]
 PYTHON = sys.executable
 MEASURING = Path(".nox/coverage").absolute()
 TELLING = (
-    *(
-        f"tests/{name}"
-        for name in ("config", "datasets", "llm", "model", "features/row_files", "features/programs/server")
-    ),
+    *(f"tests/{name}" for name in ("config", "datasets", "llm", "model", "features/row_files")),
     "tests/stats/test_statistics.py",
+    "tests/features/programs/test_server.py",
     "tests/features/mcp_browser/test_browser.py",
     "tests/features/junit/test_hooks.py",
     "tests/features/remote/test_push_and_pull.py",

@@ -72,9 +72,9 @@ DOORS: dict[str, set[str]] = {
     "mcp": {
         "features.mcp_browser.process",
         "features.mcp_browser.wire",
-        "features.programs.server.served",
+        "features.programs.server",
     },  # asked, served
-    "uvicorn": {"features.programs.server.http"},
+    "uvicorn": {"features.programs.server"},
     "httpx2": {"features.mcp_browser.http", "features.mcp_browser.wire"},
     "jsonschema": {"tools.foreign"},
     "PIL": {

@@ -14,13 +14,12 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.errors import ConfigError
-from pytest_browsereval.features.programs import mcp_file, placeholders
-from pytest_browsereval.features.programs.env import environment, secrets_in
-from pytest_browsereval.features.programs.mcp_file import McpFile
+from pytest_browsereval.features.programs.mcp_file import IN_FILE, McpFile, check_placeholders, names_in
+from pytest_browsereval.features.programs.output import AnswerRule, EventRules, UsageRule
 from pytest_browsereval.features.programs.player import ProgramPlayer
 from pytest_browsereval.features.programs.presets import preset, read_version
-from pytest_browsereval.features.programs.rules import AnswerRule, EventRules, UsageRule
-from pytest_browsereval.features.programs.server.http import common_part
+from pytest_browsereval.features.programs.process import environment, secrets_in
+from pytest_browsereval.features.programs.server import common_part
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.toolkit import Toolkit
@@ -108,12 +107,12 @@ class CommandAgentConfig(AgentConfig):
                 "there is neither a command nor a preset. Write `command: [PROGRAM, ARGUMENT, ...]` or "
                 "`preset: claude-code`."
             )
-        words = self._words()
-        placeholders.check(words, IN_COMMANDS, "command")
-        placeholders.check(list(self.env.values()), IN_COMMANDS, "env")
-        placeholders.check(self.prompt, IN_PROMPTS, "prompt")
-        placeholders.check(self.mcp_config.content, mcp_file.PLACEHOLDERS, "mcp_config.content")
-        used = {*placeholders.names_in(words), *placeholders.names_in(list(self.env.values()))}
+        words, env = self._words(), [*self.env.values()]
+        check_placeholders(words, IN_COMMANDS, "command")
+        check_placeholders(env, IN_COMMANDS, "env")
+        check_placeholders(self.prompt, IN_PROMPTS, "prompt")
+        check_placeholders(self.mcp_config.content, IN_FILE, "mcp_config.content")
+        used = {*names_in(words), *names_in(env)}
         for name, has, key in (
             ("model", self.model is not None, "model: NAME"),
             ("cdp_url", self.cdp, "cdp: true"),

@@ -1,4 +1,4 @@
-"""Secrets taken out of the files that a program leaves in its folder, and out of their names."""
+"""Files of a program: copies of the row's, and what it leaves, from which secrets are taken out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_browsereval.features.shared.redaction import is_packed, redact_file
@@ -34,7 +33,7 @@ def copy_files(files: Mapping[str, Path], folder: Path) -> None:
         shutil.copyfile(path, copy)
 
 
-def keep_files(source: Path, kept: Path) -> tuple[str, ...]:
+def keep_files(source: Path, kept: Path) -> list[str]:
     """Move what a program has left where it ran to where it is kept; return names of what cannot be moved."""
     lost = []
     for path in sorted(source.iterdir()) if source.is_dir() else ():
@@ -42,20 +41,10 @@ def keep_files(source: Path, kept: Path) -> tuple[str, ...]:
             shutil.move(path, _free(kept / path.name))
         except (OSError, shutil.Error):  # no place left, or what is neither a file nor a folder
             lost.append(path.name)
-    return tuple(lost[:_MOST_LISTED])
+    return lost[:_MOST_LISTED]
 
 
-@dataclass(frozen=True)
-class Searched:
-    """What a search of a folder could not keep or not look into: names of files, the first few."""
-
-    deleted: tuple[str, ...]
-    """They held a secret and are not text."""
-    left: tuple[str, ...]
-    """They were not searched: there is too much of them, or they are packed."""
-
-
-def redact_folder(folder: Path, redact: Callable[[str], str], token: str) -> Searched:
+def redact_folder(folder: Path, redact: Callable[[str], str], token: str) -> tuple[list[str], list[str]]:
     """Write texts anew that hold a secret, delete other files that do, and rename what is named after one.
 
     Links are not followed, and what cannot be read is left.
@@ -64,29 +53,34 @@ def redact_folder(folder: Path, redact: Callable[[str], str], token: str) -> Sea
         folder: searched with all that is in it.
         redact: replaces secrets in a text.
         token: one more, unless it is empty.
+
+    Returns:
+        Names of files, the first few: those that were deleted, since they are not text; and those that
+        were not searched, since they are packed or there is too much of them.
     """
 
     def without(text: str) -> str:
         return redact(text.replace(token, MARK) if token else text)
 
-    deleted: list[Path] = []
-    left: list[Path] = []
+    deleted: list[str] = []
+    left: list[str] = []
     rest = MOST_BYTES
     for number, path in enumerate(itertools.islice(_files(folder), MOST_FILES + _MOST_LISTED)):
+        name = without(path.relative_to(folder).as_posix())
         with contextlib.suppress(OSError):
             size = path.stat().st_size
-            is_small = number < MOST_FILES and size <= rest
+            if number >= MOST_FILES or size > rest:
+                left.append(name)
+                continue
             # Counted before it is read: a folder may hold more than fits into memory.
-            rest -= size * is_small
-            if is_small and not redact_file(path, without):
+            rest -= size
+            if not redact_file(path, without):
                 path.unlink()
-                deleted.append(path)
-            elif not is_small or is_packed(path):
-                left.append(path)
-    listed = ((without(one.relative_to(folder).as_posix()) for one in some) for some in (deleted, left))
-    found = Searched(*(tuple(itertools.islice(names, _MOST_LISTED)) for names in listed))
+                deleted.append(name)
+            elif is_packed(path):
+                left.append(name)
     _rename(folder, without)
-    return found
+    return deleted[:_MOST_LISTED], left[:_MOST_LISTED]
 
 
 def _files(folder: Path) -> Iterator[Path]:

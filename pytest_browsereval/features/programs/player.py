@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
+import os
 import sys
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
@@ -11,27 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
-from pytest_browsereval.capture.output import LONGEST_SECRET
 from pytest_browsereval.capture.output_log import OutputLog, readable
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun
-from pytest_browsereval.features.programs.env import environment
 from pytest_browsereval.features.programs.files import copy_files, keep_files, redact_folder
-from pytest_browsereval.features.programs.mcp_file import TOKEN_VARIABLE, URL_VARIABLE
-from pytest_browsereval.features.programs.placeholders import filled, names_in
-from pytest_browsereval.features.programs.process import Program
-from pytest_browsereval.features.programs.rules import (
-    MAX_DOCUMENT,
-    AnswerFile,
-    AnswerRule,
-    EventRules,
-    OutputReader,
-)
-from pytest_browsereval.features.programs.server.http import Endpoint, serving
+from pytest_browsereval.features.programs.mcp_file import TOKEN_VARIABLE, URL_VARIABLE, filled, names_in
+from pytest_browsereval.features.programs.output import AnswerFile, AnswerRule, OutputReader
+from pytest_browsereval.features.programs.process import Program, environment
+from pytest_browsereval.features.programs.server import ToolServer, serving
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.spans import current_ids
-from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.redaction.known import beginning, ending
+from pytest_browsereval.redaction.known import ending
 from pytest_browsereval.temporary import OwnedFolder
 
 if TYPE_CHECKING:
@@ -77,8 +69,6 @@ class ProgramPlayer(AgentEvaluator):
         self._capture = context.capture
         self._reader = OutputReader(config.answer)
         self._was_started = self._has_reported_usage = False
-        self._unreported = 0
-        """Model calls that standard error told of, less those of the usage that was reported."""
         self._problem = ("", 0)
         """What the program has said last of why it cannot go on, and how many steps it had made by then."""
         self._kept = _new_folder(context.task_output_dir)
@@ -90,8 +80,7 @@ class ProgramPlayer(AgentEvaluator):
             Fault: the program, or what it works with, broke.
             LimitReached: the attempt's steps, tokens or money ran out.
         """
-        tools = self._context.tools
-        endpoint = None
+        server = None
         try:
             async with AsyncExitStack() as stack:
                 # Elsewhere than its files are kept: near these are rows, their references and other attempts.
@@ -103,72 +92,66 @@ class ProgramPlayer(AgentEvaluator):
                 self._files = place.path / "files"
                 await asyncio.to_thread(copy_files, self._context.files, self._files)
                 if self._config.mcp != "off":
-                    served = serving(tools, self._capture, self._context.kits)
-                    endpoint = await stack.enter_async_context(served)
-                code = await self._play(stack, endpoint)
+                    served = serving(self._context.tools, self._capture, self._context.kits)
+                    server = await stack.enter_async_context(served)
+                code = await self._play(stack, server)
         except OSError as error:
             raise Fault(ErrorSource.HARNESS, f"the program cannot be prepared: {error}") from error
         except asyncio.CancelledError as error:
             if self._has_reported_usage:
                 self._capture.add_warning(ErrorSource.AGENT, ENDED_EARLY)
-            if fault := self._find_fault(endpoint):
+            if fault := self._find_fault(server):
                 raise fault from error
             raise
         finally:
             # A cost that nobody reported is unknown, and not 0.
             if self._was_started and not self._has_reported_usage:
                 self._capture.spend_unseen()
-            elif self._unreported > 0:
-                self._capture.count_usage(Usage(requests=self._unreported))
-        return self._result(code, endpoint)
+        return self._result(code, server)
 
-    async def _play(self, stack: AsyncExitStack, endpoint: Endpoint | None) -> int | None:
+    async def _play(self, stack: AsyncExitStack, server: ToolServer | None) -> int | None:
         """Return the program's exit code; None if it was stopped after ``done``."""
-        values = self._values(endpoint)
-        env = self._env(endpoint, values)
-        if endpoint is not None:
-            own = {"mcp_url": endpoint.url, "mcp_token": endpoint.token, "output_dir": str(self._folder)}
-            path = self._config.mcp_config.write(self._folder, own)
-            values["mcp_config"] = str(path)
+        config, values = self._config, self._values(server)
+        env = self._env(server, values)
+        if server is not None:
+            values["mcp_config"] = str(config.mcp_config.write(self._folder, values))
         # Registered before the program starts, so that it runs after that has ended.
-        stack.push_async_callback(self._keep_files, endpoint.token if endpoint else "")
+        stack.push_async_callback(self._keep_files, server.token if server else "")
         self._out, self._err = (
             OutputLog(self._kept / name, self._capture.config.redact) for name in ("stdout.log", "stderr.log")
         )
         stack.callback(self._close_logs)
-        stdin = None
-        if self._config.stdin == "task":
-            stdin = self._folder / "stdin.txt"
+        stdin = self._folder / "stdin.txt" if config.stdin == "task" else None
+        if stdin is not None:
             stdin.write_text(values["task"], encoding="utf-8")
         program = Program(
-            filled(self._config.words(self._context.base_dir), values),
+            filled(config.words(self._context.base_dir), values),
             self._folder,
             env,
             stdin=stdin,
             # Pages do not refuse what it does after a limit, as tools do.
-            grace_s=0 if self._config.cdp else self._config.grace_s,
+            grace_s=0 if config.cdp else config.grace_s,
             out=self._take_line,
             err=self._take_error,
         )
         stack.push_async_callback(program.close)
         self._was_started = True
         try:
-            code = await self._until_over(program, endpoint)
+            code = await self._until_over(program, server)
         except (LimitReached, asyncio.CancelledError):
             # What it had said by then is judged, and not what it says while it is stopped.
-            self._context.tools.answer = self._context.tools.answer or self._reader.final()
+            self._context.tools.answer = self._context.tools.answer or self._reader.find_answer()
             raise
         # Only now is it known that no line was an object, so that all of them together may be one.
-        for record in self._reader.rest():
-            await self._take(record)
+        await self._take(self._reader.read_rest())
         return code
 
     # -- what it gets
 
-    def _values(self, endpoint: Endpoint | None) -> dict[str, str]:
-        context = self._context
+    def _values(self, server: ToolServer | None) -> dict[str, str]:
+        context, config = self._context, self._config
         cdp_url = context.window.cdp_url
-        if self._config.cdp and cdp_url is None:
+        if config.cdp and cdp_url is None:
             raise Fault(
                 ErrorSource.BROWSER,
                 "the program drives the browser over CDP, but this browser gives no address for it. "
@@ -178,58 +161,56 @@ class ProgramPlayer(AgentEvaluator):
             "start_url": context.task.start_url or "about:blank",
             "max_steps": str(context.max_steps),
             "timeout_s": f"{context.timeout_s:g}",
+            "files_dir": str(self._files),
+            "mcp_url": server.url if server else "",
+            "mcp_token": server.token if server else "",
+            "cdp_url": cdp_url or "",
+            "output_dir": str(self._folder),
+            "model": config.model or "",
+            "python": sys.executable,
+            "config_dir": str(context.base_dir.absolute()),
         }
-        values["files_dir"] = str(self._files)
-        text = self._config.prompt or ("{task}" if self._config.mcp == "off" else MCP_PROMPT)
+        text = config.prompt or (MCP_PROMPT if server else "{task}")
         task = context.task.query
         if context.files and "files_dir" not in names_in(text):
             task += f"\n\nFiles of the task are in the folder {self._files}: {', '.join(context.files)}."
         prompt = filled(text, {**values, "task": task})
-        if self._config.mcp != "off" and (page := context.window.page_name):
-            prompt += f"\n\nYour page is {page}."
-        return {
-            **values,
-            "task": prompt,
-            "mcp_url": endpoint.url if endpoint else "",
-            "mcp_config": "",
-            "cdp_url": cdp_url or "",
-            "output_dir": str(self._folder),
-            "model": self._config.model or "",
-            "python": sys.executable,
-            "config_dir": str(context.base_dir.absolute()),
-        }
+        if server and context.window.page_name:
+            prompt += f"\n\nYour page is {context.window.page_name}."
+        return {**values, "task": prompt, "mcp_config": ""}
 
-    def _env(self, endpoint: Endpoint | None, values: Mapping[str, str]) -> dict[str, str]:
-        ours = {OUTPUT_VARIABLE: str(self._folder), FILES_VARIABLE: str(self._files)}
+    def _env(self, server: ToolServer | None, values: Mapping[str, str]) -> dict[str, str]:
         ids, passed = current_ids(), self._config.passed()
-        if ids is not None and TRACE_VARIABLE not in passed:  # an instrumented program's spans join ours
-            ours[TRACE_VARIABLE] = ids.traceparent
-        if endpoint is not None:
-            ours |= {URL_VARIABLE: endpoint.url, TOKEN_VARIABLE: endpoint.token}
-        if self._config.cdp:
-            ours[CDP_VARIABLE] = values["cdp_url"]
-        if HOME not in passed:
-            ours[HOME] = str(self._home)
-        return environment(passed, {**ours, **filled(self._config.env, values)})
+        ours = {
+            OUTPUT_VARIABLE: values["output_dir"],
+            FILES_VARIABLE: values["files_dir"],
+            URL_VARIABLE: server.url if server else None,
+            TOKEN_VARIABLE: server.token if server else None,
+            CDP_VARIABLE: values["cdp_url"] if self._config.cdp else None,
+            # An instrumented program's spans join ours.
+            TRACE_VARIABLE: None if TRACE_VARIABLE in passed else ids and ids.traceparent,
+            HOME: None if HOME in passed else str(self._home),
+        }
+        given = {name: value for name, value in ours.items() if value is not None}
+        return environment(passed, {**given, **filled(self._config.env, values)})
 
     # -- what it does
 
-    async def _until_over(self, program: Program, endpoint: Endpoint | None) -> int | None:
+    async def _until_over(self, program: Program, server: ToolServer | None) -> int | None:
         exited = asyncio.create_task(program.ended())
         lost = asyncio.create_task(self._window_is_lost())
         over: set[asyncio.Task[Any]] = {exited, lost}
         waits = set(over)
         try:
-            if endpoint is not None:
-                toolbox = endpoint.toolbox
-                over.add(asyncio.create_task(toolbox.has_ended.wait()))
-                waits = {*over, asyncio.create_task(toolbox.is_done.wait())}
+            if server is not None:
+                over.add(asyncio.create_task(server.has_ended.wait()))
+                waits = {*over, asyncio.create_task(server.is_done.wait())}
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
             limit_s = self._config.linger_s
             # Many programs tell their usage after the last call.
             await asyncio.wait(over, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
-            if endpoint is not None and endpoint.toolbox.ending is not None:
-                raise endpoint.toolbox.ending
+            if server is not None and server.ending is not None:
+                raise server.ending
             if exited.done():
                 return exited.result()
             if lost.done():
@@ -250,21 +231,18 @@ class ProgramPlayer(AgentEvaluator):
 
     async def _take_line(self, line: bytes) -> None:
         self._out.write(line)
-        for record in self._reader.records(readable(line)):
-            await self._take(record)
+        await self._take(self._reader.read(readable(line)))
 
     async def _take_error(self, line: bytes) -> None:
-        text, rules = readable(line), self._config.events
-        if (requests := self._config.usage.count_requests(text)) is not None:
-            self._unreported += requests
-            return
         self._err.write(line)
-        self._take_problem(rules.problem_in(text), rules)
+        self._take_problem(self._config.events.problem_in(readable(line)))
 
-    async def _take(self, record: dict[str, object]) -> None:
+    async def _take(self, record: dict[str, object] | None) -> None:
         """Take one object that the program printed: what it says, has done, has used."""
+        if record is None:
+            return
         usage, rules = self._config.usage.usage(record), self._config.events
-        self._take_problem(rules.problem_of(record), rules)
+        self._take_problem(rules.problem_of(record))
         for step in rules.own_steps(record):
             await self._record_own(step)
         for text in rules.texts(record):
@@ -274,7 +252,6 @@ class ProgramPlayer(AgentEvaluator):
             await self._context.tools.record(*_read_step(step), is_error=step.get("is_error") is True)
         if usage is not None:
             self._has_reported_usage = True
-            self._unreported -= usage.requests
             self._capture.spend(usage)
 
     async def _record_own(self, step: Mapping[str, Any]) -> None:
@@ -284,7 +261,7 @@ class ProgramPlayer(AgentEvaluator):
         await self._capture.after_tool_call(call, result, is_error=False, picture=False)
         self._capture.add_warning(ErrorSource.AGENT, f"the program used a tool of its own: {name}")
 
-    def _take_problem(self, problem: str | None, rules: EventRules) -> None:
+    def _take_problem(self, problem: str | None) -> None:
         """Note what the program says of why it cannot go on; "" says that it goes on.
 
         Raises:
@@ -293,36 +270,34 @@ class ProgramPlayer(AgentEvaluator):
         if problem is None:
             return
         self._problem = (problem, self._capture.steps)
-        if rules.is_refused(problem):
+        if self._config.events.is_refused(problem):
             raise _fault_of(problem, is_refused=True)
 
-    def _find_fault(self, endpoint: Endpoint | None) -> Fault | None:
+    def _find_fault(self, server: ToolServer | None) -> Fault | None:
         """Return why the program, which was stopped or has ended by itself, did not do the task."""
         if self._context.tools.is_done:
             return None
         problem, steps = self._problem
         if problem and self._capture.steps == steps:  # else its model has answered since
             return _fault_of(problem)
-        if endpoint is None or self._config.cdp or endpoint.toolbox.was_asked:
+        if server is None or self._config.cdp or server.was_asked:
             return None
-        said = self._err.last_words or self._out.last_words
         return Fault(
             ErrorSource.AGENT,
             "the program never asked for the tools of the attempt: it does not read `mcp_config`, or did not "
             "wait for their server. Write `mcp: off` for a program that needs none. It printed: "
-            f"{ending(said, 500) or 'nothing'}",
+            f"{self._last_words or 'nothing'}",
         )
 
     async def _keep_files(self, token: str) -> None:
         """Keep the program's files without the token, which opens nothing any more, and other secrets."""
         lost = await asyncio.to_thread(keep_files, self._folder, self._kept)
-        if lost:
-            warning = f"not kept of the program's files: {', '.join(lost)}"
-            self._capture.add_warning(ErrorSource.MESSAGE_LOGGING, warning)
-        found = await asyncio.to_thread(redact_folder, self._kept, self._capture.config.redact, token)
+        redact = self._capture.config.redact
+        deleted, left = await asyncio.to_thread(redact_folder, self._kept, redact, token)
         for what, names in (
-            ("deleted, because they are not text and held a secret", found.deleted),
-            ("not searched for secrets, because they are many, large or packed", found.left),
+            ("not kept of the program's files", lost),
+            ("deleted, because they are not text and held a secret", deleted),
+            ("not searched for secrets, because they are many, large or packed", left),
         ):
             if names:
                 self._capture.add_warning(ErrorSource.MESSAGE_LOGGING, f"{what}: {', '.join(names)}")
@@ -336,38 +311,35 @@ class ProgramPlayer(AgentEvaluator):
 
     # -- what it came to
 
-    def _result(self, code: int | None, endpoint: Endpoint | None) -> AgentResult:
+    def _result(self, code: int | None, server: ToolServer | None) -> AgentResult:
         tools, warn = self._context.tools, self._capture.add_warning
         if code:
-            said = self._err.last_words or self._out.last_words
-            message = f"the program ended with code {code}: {ending(said, 500) or 'it printed nothing'}"
+            said = self._last_words
+            message = f"the program ended with code {code}: {said or 'it printed nothing'}"
             # A program that fails while it tidies up has done its task all the same.
             if not tools.is_done:
                 if problem := self._problem[0]:
                     raise _fault_of(problem)
                 if self._config.preset and self._config.events.is_refused(said):
-                    raise _fault_of(ending(said, 500), is_refused=True)
+                    raise _fault_of(said, is_refused=True)
                 raise Fault(ErrorSource.AGENT, f"{message} (its output is in {self._kept.name}/*.log)")
             warn(ErrorSource.AGENT, message)
-        if fault := self._find_fault(endpoint):
+        if fault := self._find_fault(server):
             raise fault
-        rule = self._config.answer
-        answer = tools.answer if tools.is_done else self._find_answer(rule)
-        if rule == "stdout" and self._reader.is_cut:
-            warn(
-                ErrorSource.AGENT,
-                f"the answer is cut: the program printed more than {MAX_DOCUMENT} characters",
-            )
-        if answer is None or not self._capture.steps:
-            ended = "ended without an answer" if answer is None else "answered"
-            idle = "" if self._capture.steps else " without a step in the browser"
-            if answer is None and idle:
-                idle = f" and{idle}"
-            warn(ErrorSource.AGENT, f"the program {ended}{idle}")
+        answer = tools.answer if tools.is_done else self._find_answer(self._config.answer)
+        missing = [] if answer is not None else ["an answer"]
+        missing += [] if self._capture.steps else ["a step in the browser"]
+        if missing:
+            did = "ended" if answer is None else "answered"
+            warn(ErrorSource.AGENT, f"the program {did} without {' and without '.join(missing)}")
         return AgentResult(answer)
 
+    @property
+    def _last_words(self) -> str:
+        return ending(self._err.last_words or self._out.last_words, 500)
+
     def _find_answer(self, rule: AnswerRule) -> str | None:
-        answer = self._read_answer(rule.file) if isinstance(rule, AnswerFile) else self._reader.final()
+        answer = self._read_answer(rule.file) if isinstance(rule, AnswerFile) else self._reader.find_answer()
         if answer is None and (found := self._reader.no_text) is not None:
             said = one_line(json.dumps(found), LONGEST_PROBLEM)
             what = f"the `content` of its answer is {said}, which is not a text"
@@ -379,11 +351,9 @@ class ProgramPlayer(AgentEvaluator):
         # The program may have left a link to a file of the user's there.
         if not path.is_file() or not path.resolve().is_relative_to(self._kept):
             return None
-        with path.open("rb") as file:
-            text = file.read(_MAX_ANSWER_BYTES + 1).decode(errors="replace")
-            if file.read(1):  # a secret that is half read would be found no more
-                text = beginning(text, len(text) - LONGEST_SECRET)
-        return text.strip() or None
+        if path.stat().st_size > _MAX_ANSWER_BYTES:
+            raise Fault(ErrorSource.AGENT, f"the answer in {name} has more than {_MAX_ANSWER_BYTES} bytes")
+        return path.read_text(encoding="utf-8", errors="replace").strip() or None
 
 
 def _fault_of(problem: str, *, is_refused: bool = False) -> Fault:
@@ -398,13 +368,10 @@ def _read_step(step: Mapping[str, Any]) -> tuple[str, dict[str, Any], Any]:
 
 def _new_folder(attempt: Path) -> Path:
     """Make the folder that keeps the program's files; each delegation of an attempt has one of its own."""
-    for number in range(1, 1_000):
-        folder = attempt.resolve() / (FOLDER if number == 1 else f"{FOLDER}-{number}")
-        try:
-            folder.mkdir()
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise Fault(ErrorSource.HARNESS, f"the program's folder cannot be made: {error}") from None
-        return folder
-    raise Fault(ErrorSource.HARNESS, f"there are too many folders {FOLDER}-N in the attempt's")
+    names = itertools.chain([FOLDER], (f"{FOLDER}-{number}" for number in itertools.count(2)))
+    folder = next(path for name in names if not os.path.lexists(path := attempt.resolve() / name))
+    try:
+        folder.mkdir()
+    except OSError as error:
+        raise Fault(ErrorSource.HARNESS, f"the program's folder cannot be made: {error}") from None
+    return folder

@@ -1,28 +1,61 @@
-"""A program that runs for one attempt: supervised, its output read as it comes, nothing of it left behind."""
+"""A program that runs for one attempt: its variables, its output as it comes, and its end."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import os
 import subprocess
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO
 
 from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.features.shared.process import end_supervised
 from pytest_browsereval.features.shared.processes import supervise_command
-from pytest_browsereval.redaction.known import beginning
+from pytest_browsereval.redaction.names import secret_values
+from pytest_browsereval.temporary import read_environment
 
-OUTPUT_LIMIT_BYTES = 64_000_000
-"""A program that prints more than this is stopped."""
-LINE_LIMIT_BYTES = 1_000_000
-"""A longer line is read as several."""
+OUTPUT_LIMIT_BYTES, LINE_LIMIT_BYTES = 64_000_000, 8_000_000
+"""A program that prints more than this, in all or in one line, is stopped."""
 
 _POLL_S = 0.05
 _DRAIN_S = 2.0
 """How long nothing may come of output that has not ended, once the program has."""
 _CHUNK_BYTES = 65_536
+
+BASE = (
+    *("PATH", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TERM"),
+    *("TMPDIR", "TMP", "TEMP", "SSL_CERT_FILE", "SSL_CERT_DIR", "XDG_RUNTIME_DIR"),
+    *("SYSTEMROOT", "WINDIR", "COMSPEC", "PATHEXT", "PROGRAMDATA"),
+)
+"""What programs need to run at all on Linux, macOS and Windows: no key, and nobody's home."""
+
+_PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy"})
+_LOOPBACK = "127.0.0.1,localhost"
+
+
+def environment(names: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of a program.
+
+    Args:
+        names: variables of ours that are passed on besides the base, where they are set.
+        given: variables that are set for it.
+    """
+    ours = read_environment()
+    passed = {name: ours[name] for name in (*BASE, *names) if name in ours}
+    result = {**passed, **given}
+    if _PROXIES & {name.lower() for name in result}:  # our own server is not reached by a proxy
+        for name in ("NO_PROXY", "no_proxy"):
+            result[name] = ",".join(filter(None, (result.get(name), _LOOPBACK)))
+    return result
+
+
+def secrets_in(names: Iterable[str], given: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the values among a program's variables that must never be written."""
+    passed = {name: os.environ.get(name, "") for name in names}
+    return secret_values({**passed, **given})
+
 
 TakeLine = Callable[[bytes], Awaitable[None]]
 
@@ -87,20 +120,19 @@ class Program:
             Fault: it has printed too much.
             LimitReached: as taking its lines does.
         """
-        while (code := self._process.poll()) is None:
-            done, pending = await asyncio.wait(self._readers, timeout=_POLL_S)
-            # What a reader has raised ends the attempt: a limit, or too much output.
-            for reader in done:
-                reader.result()
-            if not pending:
-                await asyncio.sleep(_POLL_S)
-        self._last_read = time.monotonic()
-        pending = set(self._readers)
+        code, pending = None, set(self._readers)
         # What it has printed is taken, however long that takes: a step has a picture.
-        while pending and (self._taking or time.monotonic() < self._last_read + _DRAIN_S):
-            done, pending = await asyncio.wait(self._readers, timeout=_POLL_S)
-            for reader in done:
-                reader.result()
+        while code is None or (pending and (self._taking or time.monotonic() < self._last_read + _DRAIN_S)):
+            if pending:
+                _, pending = await asyncio.wait(pending, timeout=_POLL_S)
+            else:
+                await asyncio.sleep(_POLL_S)
+            # What a reader has raised ends the attempt: a limit, or too much output.
+            for reader in self._readers:
+                if reader.done():
+                    reader.result()
+            if code is None and (code := self._process.poll()) is not None:
+                self._last_read = time.monotonic()
         return code
 
     async def _follow(self, pipe: IO[bytes], take: TakeLine) -> None:
@@ -109,57 +141,36 @@ class Program:
             lambda: asyncio.StreamReaderProtocol(reader), pipe
         )
         try:
-            rest = b""
+            rest = bytearray()
             while chunk := await reader.read(_CHUNK_BYTES):
-                with self._at_work():
-                    self._printed += len(chunk)
-                    if self._printed > OUTPUT_LIMIT_BYTES:
-                        message = f"the program printed more than {OUTPUT_LIMIT_BYTES} bytes and was stopped"
-                        raise Fault(ErrorSource.AGENT, message)
+                self._taking += 1
+                self._printed += len(chunk)
+                rest += chunk
+                if self._printed > OUTPUT_LIMIT_BYTES or len(rest) > LINE_LIMIT_BYTES:
+                    limits = f"{OUTPUT_LIMIT_BYTES} bytes, or {LINE_LIMIT_BYTES} in one line"
+                    raise Fault(ErrorSource.AGENT, f"the program printed more than {limits}, and was stopped")
+                if b"\n" in chunk:
                     # Split as bytes: a chunk may end within a character.
-                    *lines, rest = (rest + chunk).split(b"\n")
-                    if len(rest) > LINE_LIMIT_BYTES:
-                        # Not all of it: a secret that is cut in two would not be found in either part.
-                        head = _head_of(rest)
-                        lines, rest = [*lines, head], rest[len(head) :]
+                    *lines, last = bytes(rest).split(b"\n")
+                    rest = bytearray(last)
                     for line in lines:
                         await take(line)
+                self._taking -= 1
+                self._last_read = time.monotonic()
             if rest:
-                await take(rest)
+                self._taking += 1
+                await take(bytes(rest))
         finally:
             transport.close()
-
-    @contextlib.contextmanager
-    def _at_work(self) -> Iterator[None]:
-        self._taking += 1
-        try:
-            yield
-        finally:
-            self._taking -= 1
-            self._last_read = time.monotonic()
 
     async def close(self) -> None:
         """Close the pipe, which ends the program and all that it has started."""
         for reader in self._readers:
             reader.cancel()
-        process = self._process
-        if process.stdin is not None:
-            process.stdin.close()
         try:
-            async with asyncio.timeout(self._grace_s + _DRAIN_S):
-                while process.poll() is None:  # noqa: ASYNC110 a process sets no event
-                    await asyncio.sleep(_POLL_S / 5)
-        except TimeoutError:
-            process.kill()
-            process.wait()
+            await end_supervised(self._process, self._grace_s + _DRAIN_S)
         finally:
             await asyncio.gather(*self._readers, return_exceptions=True)
-            for pipe in (process.stdout, process.stderr):
+            for pipe in (self._process.stdout, self._process.stderr):
                 if pipe is not None:
                     pipe.close()  # a reader that was cancelled before it began has not
-
-
-def _head_of(line: bytes) -> bytes:
-    """Return the beginning of a line that is not at its end; what may be half read is left."""
-    text = line.decode("utf-8", "surrogateescape")
-    return beginning(text, len(text) - _CHUNK_BYTES).encode("utf-8", "surrogateescape")

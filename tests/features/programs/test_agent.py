@@ -61,24 +61,6 @@ def test_what_a_program_is_told(desk: Desk) -> None:
     assert (told["mine"], told["theirs"], told["cwd"]) == (f"{folder}/mine", None, folder)
 
 
-def test_model_calls_are_counted_by_lines_of_standard_error(desk: Desk) -> None:
-    """Which are not kept, whether they come before or after the usage; a usage without any is one call."""
-    lines = ["LOG call 1", "LOG other", "LOG call 2", "not LOG call"]
-    code = """
-        import json, sys
-        before, after = json.loads(sys.argv[1])
-        print(*before, sep="\\n", file=sys.stderr, flush=True)
-        print('{"type": "usage", "input_tokens": 7}', flush=True)
-        print(*after, sep="\\n", file=sys.stderr, flush=True)
-        """
-    usage = {"request_line": "^LOG (call)?"}
-    for given, requests in (((lines, ["LOG call 3"]), 3), (([], lines), 2), (([], []), 1)):
-        words = [*script(desk, code), json.dumps(given)]
-        play(desk, agent(command=words, mcp="off", usage=usage, answer="stdout"))
-        assert (desk.capture.usage.requests, desk.capture.usage.input_tokens) == (requests, 7)
-    assert {*log(desk, "stderr").split("\n")} <= {"", "not LOG call"}
-
-
 def test_files_beside_the_config_are_found(desk: Desk) -> None:
     """Although the program runs elsewhere; other words stay as they are."""
     (desk.base_dir / "mine").mkdir()

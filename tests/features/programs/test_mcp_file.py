@@ -12,9 +12,8 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_browsereval.capture.output_log import OutputLog
-from pytest_browsereval.features.programs.env import environment, secrets_in
-from pytest_browsereval.features.programs.mcp_file import McpFile, as_toml
-from pytest_browsereval.features.programs.placeholders import check, filled
+from pytest_browsereval.features.programs.mcp_file import McpFile, as_toml, check_placeholders, filled
+from pytest_browsereval.features.programs.process import environment, secrets_in
 
 VALUES = {"mcp_url": "http://127.0.0.1:1/a/mcp", "mcp_token": "t0k", "output_dir": "/out"}
 
@@ -52,7 +51,7 @@ def test_placeholders_are_filled_in_once() -> None:
     assert filled("{task} {{model}} ${model} { } {1}", values) == "{model} {{task}} {model} ${model} { } {1}"
     assert filled({"a": ["{model}", 1, None]}, values) == {"a": ["m", 1, None]}
     with pytest.raises(ValueError, match=r"here has the placeholder \{modle\}.* Did you mean 'model'\?"):
-        check(("x", {"a": "{modle}"}), values, "here")
+        check_placeholders(("x", {"a": "{modle}"}), [*values], "here")
 
 
 def test_the_log_keeps_the_beginning_and_the_end(tmp_path: Path) -> None:

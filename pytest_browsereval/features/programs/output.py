@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
@@ -27,34 +27,27 @@ from pytest_browsereval.graders.values import compile_path
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.redaction.text import well_formed
 
-MAX_DOCUMENT = 1_000_000
-"""Characters of standard output that are kept to be read as a whole."""
 
-
-def _stays_inside(text: str) -> str:
+def _stays_inside(text: str) -> None:
     path = PurePosixPath(text)
     if not path.name or path.is_absolute() or ".." in path.parts or "\\" in text or "\0" in text:
         raise ValueError(f"{text!r} is not a path inside the attempt's folder. Write `answer.txt`, say.")
-    return text
 
 
-InnerPath = Annotated[str, AfterValidator(_stays_inside)]
+def _checked_by(check: Callable[[str], object]) -> AfterValidator:
+    def validate(text: str) -> str:
+        check(text)
+        return text
+
+    return AfterValidator(validate)
+
+
+InnerPath = Annotated[str, _checked_by(_stays_inside)]
 """Relative, with slashes, and without a way out."""
 
+Pattern = Annotated[str, _checked_by(check_pattern)]
 
-def _compiles(expression: str) -> str:
-    compile_path(expression)
-    return expression
-
-
-def _is_pattern(pattern: str) -> str:
-    check_pattern(pattern)
-    return pattern
-
-
-Pattern = Annotated[str, AfterValidator(_is_pattern)]
-
-Expression = Annotated[str, AfterValidator(_compiles)]
+Expression = Annotated[str, _checked_by(compile_path)]
 """JMESPath, over one JSON object of the output."""
 
 
@@ -111,18 +104,18 @@ class EventRules(_Rule):
         """Whether nobody is logged in, so that no other attempt can be made."""
         return re.search(self.refused, problem) is not None
 
-    def own_steps(self, record: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return what a line tells of the program's own tools."""
-        return _read_steps(_found(self.own, record))
-
     def texts(self, record: Mapping[str, Any]) -> list[str]:
         """Return what the model said in a line."""
         found = _found(self.assistant, record)
         return [text for text in (found if isinstance(found, list) else [found]) if _is_text(text)]
 
     def steps(self, record: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the steps that a line tells of."""
+        """Return the steps in the page that a line tells of."""
         return _read_steps(_found(self.step, record))
+
+    def own_steps(self, record: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return what a line tells of the program's own tools."""
+        return _read_steps(_found(self.own, record))
 
 
 class UsageRule(_Rule):
@@ -142,14 +135,6 @@ class UsageRule(_Rule):
     """Money; where nothing tells it the cost is unknown."""
     requests: Expression = "requests"
     """Model calls; 1 where nothing tells it."""
-    request_line: Pattern | None = None
-    """A regular expression with a group, for lines of standard error that are not kept: where the group has
-    something, the line is about one model call."""
-
-    def count_requests(self, line: str) -> int | None:
-        """Return of how many model calls a line of standard error tells; None if it is of another kind."""
-        found = re.search(self.request_line, line) if self.request_line else None
-        return None if found is None else int(any(found.groups()))
 
     def usage(self, record: Mapping[str, Any]) -> Usage | None:
         """Return what a line tells; None if it tells nothing."""
@@ -193,44 +178,37 @@ class OutputReader:
     """What the line ``{"type": "answer"}`` has instead of a text, if that is something."""
     _last_line: str | None = None
     _kept: list[str] = field(default_factory=list)
-    _length: int = 0
     _has_records: bool = False
 
-    def records(self, line: str) -> Iterator[dict[str, Any]]:
+    def read(self, line: str) -> dict[str, Any] | None:
         """Return the line's object, if it is one."""
         if line.strip():
             self._last_line = line.strip()
         # Kept for a program that prints one object over many lines, or whose output is the answer.
-        if self._length < MAX_DOCUMENT:
-            self._kept.append(line)
-            self._length += len(line) + 1
-        if (record := _object(line)) is not None:
-            self._has_records = True
-            yield self._looked_at(record)
+        self._kept.append(line)
+        record = _object(line)
+        self._has_records = self._has_records or record is not None
+        return self._look_at(record)
 
-    def rest(self) -> Iterator[dict[str, Any]]:
+    def read_rest(self) -> dict[str, Any] | None:
         """Return the one object that was printed over several lines, after the last of them."""
-        if self._has_records:
-            return
         start = next((place for place, line in enumerate(self._kept) if line.startswith("{")), None)
-        if start is not None and (record := _object("\n".join(self._kept[start:]), whole=False)) is not None:
-            yield self._looked_at(record)
+        if self._has_records or start is None:
+            return None
+        return self._look_at(_object("\n".join(self._kept[start:]), whole=False))
 
-    @property
-    def is_cut(self) -> bool:
-        """True if there was more of it than is kept as a whole."""
-        return self._length >= MAX_DOCUMENT
-
-    def _looked_at(self, record: dict[str, Any]) -> dict[str, Any]:
+    def _look_at(self, record: dict[str, Any] | None) -> dict[str, Any] | None:
         rule = _NATIVE if self.rule == "event" else self.rule
+        if record is None:
+            return None
         if isinstance(rule, AnswerEvent) and _is_text(found := _found(rule.expression, record)):
             self.answer = well_formed(found)
-        elif self.rule == "event" and record.get("type") == "answer":
+        elif rule is _NATIVE and record.get("type") == "answer":
             given = record.get("content")
             self.no_text = self.no_text if given is None or isinstance(given, str) else given
         return record
 
-    def final(self) -> str | None:
+    def find_answer(self) -> str | None:
         """Return the answer that the output gives, once it has ended; files are not looked at."""
         if self.rule == "last_line":
             return self._last_line

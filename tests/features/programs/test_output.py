@@ -6,17 +6,16 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_browsereval.features.programs import rules
+from pytest_browsereval.features.programs.output import AnswerEvent, EventRules, OutputReader, UsageRule
 from pytest_browsereval.features.programs.presets import preset
-from pytest_browsereval.features.programs.rules import AnswerEvent, EventRules, OutputReader, UsageRule
 
 DOCUMENT = {"response": "42", "stats": {"models": {}}}
 
 
 def read(reader: OutputReader, text: str) -> list[dict[str, Any]]:
     """Read an output to its end; return its objects."""
-    found = [record for line in text.split("\n") for record in reader.records(line)]
-    return [*found, *reader.rest()]
+    found = [reader.read(line) for line in text.split("\n")]
+    return [record for record in (*found, reader.read_rest()) if record is not None]
 
 
 def test_one_object_over_several_lines_is_read() -> None:
@@ -25,7 +24,7 @@ def test_one_object_over_several_lines_is_read() -> None:
         for after in ("", "\nBye.\n"):
             reader = OutputReader(AnswerEvent(expression="response"))
             assert read(reader, before + json.dumps(DOCUMENT, indent=2) + after) == [DOCUMENT]
-            assert reader.final() == "42"
+            assert reader.find_answer() == "42"
 
 
 def test_text_is_no_object() -> None:
@@ -39,16 +38,7 @@ def test_the_last_fitting_line_has_the_answer() -> None:
     reader = OutputReader("event")
     lines = [{"type": "answer", "content": text} for text in ("one", "two", " ", 3)]
     read(reader, "\n".join(map(json.dumps, lines)))
-    assert reader.final() == "two"
-
-
-def test_a_long_output_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the answer, standard output is kept up to a length; its last line is always known."""
-    monkeypatch.setattr(rules, "MAX_DOCUMENT", 10)
-    whole, last = OutputReader("stdout"), OutputReader("last_line")
-    for reader in (whole, last):
-        read(reader, "12345\n67890\nabcde\n")
-    assert (whole.final(), whole.is_cut, last.final()) == ("12345\n67890", True, "abcde")
+    assert reader.find_answer() == "two"
 
 
 def test_wrong_numbers_count_nothing() -> None:

@@ -15,7 +15,7 @@ from mcp.types import CallToolResult, ImageContent, TextContent
 
 from pytest_browsereval.agents.noop import NoopConfig
 from pytest_browsereval.errors import LimitReached, TerminationReason
-from pytest_browsereval.features.programs.server.http import Endpoint, common_part, serving
+from pytest_browsereval.features.programs.server import ToolServer, common_part, serving
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.tools.base import tool
 from pytest_browsereval.tools.toolkit import Policy, Toolkit
@@ -34,15 +34,15 @@ TOOLS = (*PAPER_TOOLS, screenshot)
 
 
 @asynccontextmanager
-async def connected(endpoint: Endpoint, token: str | None = None) -> AsyncIterator[Client]:
-    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token or endpoint.token}"}, timeout=120)
-    async with http, Client(streamable_http_client(endpoint.url, http_client=http)) as client:
+async def connected(server: ToolServer, token: str | None = None) -> AsyncIterator[Client]:
+    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token or server.token}"}, timeout=120)
+    async with http, Client(streamable_http_client(server.url, http_client=http)) as client:
         yield client
 
 
-def listens_here(endpoint: Endpoint) -> bool:
+def listens_here(server: ToolServer) -> bool:
     """Whether this process serves it; another one may have been given the port since."""
-    port = int(endpoint.url.split(":")[2].split("/")[0])
+    port = int(server.url.split(":")[2].split("/")[0])
     ends = psutil.Process().net_connections()
     return port in {end.laddr.port for end in ends if end.status == psutil.CONN_LISTEN}
 
@@ -53,13 +53,13 @@ def text(result: CallToolResult) -> str:
     return first.text
 
 
-def serve(desk: Desk, work: Callable[[Endpoint], Coroutine[Any, Any, None]]) -> None:
+def serve(desk: Desk, work: Callable[[ToolServer], Coroutine[Any, Any, None]]) -> None:
     """Serve a desk's tools while a client works."""
 
     async def course() -> None:
         context = desk.context(NoopConfig())
-        async with serving(context.tools, context.capture, context.kits) as endpoint:
-            await work(endpoint)
+        async with serving(context.tools, context.capture, context.kits) as server:
+            await work(server)
 
     asyncio.run(course())
 
@@ -68,8 +68,8 @@ def test_a_client_lists_and_calls_the_attempt_s_tools(make_desk: MakeDesk) -> No
     """Names, schemas, results and refusals are the toolbox's own, and each call is recorded and pictured."""
     desk = make_desk(tools=TOOLS, screenshots="after")
 
-    async def work(endpoint: Endpoint) -> None:
-        async with connected(endpoint) as client:
+    async def work(server: ToolServer) -> None:
+        async with connected(server) as client:
             assert str(client.instructions).endswith("Call done with the answer when the task is done.")
             listed = {each.name: each for each in (await client.list_tools()).tools}
             assert list(listed) == ["snapshot", "click", "wait", "done", "screenshot"]
@@ -84,7 +84,7 @@ def test_a_client_lists_and_calls_the_attempt_s_tools(make_desk: MakeDesk) -> No
             assert wrong.is_error
             assert text(wrong).startswith("wrong arguments for click: target: Field required")
             await client.call_tool("done", {"answer": "bought"})
-            assert endpoint.toolbox.is_done.is_set()
+            assert server.is_done.is_set()
 
     serve(desk, work)
     assert desk.called == ["click", "clik", "click", "done"]
@@ -98,8 +98,8 @@ def test_the_picture_tool_returns_the_picture(make_desk: MakeDesk, mode: str) ->
     """It is the recorded file where pictures are recorded, else one taken for the program."""
     desk = make_desk(tools=TOOLS, screenshots=mode)
 
-    async def work(endpoint: Endpoint) -> None:
-        async with connected(endpoint) as client:
+    async def work(server: ToolServer) -> None:
+        async with connected(server) as client:
             said, shown = (await client.call_tool("screenshot", {})).content
             assert isinstance(said, TextContent)
             assert isinstance(shown, ImageContent)
@@ -149,14 +149,14 @@ def test_parallel_calls_take_turns(make_desk: MakeDesk) -> None:
     """Forty calls at once are made one by one; the limit of steps ends the attempt, not the connection."""
     desk = make_desk(max_steps=30)
 
-    async def work(endpoint: Endpoint) -> None:
-        async with connected(endpoint) as client:
+    async def work(server: ToolServer) -> None:
+        async with connected(server) as client:
             calls = [client.call_tool("click", {"target": "button Buy"}) for _ in range(40)]
             results = await asyncio.gather(*calls)
         assert sum(result.is_error or False for result in results) == 10
         told = {text(result) for result in results if result.is_error}
         assert told == {"The attempt is over: limits.max_steps is 30; all were used."}
-        ending = endpoint.toolbox.ending
+        ending = server.ending
         assert isinstance(ending, LimitReached)
         assert ending.reason is TerminationReason.MAX_STEPS
 
@@ -169,8 +169,8 @@ def test_calls_after_done_do_nothing(make_desk: MakeDesk) -> None:
     """The page stays as it was when the answer was given, and the record tells of the late calls."""
     desk = make_desk()
 
-    async def work(endpoint: Endpoint) -> None:
-        async with connected(endpoint) as client:
+    async def work(server: ToolServer) -> None:
+        async with connected(server) as client:
             await client.call_tool("done", {"answer": "yes"})
             late = await client.call_tool("click", {"target": "button Buy"})
             assert late.is_error
@@ -194,10 +194,10 @@ def test_a_call_goes_on_without_its_caller(make_desk: MakeDesk) -> None:
         with pytest.raises(asyncio.CancelledError):
             await calling
 
-    async def work(endpoint: Endpoint) -> None:
-        async with connected(endpoint) as client:
+    async def work(server: ToolServer) -> None:
+        async with connected(server) as client:
             await leave(client, 0.3)
-        async with connected(endpoint) as client:
+        async with connected(server) as client:
             assert not (await client.call_tool("click", {"target": "button Buy"})).is_error
             await leave(client, 600)
 
@@ -216,8 +216,8 @@ def test_what_a_toolkit_vetoes_is_not_offered(make_desk: MakeDesk) -> None:
     policy = (Policy("Wait for pages.", needs=("wait",)), Policy("Note what you see."))
     desk.kits = (Toolkit("notes", "Notes", PAPER_TOOLS, policy=policy, vetoes={"wait": "there is no clock"}),)
 
-    async def work(endpoint: Endpoint) -> None:
-        async with connected(endpoint) as client:
+    async def work(server: ToolServer) -> None:
+        async with connected(server) as client:
             assert [each.name for each in (await client.list_tools()).tools] == ["snapshot", "click", "done"]
             assert "Wait for pages." not in str(client.instructions)
             refused = await client.call_tool("wait", {"seconds": 1})

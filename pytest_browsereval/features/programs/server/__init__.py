@@ -1,1 +1,0 @@
-"""Serves the tools of a running attempt over MCP, to programs of other processes."""
