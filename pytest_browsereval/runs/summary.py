@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pytest_browsereval.model.grades import Verdict, differ
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.runs.attempt import GradeDigest, StoredAttempt
 from pytest_browsereval.runs.passrate import PassRate, pass_rate
 from pytest_browsereval.runs.repeats import Repeats, repeats
@@ -116,8 +116,11 @@ class RunSummary:
 
     @property
     def disagreements(self) -> tuple[StoredTrial, ...]:
-        """Trials that one grader passed and another one failed, advisory ones included."""
-        return tuple(trial for trial in self.plain if differ(trial.last.grader_results.values()))
+        """Trials whose verdict a grader contradicts that is advisory or was outvoted.
+
+        (Where all have to pass, the verdict's own reason names those that failed.)
+        """
+        return tuple(trial for trial in self.plain if _is_contradicted(trial.last))
 
     def _describe_unknown_cost(self) -> dict[str, Any]:
         if self.cost_usd is not None:
@@ -197,6 +200,14 @@ def _shorten(fingerprints: list[str]) -> list[str]:
         return fingerprints
     # The last part is a hash of options, which differ where each row has its own; the row's hash covers them.
     return sorted({f"{one.rpartition('/')[0]}/*" for one in fingerprints})[:MOST_FINGERPRINTS]
+
+
+def _is_contradicted(data: StoredAttempt) -> bool:
+    others = {Verdict.PASSED: Verdict.FAILED, Verdict.FAILED: Verdict.PASSED}
+    return any(
+        grade.verdict is others.get(data.verdict) and (grade.advisory or data.verdict is Verdict.PASSED)
+        for grade in data.grader_results.values()
+    )
 
 
 def _disagreement(trial: StoredTrial) -> dict[str, Any]:

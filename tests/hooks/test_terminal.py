@@ -125,16 +125,17 @@ def test_totals_hold_with_and_without_workers(evals: Evals) -> None:
 
 
 def test_graders_that_disagree_are_told(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Combined or advisory ones: below the table, in lines that fit, and in the summary."""
+    """Advisory or outvoted ones, below the table, in lines that fit, and in the summary."""
     monkeypatch.setenv("COLUMNS", "80")
     loose = {"type": "answer", "name": "a-reader-with-a-rather-long-name", "match": "includes"}
     both = {"type": "combined", "graders": ["answer", loose], "rule": "any"}
     hint = {"type": "trajectory_score", "advisory": True, "threshold": 1}
-    evals.write([row("split", says="It is right.", graders=[both, hint]), row("agreed", graders=[both])])
+    rows = [row("split", says="It is right.", graders=[both, hint]), row("agreed", graders=[both])]
+    evals.write([*rows, row("explained", says="It is right.", graders=["answer", loose])])
     result = evals.run("shop.eval.yaml")
-    result.assert_outcomes(passed=2)
+    result.assert_outcomes(passed=2, failed=1)
     lines = sections(result.outlines)
-    place = lines.index("graders disagree on 1 of 2 trials:")
+    place = lines.index("graders disagree on 1 of 3 trials:")
     assert lines[place + 1] == "- split: passed by combined, failed by trajectory_score (advisory)"
     assert max(map(columns, lines)) <= 80
     (told,) = evals.summary()["disagreements"]

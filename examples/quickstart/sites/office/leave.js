@@ -63,7 +63,7 @@ document.addEventListener("submit", (event) => {
   const problems = problemsIn(form, { from, to });
   for (const [name, why] of Object.entries(problems)) $(`#${name}-error`).textContent = why;
   const count = Object.values(problems).filter(Boolean).length;
-  if (count) return say(`Please mend ${count} ${count === 1 ? "field" : "fields"}.`);
+  if (count) return say(`Please correct ${count} ${count === 1 ? "field" : "fields"}.`);
   const days = workingDays(from, to) / (form.portion === "Full days" ? 1 : 2);
   const id = `L-${101 + store.read().leave.length}`;
   appState.form = { type: "", portion: "Full days", standin: "", reason: "", handed: false, tell: true };

@@ -64,7 +64,7 @@ document.addEventListener("submit", (event) => {
   const checked = Object.fromEntries(Object.keys(RULES).map((name) => [name, { value: values[name] }]));
   const problems = problemsIn({ ...checked, terms: values.terms });
   for (const name of [...Object.keys(RULES), "terms"]) $(`#${name}-error`).textContent = Object.fromEntries(problems)[name] ?? "";
-  $("#problems").textContent = problems.length ? `Please mend ${problems.length} ${problems.length === 1 ? "field" : "fields"}.` : "";
+  $("#problems").textContent = problems.length ? `Please correct ${problems.length} ${problems.length === 1 ? "field" : "fields"}.` : "";
   if (!problems.length) placeOrder(values);
 });
 
