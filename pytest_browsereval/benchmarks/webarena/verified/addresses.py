@@ -6,10 +6,11 @@ import base64
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from operator import eq
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-from pytest_browsereval.benchmarks.webarena.verified.texts import is_pattern, matches, names
+from pytest_browsereval.benchmarks.webarena.verified.texts import is_pattern, matches
 
 Query = Mapping[str, tuple[Any, ...]]
 
@@ -18,20 +19,6 @@ _SAFE_QUERY = "~:/?[]@!$'()*+,;"
 _SAFE_FRAGMENT = "~="
 _BASE64 = re.compile(r"[A-Za-z0-9_-]{4,}={0,2}")
 _PORTS = {"http": ":80", "https": ":443"}
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How the addresses of an evaluator are read."""
-
-    ignored: tuple[str, ...] = ()
-    """Names of query parameters that do not count."""
-    ignored_patterns: tuple[str, ...] = ()
-    """Patterns of such names."""
-    decodes_base64: bool = False
-    """Whether parts of the path hold further parameters in base64."""
-    typed: Callable[[Query], Mapping[str, Any]] | None = None
-    """Reads the parameters by their types."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +39,7 @@ class Address:
             return matches(self.base, actual.base, whole=False)
         return self.base.lower().rstrip("/") == actual.base.lower().rstrip("/")
 
-    def same_query(self, actual: Address, same: Callable[[Any, Any], bool]) -> bool:
+    def same_query(self, actual: Address, same: Callable[[Any, Any], bool] = eq) -> bool:
         """Compare the first value of every parameter; one that is missing is an empty one.
 
         Args:
@@ -77,13 +64,15 @@ def _first(query: Query, name: str) -> Any:
     return "" if values[0] is None else values[0]
 
 
-def read_address(text: Any, reading: Reading, *, query: Mapping[str, Any] | None = None) -> Address:
+def read_address(
+    text: Any, *, query: Mapping[str, Any] | None = None, decodes_base64: bool = False
+) -> Address:
     """Return an address as it is compared.
 
     Args:
         text: the address, or a pattern of addresses.
-        reading: what of its query counts.
-        query: parameters that stand in the place of its own.
+        query: parameters in the place of its own.
+        decodes_base64: whether parts of the path hold further parameters in base64.
 
     Raises:
         ValueError: it is none.
@@ -92,19 +81,24 @@ def read_address(text: Any, reading: Reading, *, query: Mapping[str, Any] | None
         raise ValueError("no address")
     text = text.strip()
     if is_pattern(text):
-        return Address(text, _count(dict(query or {}), reading), is_pattern=True)
+        return Address(text, _lower(query or {}), is_pattern=True)
     text = text.rstrip("/")
     if text.lower().startswith(("ssh://", "git@")) and (found := _SSH.fullmatch(text.lower())):
         user, path = found[1] or "git", found[2] if found[3] is None else found[4]
         return Address(f"{user}@ssh:{path.lstrip('/')}")
-    base, path, own = _parts(text)
+    origin, path, own = _parts(text)
     if query is None:
-        added: list[str] = []
-        if reading.decodes_base64:
-            path, added = _decode(path)
+        path, added = _decode(path) if decodes_base64 else (path, [])
         parsed = parse_qs("&".join([*added, own] if own else added), keep_blank_values=True)
-        query = {unquote(name): tuple(sorted(map(unquote, values))) for name, values in parsed.items()}
-    return Address(base + path, _count(query, reading))
+        query = {unquote(name): [*map(unquote, values)] for name, values in parsed.items()}
+    return Address(origin + path, _lower(query))
+
+
+def _lower(query: Mapping[str, Any]) -> Query:
+    return {
+        name: tuple(sorted((v.lower().strip() if isinstance(v, str) else v for v in values), key=str))
+        for name, values in query.items()
+    }
 
 
 _SSH = re.compile(r"ssh://(?:([^@/]+)@)?[^/]*/?(.*)|(git)@[^:]+:(.*)")
@@ -118,13 +112,13 @@ def _parts(text: str) -> tuple[str, str, str]:
         text = f"https://{text}"
     split = urlsplit(text)
     origin = f"{split.scheme}://{split.netloc.lower()}" if split.netloc else ""
-    port = _PORTS.get(split.scheme, "")
     path = _tidy(quote(unquote(split.path), _SAFE_PATH)) or "/"
     fragment = quote(unquote(split.fragment), _SAFE_FRAGMENT)
     params = [part.partition("=") for part in split.query.split("&") if part]
     names = ((quote(unquote(k), _SAFE_QUERY), quote(unquote(v), _SAFE_QUERY)) for k, _, v in params)
     query = "&".join(f"{name}={value}" if value else name for name, value in names)
-    return origin.removesuffix(port) if port else origin, path + (f"#{fragment}" if fragment else ""), query
+    fragment = f"#{fragment}" if fragment else ""
+    return origin.removesuffix(_PORTS.get(split.scheme, "")), path + fragment, query
 
 
 def _tidy(path: str) -> str:
@@ -139,32 +133,12 @@ def _tidy(path: str) -> str:
     return "/" + "/".join(parts) + ends if path else ""
 
 
-def _count(query: Mapping[str, Any], reading: Reading) -> Query:
-    def is_ignored(name: str) -> bool:
-        if name in reading.ignored:
-            return True
-        return any(names(pattern, name, ignore_case=True) for pattern in reading.ignored_patterns)
-
-    kept = {
-        name: tuple(sorted((v.lower().strip() if isinstance(v, str) else v for v in values), key=str))
-        for name, values in query.items()
-        if not is_ignored(name)
-    }
-    return dict(reading.typed(kept)) if reading.typed and kept else kept
-
-
 def _decode(path: str) -> tuple[str, list[str]]:
     """Return a path without its parts in base64, and the parameters that those hold."""
-    kept: list[str] = []
-    queries: list[str] = []
-    for part in path.split("/"):
-        query = _query_in(part)
-        if query:
-            queries.append(query)
-        elif part:
-            kept.append(part)
-    cleaned = "/" + "/".join(kept)
-    return cleaned + ("/" if kept and path.endswith("/") else ""), queries
+    parts = [(part, _query_in(part)) for part in path.split("/") if part]
+    kept = [part for part, query in parts if not query]
+    end = "/" if kept and path.endswith("/") else ""
+    return "/" + "/".join(kept) + end, [query for _, query in parts if query]
 
 
 def _query_in(part: str) -> str:

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from datetime import timedelta
+from decimal import Decimal
+from operator import eq
+from typing import Any, NamedTuple, Self
 
-from pydantic import JsonValue
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from pytest_browsereval.benchmarks.webarena.verified import quantities, texts
-from pytest_browsereval.benchmarks.webarena.verified.addresses import Address, Reading, read_address
+from pytest_browsereval.benchmarks.webarena.verified.addresses import read_address
 from pytest_browsereval.benchmarks.webarena.verified.texts import Pattern, is_pattern, plain_text
 from pytest_browsereval.graders.values import read_json, show
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.redaction.known import beginning
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kind:
     """How values of a type are read and compared."""
 
-    name: str
     read: Callable[[Any], Any]
-    same: Callable[[Any, Any], bool] = lambda expected, actual: bool(expected == actual)
+    same: Callable[[Any, Any], bool] = eq
     tidied: Callable[[str], str] = plain_text
     """What is done to a text before it is read."""
     is_first_only: bool = False
@@ -42,7 +44,7 @@ class Typed:
         Raises:
             Fault: a pattern takes too long.
         """
-        if not isinstance(actual, Typed) or actual.kind.name != self.kind.name:
+        if not isinstance(actual, Typed) or actual.kind is not self.kind:
             return False
         mine = self.alternatives[:1] if self.kind.is_first_only else self.alternatives
         return any(self.kind.same(one, other) for one in mine for other in actual.alternatives)
@@ -51,44 +53,69 @@ class Typed:
         return " or ".join(str(getattr(one, "text", one)) for one in self.alternatives)
 
 
-def _same_address(expected: Address, actual: Address) -> bool:
-    return expected.same_path(actual) and expected.same_query(actual, lambda one, other: bool(one == other))
-
-
-TEXT = Kind("string", texts.read_text, texts.same_text)
-NUMBER = Kind("number", quantities.read_number)
-URL = Kind("url", lambda value: read_address(value, Reading()), _same_address, str.strip)
+TEXT = Kind(texts.read_text, texts.same_text)
+NUMBER = Kind(quantities.read_number)
+PLACE = Kind(quantities.read_place, quantities.same_place, is_first_only=True)
+EMPTY = Kind(texts.read_empty, tidied=lambda text: text.strip().lower())
 
 KINDS = {
     "string": TEXT,
     "number": NUMBER,
     "integer": NUMBER,
-    "boolean": Kind("boolean", quantities.read_boolean),
-    "currency": Kind("currency", quantities.read_money, quantities.same_money, is_first_only=True),
-    "date": Kind("date", quantities.read_date),
-    "month": Kind("month", quantities.read_month),
-    "duration": Kind("duration", quantities.read_duration, quantities.same_duration),
-    "distance": Kind("distance", quantities.read_distance, quantities.same_distance),
-    "coordinates": Kind("coordinates", quantities.read_place, quantities.same_place, is_first_only=True),
-    "location-name": Kind("location-name", texts.read_text, texts.same_name),
-    "string_list": Kind("string_list", texts.read_list),
-    "json": Kind("json", texts.read_json),
-    "markdown": Kind("markdown", texts.read_markdown, tidied=str.strip),
-    "null": Kind("null", texts.read_empty, tidied=lambda text: text.strip().lower()),
-    "url": URL,
+    "boolean": Kind(quantities.read_boolean),
+    "currency": Kind(quantities.read_money, quantities.are_near(Decimal("0.1")), is_first_only=True),
+    "date": Kind(quantities.read_date),
+    "month": Kind(quantities.read_month),
+    "duration": Kind(quantities.read_duration, quantities.are_near(timedelta(minutes=3), 0.1)),
+    "distance": Kind(quantities.read_distance, quantities.are_near(Decimal(10), Decimal("0.02"))),
+    "coordinates": PLACE,
+    "location-name": Kind(texts.read_text, texts.same_name),
+    "string_list": Kind(texts.read_list),
+    "json": Kind(texts.read_json),
+    "markdown": Kind(texts.read_markdown, tidied=str.strip),
+    "null": EMPTY,
+    "url": Kind(read_address, lambda one, other: one.same_path(other) and one.same_query(other), str.strip),
 }
 """By the ``format``, or else the ``type``, of a schema."""
 
+OBJECT, ARRAY = "object", "array"
 
-def get_kind(name: object) -> Kind:
-    """Return a kind.
 
-    Raises:
-        ValueError: there is none of that name; with those that there are.
-    """
-    if name not in KINDS:
-        raise ValueError(f"the type {name!r} of a value is unknown. Known: {', '.join(KINDS)}.")
-    return KINDS[str(name)]
+class Block(BaseModel):
+    """A part of a row. The published file writes null for a key that is left out."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_nulls(cls, given: Any) -> Any:
+        return {k: v for k, v in given.items() if v is not None} if isinstance(given, dict) else given
+
+
+class Schema(BaseModel):
+    """What values are, as a row says it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    type: str | None = None
+    format: str | None = None
+    items: Schema | None = None
+    properties: dict[str, Schema] = {}
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.name not in (OBJECT, ARRAY, *KINDS):
+            raise ValueError(f"the type {self.name!r} of a value is unknown. Known: {', '.join(KINDS)}.")
+        return self
+
+    @property
+    def name(self) -> str:
+        """Of the kind of the values."""
+        return self.format or self.type or "string"
+
+
+TEXTS = Schema(type="object")
+"""Of texts by names."""
 
 
 def read_expected_value(kind: Kind, value: Any) -> Typed:
@@ -97,7 +124,7 @@ def read_expected_value(kind: Kind, value: Any) -> Typed:
     Raises:
         ValueError: it is not of that kind.
     """
-    is_pair = kind.name == "coordinates" and isinstance(value, list | tuple) and len(value) == 2
+    is_pair = kind is PLACE and isinstance(value, list | tuple) and len(value) == 2
     options = value if isinstance(value, list | tuple) and not is_pair else None
     if options is not None and len(options) < 2:
         raise ValueError(
@@ -106,17 +133,17 @@ def read_expected_value(kind: Kind, value: Any) -> Typed:
     return Typed(kind, tuple(_read_one(kind, option, is_ours=True) for option in options or [value]))
 
 
-def read_seen_value(kind: Kind, value: Any) -> Typed | None:
-    """Return a value that was answered or sent; None if it is not of that kind.
+def read_seen_value(kind: Kind, value: Any) -> Any:
+    """Return a value that was answered or sent; one that is not of that kind stays as it is.
 
     A list is not a set of guesses: only coordinates are written as one.
     """
-    if isinstance(value, list | tuple) and kind.name != "coordinates":
-        return None
+    if isinstance(value, list | tuple) and kind is not PLACE:
+        return value
     try:
         return Typed(kind, (_read_one(kind, value, is_ours=False),))
     except (ValueError, TypeError, ArithmeticError):  # of an agent's making, and no fault
-        return None
+        return value
 
 
 def _read_one(kind: Kind, value: Any, *, is_ours: bool) -> Any:
@@ -125,78 +152,39 @@ def _read_one(kind: Kind, value: Any, *, is_ours: bool) -> Any:
     return kind.read(kind.tidied(value) if isinstance(value, str) else value)
 
 
-Schema = Mapping[str, Any]
-Read = Callable[[Kind, Any], Any]
-
-OBJECT, ARRAY = "object", "array"
-
-
-def check_schema(schema: JsonValue) -> None:
-    """Refuse a schema with types that are not known.
+def read_expected(value: Any, schema: Schema) -> Any:
+    """Return what a row expects with its parts typed; a part that the schema does not name is a text.
 
     Raises:
-        ValueError: with the type and those that are known.
+        ValueError: a part is not of the type that the schema says.
     """
-    if isinstance(schema, list):
-        for part in schema:
-            check_schema(part)
-    if not isinstance(schema, dict):
-        return
-    name = schema.get("format") or schema.get("type", "string")
-    if isinstance(name, str) and name not in (OBJECT, ARRAY):
-        get_kind(name)
-    check_schema(schema.get("items"))
-    properties = schema.get("properties")
-    for part in properties.values() if isinstance(properties, dict) else ():
-        check_schema(part)
+    return _read(value, schema, read_expected_value)
 
 
-def read_expected(value: JsonValue, schema: Schema | None) -> Any:
-    """Return what a row expects with its values typed.
-
-    Raises:
-        ValueError: a value is not of the type that the schema says.
-    """
-    return _read(value, schema or {}, read_expected_value)
+def read_seen(value: Any, schema: Schema) -> Any:
+    """Return what was answered or sent with its parts typed; one that cannot be read stays as it is."""
+    return _read(value, schema, read_seen_value)
 
 
-def read_seen(value: JsonValue, schema: Schema | None) -> Any:
-    """Return what was answered or sent with its values typed; a value that cannot be read stays as it is."""
-
-    def read(kind: Kind, part: Any) -> Any:
-        typed = read_seen_value(kind, part)
-        return part if typed is None else typed
-
-    return _read(value, schema or {}, read)
-
-
-def _read(value: Any, schema: Schema, read: Read) -> Any:
+def _read(value: Any, schema: Schema, read: Callable[[Kind, Any], Any]) -> Any:
     if value is None:
         return None
-    kind = schema.get("type")
-    if kind == ARRAY:
-        value, items = _parse(value, list), schema.get("items") or {}
+    if schema.type == ARRAY:
+        value, items = _parse(value, list), schema.items or Schema()
         return tuple(_item(one, items, read) for one in value) if isinstance(value, list | tuple) else value
-    if kind == OBJECT:
-        value, properties = _parse(value, dict), schema.get("properties") or {}
+    if schema.type == OBJECT:
+        value, properties = _parse(value, dict), schema.properties
         if not isinstance(value, Mapping):
             return value
-        return {
-            key: None
-            if part is None
-            else _read(part, properties[key], read)
-            if key in properties
-            else read(TEXT, part)
-            for key, part in value.items()
-        }
-    return read(get_kind(schema.get("format") or schema.get("type", "string")), value)
+        return {key: _read(part, properties.get(key, Schema()), read) for key, part in value.items()}
+    return read(KINDS[schema.name], value)
 
 
-def _item(value: Any, schema: Schema, read: Read) -> Any:
-    if isinstance(value, list) and schema.get("type") == OBJECT:
+def _item(value: Any, schema: Schema, read: Callable[[Kind, Any], Any]) -> Any:
+    if isinstance(value, list) and schema.type == OBJECT:
         return tuple(_read(part, schema, read) for part in value)
     # A null in a list is a value of its own, which no kind but `null` reads.
-    return read(KINDS["null"], value) if value is None else _read(value, schema, read)
+    return read(EMPTY, value) if value is None else _read(value, schema, read)
 
 
 def _parse(value: Any, kind: type) -> Any:
@@ -232,19 +220,18 @@ def differences(expected: Any, actual: Any, how: How = _PLAINLY, path: str = "")
     Raises:
         Fault: a pattern takes too long.
     """
-    if expected is None or actual is None:
-        is_same = expected is actual
-    elif isinstance(expected, Mapping):
+    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
         return _objects(expected, actual, how, path)
-    elif isinstance(expected, list | tuple):
+    if isinstance(expected, list | tuple) and isinstance(actual, list | tuple):
         return _arrays(expected, actual, how, path)
-    else:
-        is_same = expected.same(actual) if isinstance(expected, Typed) else expected == actual
-    return [] if is_same else [_describe_difference(path, expected, actual)]
+    if expected.same(actual) if isinstance(expected, Typed) else expected == actual:
+        return []
+    return [f"{path or 'the value'} is {show(plain(actual), 200)}, not {show(plain(expected), 200)}"]
 
 
-def _describe_difference(path: str, expected: Any, actual: Any) -> str:
-    return f"{path or 'the value'} is {show(plain(actual), 200)}, not {show(plain(expected), 200)}"
+def are_same(expected: Any, actual: Any) -> bool:
+    """Return whether nothing differs; see ``differences``."""
+    return not differences(expected, actual)
 
 
 def plain(value: Any) -> Any:
@@ -258,9 +245,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _objects(expected: Mapping[str, Any], actual: Any, how: How, path: str) -> list[str]:
-    if not isinstance(actual, Mapping):
-        return [f"{path or 'the value'} is {show(plain(actual), 200)}, and an object was expected"]
+def _objects(expected: Mapping[str, Any], actual: Mapping[str, Any], how: How, path: str) -> list[str]:
     found: list[str] = []
     if missing := sorted(expected.keys() - actual.keys()):
         found.append(f"{path or 'the value'} lacks {', '.join(missing)}")
@@ -272,9 +257,7 @@ def _objects(expected: Mapping[str, Any], actual: Any, how: How, path: str) -> l
     return found
 
 
-def _arrays(expected: Sequence[Any], actual: Any, how: How, path: str) -> list[str]:
-    if not isinstance(actual, list | tuple):
-        return [f"{path or 'the value'} is {show(plain(actual), 200)}, and a list was expected"]
+def _arrays(expected: Sequence[Any], actual: Sequence[Any], how: How, path: str) -> list[str]:
     left, order = list(actual), ""
     if how.ordered:
         order = " in order"

@@ -6,11 +6,12 @@ import asyncio
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
-from pytest_browsereval.benchmarks.webarena.verified import comparing, traffic
+from pytest_browsereval.benchmarks.webarena.verified import comparing
+from pytest_browsereval.benchmarks.webarena.verified.comparing import TEXT, Block, Schema, make_criterion
 from pytest_browsereval.benchmarks.webarena.verified.events import read_events
 from pytest_browsereval.benchmarks.webarena.verified.traffic import TrafficRules
 from pytest_browsereval.capture.har import HAR_FILE
@@ -22,15 +23,11 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.needs import Needs
 
-ANSWER = "AgentResponseEvaluator"
-
 _FENCED = re.compile(r"```(?:json)?\s*\n?(.*?)\n?```", re.DOTALL)
 
 
-class ExpectedResponse(BaseModel):
+class ExpectedResponse(Block):
     """What a row expects of the answer."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     task_type: str
     status: str
@@ -38,14 +35,12 @@ class ExpectedResponse(BaseModel):
     error_details: JsonValue = None
 
 
-class ResponseRules(BaseModel):
+class ResponseRules(Block):
     """One ``AgentResponseEvaluator`` of a row."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    evaluator: str = ANSWER
+    evaluator: Literal["AgentResponseEvaluator"] = "AgentResponseEvaluator"
     ordered: bool = False
-    results_schema: dict[str, JsonValue]
+    results_schema: Schema
     expected: ExpectedResponse
 
     @property
@@ -59,7 +54,6 @@ class ResponseRules(BaseModel):
         Raises:
             ValueError: with what is wrong.
         """
-        comparing.check_schema(self.results_schema)
         self._data()
 
     def _data(self) -> Any:
@@ -75,16 +69,16 @@ class ResponseRules(BaseModel):
         given = read_answer(answer)
         if not isinstance(given, Mapping):
             message = "no answer was given" if given is None else "the answer is not a JSON object"
-            return [comparing.make_criterion("answer", "a JSON object", answer, message)]
+            return [make_criterion("answer", "a JSON object", answer, message)]
         # The package knows the key by either name.
         given = {"task_type": given.get("performed_operation"), **given}
         found = []
         for name in ("task_type", "status"):
             word, actual = getattr(self.expected, name), given.get(name)
-            seen = comparing.read_seen_value(comparing.TEXT, actual) if isinstance(actual, str) else None
-            is_same = seen is not None and comparing.read_expected_value(comparing.TEXT, word).same(seen)
+            seen = comparing.read_seen_value(TEXT, actual) if isinstance(actual, str) else None
+            is_same = comparing.read_expected_value(TEXT, word).same(seen)
             problem = "" if is_same else f"{name} is {actual!r}, not {word!r}"
-            found.append(comparing.make_criterion(name, word, actual, problem))
+            found.append(make_criterion(name, word, actual, problem))
         if self.task_type == "retrieve":
             found.append(self._compare_data(given.get("retrieved_data")))
         return found
@@ -96,9 +90,10 @@ class ResponseRules(BaseModel):
         elif expected is None:
             seen = actual
         else:
-            seen = comparing.read_seen(actual if isinstance(actual, list) else [actual], self.results_schema)
+            given = actual if isinstance(actual, list) else [actual]
+            seen = comparing.read_seen(given, self.results_schema)
         found = comparing.differences(expected, seen, comparing.How(ordered=self.ordered), "retrieved_data")
-        return comparing.make_criterion("retrieved_data", comparing.plain(expected), actual, "; ".join(found))
+        return make_criterion("retrieved_data", comparing.plain(expected), actual, "; ".join(found))
 
 
 def read_answer(answer: str | None) -> Any:
@@ -112,10 +107,8 @@ def read_answer(answer: str | None) -> Any:
 
 VERSION = 1
 
-_RULES: dict[str, type[ResponseRules] | type[TrafficRules]] = {
-    ANSWER: ResponseRules,
-    traffic.NAME: TrafficRules,
-}
+Rules = Annotated[ResponseRules | TrafficRules, Field(discriminator="evaluator")]
+_RULES: TypeAdapter[list[ResponseRules | TrafficRules]] = TypeAdapter(list[Rules])
 
 
 class WebArenaVerifiedGrader(GraderConfig):
@@ -140,17 +133,20 @@ class WebArenaVerifiedGrader(GraderConfig):
         try:
             rules = [rules for rules in self._rules(task) if isinstance(rules, TrafficRules)]
         except ValueError:  # `check` says what is wrong with them
-            return Needs()
-        if not rules:
-            return Needs()
+            rules = []
         cookies = frozenset[str]().union(*(rule.cookies for rule in rules))
-        return Needs(traffic=Traffic(any(rule.reads_replies for rule in rules), cookies))
+        return Needs(traffic=Traffic(any(rule.reads_replies for rule in rules), cookies) if rules else None)
 
     def _rules(self, task: Task) -> list[ResponseRules | TrafficRules]:
-        rules = [_read(block) for block in task.evals]
+        try:
+            rules = _RULES.validate_python(task.evals)
+        except ValidationError as error:
+            raise ValueError(f"evals.{describe_invalid(error)}.") from None
         if not any(isinstance(rule, ResponseRules) for rule in rules):
             how = "as in rows that `dataset: {type: webarena-verified}` reads"
-            raise ValueError(f"the grader {self.label!r} needs `evals` with an {ANSWER}, {how}.")
+            raise ValueError(
+                f"the grader {self.label!r} needs `evals` with an AgentResponseEvaluator, {how}."
+            )
         return rules
 
     async def grade(self, recorded: Recorded) -> GraderResult:
@@ -186,15 +182,3 @@ class WebArenaVerifiedGrader(GraderConfig):
             else:
                 criteria.append(rule.criterion(events, is_navigation=kinds[0] == "navigate"))
         return criteria
-
-
-def _read(block: dict[str, JsonValue]) -> ResponseRules | TrafficRules:
-    name = block.get("evaluator")
-    if name not in _RULES:
-        raise ValueError(f"evals: the evaluator {name!r} is unknown. Known: {', '.join(_RULES)}.")
-    # The published file writes null for a key that is left out.
-    given = {key: value for key, value in block.items() if value is not None}
-    try:
-        return _RULES[str(name)].model_validate(given)
-    except ValidationError as error:
-        raise ValueError(f"evals: {name}: {describe_invalid(error)}.") from None

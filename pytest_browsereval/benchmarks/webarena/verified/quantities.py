@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import calendar
 import re
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from dateutil import parser as dateutil_parser
 
-CENTS = Decimal("0.1")
-"""How far off an amount of money may be."""
-METRES = Decimal(10)
-"""How far off a distance may be, or 2 % of the longer one."""
-SECONDS = 180.0
-"""How far off a duration may be, or 10 % of the longer one."""
 DEGREES = 1e-5
 LONGEST = 500
 """Characters of a text that may be a quantity."""
@@ -48,12 +43,7 @@ _PERIODS = (
 _DURATION = re.compile(
     r"\s*\+?\s*" + "".join(rf"(?:([\d.]+)\s*(?:{word})\s*(?:[,/]\s*)?)?\s*" for _, word in _PERIODS)
 )
-_CLOCKS = (
-    (re.compile(r"(\d+):(\d{2}):(\d{2}):(\d{2}(?:\.\d+)?)"), (86_400, 3_600, 60, 1)),
-    (re.compile(r"(\d+):(\d{2}):(\d{2}(?:\.\d+)?)"), (3_600, 60, 1)),
-    (re.compile(r"(\d{1,2}):(\d{2}(?:\.\d+)?)"), (60, 1)),
-    (re.compile(r":(\d{2}(?:\.\d+)?)"), (1,)),
-)
+_CLOCK = re.compile(r"(?:(\d+):(?=\d\d:))?(\d{1,2}):(\d{2}(?:\.\d+)?)")
 _HOURS_WORD = re.compile(r"(\d+):(\d+)\s*hours?")
 
 _SMALL = (
@@ -153,9 +143,9 @@ def read_money(value: Any) -> Decimal:
     return -amount if is_negative else amount
 
 
-def same_money(expected: Decimal, actual: Decimal) -> bool:
-    """Compare two amounts within ten cents."""
-    return abs(expected - actual) <= CENTS
+def are_near(by: Any, share: Any = 0) -> Callable[[Any, Any], bool]:
+    """Return what compares two quantities within an amount, or within a share of the larger one."""
+    return lambda expected, actual: abs(expected - actual) <= max(by, max(expected, actual) * share)
 
 
 def read_distance(value: Any) -> Decimal:
@@ -173,11 +163,6 @@ def read_distance(value: Any) -> Decimal:
     return Decimal(found[1]) * Decimal(factor)
 
 
-def same_distance(expected: Decimal, actual: Decimal) -> bool:
-    """Compare two lengths within 10 m or 2 %."""
-    return abs(expected - actual) <= max(METRES, max(expected, actual) * Decimal("0.02"))
-
-
 def read_duration(value: Any) -> timedelta:
     """Return a time span: with units, or as a clock shows it.
 
@@ -191,16 +176,9 @@ def read_duration(value: Any) -> timedelta:
     if found and any(found.groups()):
         pairs = zip(found.groups(), _PERIODS, strict=True)
         return timedelta(seconds=sum(float(number) * period for number, (period, _) in pairs if number))
-    for pattern, factors in _CLOCKS:
-        if clock := pattern.fullmatch(text):
-            return timedelta(seconds=sum(float(n) * f for n, f in zip(clock.groups(), factors, strict=True)))
+    if clock := _CLOCK.fullmatch(text):
+        return timedelta(hours=int(clock[1] or 0), minutes=int(clock[2]), seconds=float(clock[3]))
     raise ValueError("no time span")
-
-
-def same_duration(expected: timedelta, actual: timedelta) -> bool:
-    """Compare two time spans within 3 minutes or 10 %."""
-    left, right = expected.total_seconds(), actual.total_seconds()
-    return abs(left - right) <= max(SECONDS, max(left, right) * 0.10)
 
 
 def read_date(value: Any) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import Field, JsonValue
 
 from pytest_browsereval.benchmarks.webarena.verified import comparing
-from pytest_browsereval.benchmarks.webarena.verified.addresses import Address, Reading, read_address
+from pytest_browsereval.benchmarks.webarena.verified.addresses import Address, read_address
+from pytest_browsereval.benchmarks.webarena.verified.comparing import TEXTS, Block, Schema, make_criterion
 from pytest_browsereval.benchmarks.webarena.verified.events import Event
 from pytest_browsereval.benchmarks.webarena.verified.texts import is_pattern, matches, names
 from pytest_browsereval.graders.patterns import check_pattern
@@ -17,24 +19,22 @@ from pytest_browsereval.graders.values import read_json
 from pytest_browsereval.model.grades import Criterion
 from pytest_browsereval.redaction.known import beginning
 
-NAME = "NetworkEventEvaluator"
+Read = Callable[[Any, Schema], Any]
 
 _COOKIE = re.compile(r"([\w.-]+)=")
 
 
-class ExpectedEvent(BaseModel):
+class ExpectedEvent(Block):
     """What a row expects of a request."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     url: str | list[str]
-    headers: dict[str, str | list[str]] | None = None
+    headers: dict[str, str | list[str]] = Field(default_factory=dict)
     query_params: dict[str, list[JsonValue]] | None = None
-    post_data: dict[str, JsonValue] | None = None
-    response_content: dict[str, JsonValue] | None = None
+    post_data: dict[str, JsonValue] = Field(default_factory=dict)
+    response_content: dict[str, JsonValue] = Field(default_factory=dict)
     response_status: int = 200
     http_method: str = "GET"
-    response_cookies: dict[str, str] | None = None
+    response_cookies: dict[str, str] = Field(default_factory=dict)
 
     @property
     def urls(self) -> list[str]:
@@ -42,19 +42,17 @@ class ExpectedEvent(BaseModel):
         return _texts(self.url)
 
 
-class TrafficRules(BaseModel):
+class TrafficRules(Block):
     """One ``NetworkEventEvaluator`` of a row."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    evaluator: str = NAME
+    evaluator: Literal["NetworkEventEvaluator"] = "NetworkEventEvaluator"
     expected: ExpectedEvent
     last_event_only: bool = True
     ignored_query_params: tuple[str, ...] = ()
     ignored_query_params_patterns: tuple[str, ...] = ()
     decode_base64_query: bool = False
-    query_params_schema: dict[str, JsonValue] | None = None
-    post_data_schema: dict[str, JsonValue] | None = None
+    query_params_schema: Schema | None = None
+    post_data_schema: Schema = TEXTS
     ignored_post_data_params_patterns: tuple[str, ...] = ()
     should_not_exist: bool = False
 
@@ -66,11 +64,9 @@ class TrafficRules(BaseModel):
         Raises:
             ValueError: with what is wrong.
         """
-        for schema in (self.query_params_schema, self.post_data_schema):
-            comparing.check_schema(schema)
         for pattern in (*self.ignored_query_params_patterns, *self.ignored_post_data_params_patterns):
             check_pattern(pattern)
-        for key in (*(self.expected.post_data or ()), *(self.expected.response_content or ())):
+        for key in (*self.expected.post_data, *self.expected.response_content):
             if is_path(key):
                 check_path(key)
         self._read_expected()
@@ -86,44 +82,49 @@ class TrafficRules(BaseModel):
     @property
     def cookies(self) -> frozenset[str]:
         """The names of cookies that it looks at."""
-        headers = (self.expected.headers or {}).items()
+        headers = self.expected.headers.items()
         sent = [text for name, value in headers if name.lower() == "cookie" for text in _texts(value)]
         named = _COOKIE.findall(" ".join(sent))
-        return frozenset([*named, *(self.expected.response_cookies or ())])
+        return frozenset([*named, *self.expected.response_cookies])
 
     # -- the expectation
 
-    def _reading(self, read: Any) -> Reading:
+    def _read_address(self, url: str, read: Read = comparing.read_expected, query: Any = None) -> Address:
+        """Return an address with the parameters that count.
+
+        Raises:
+            ValueError: it is none, or a parameter that the row expects is of another type.
+        """
+        address = read_address(url, query=query, decodes_base64=self.decode_base64_query)
+        patterns = self.ignored_query_params_patterns
+        kept = {
+            name: values
+            for name, values in address.query.items()
+            if name not in self.ignored_query_params
+            and not any(names(pattern, name, ignore_case=True) for pattern in patterns)
+        }
         schema = self.query_params_schema
-        return Reading(
-            self.ignored_query_params,
-            self.ignored_query_params_patterns,
-            decodes_base64=self.decode_base64_query,
-            typed=(lambda query: read(dict(query), schema)) if schema else None,
-        )
+        return replace(address, query=read(kept, schema) if schema else kept)
 
     def _addresses(self) -> list[Address]:
-        reading, query = self._reading(comparing.read_expected), self.expected.query_params
-        return [read_address(url, reading, query=query) for url in self.expected.urls]
+        return [self._read_address(url, query=self.expected.query_params) for url in self.expected.urls]
 
     def _referers(self) -> list[Address]:
-        given = (self.expected.headers or {}).get("referer", [])
-        return [read_address(url, self._reading(comparing.read_expected)) for url in _texts(given)]
+        return [*map(self._read_address, _texts(self.expected.headers.get("referer", [])))]
 
     def _read_expected(self) -> dict[str, Any]:
         """Return what is compared besides the address."""
         wanted = self.expected
-        found: dict[str, Any] = {"http_method": wanted.http_method, "response_status": wanted.response_status}
-        texts = {"headers": wanted.headers, "response_cookies": wanted.response_cookies}
-        for key, given in texts.items():
-            found[key] = {
-                name: comparing.read_expected_value(comparing.TEXT, value)
-                for name, value in (given or {}).items()
-                if (key, name) != ("headers", "referer")
-            }
+        headers = {name: value for name, value in wanted.headers.items() if name != "referer"}
+        found: dict[str, Any] = {
+            "http_method": wanted.http_method,
+            "response_status": wanted.response_status,
+            "headers": comparing.read_expected(headers, TEXTS),
+            "response_cookies": comparing.read_expected(wanted.response_cookies, TEXTS),
+        }
         if wanted.post_data:
             kept = self._count(wanted.post_data)
-            found["post_data"] = comparing.read_expected(kept, self.post_data_schema or {"type": "object"})
+            found["post_data"] = comparing.read_expected(kept, self.post_data_schema)
         if wanted.response_content:
             found["response_content"] = wanted.response_content
         return found
@@ -145,7 +146,7 @@ class TrafficRules(BaseModel):
             Fault: a pattern takes too long.
         """
         candidates = self._candidates(events, is_navigation=is_navigation)
-        wanted = self.expected.model_dump(mode="json", exclude_none=True)
+        wanted = self.expected.model_dump(mode="json", exclude_unset=True)
         name = beginning(f"{self.expected.http_method} {' or '.join(self.expected.urls)}", 160)
         if self.should_not_exist:
             message = f"{len(candidates)} such requests were made, and none should be" if candidates else ""
@@ -164,66 +165,53 @@ class TrafficRules(BaseModel):
         if is_navigation and self.expected.http_method == "GET":
             # What the agent shows at the end counts, not what it passed on its way.
             return [event for event in events if event.is_navigation][-1:]
-        addresses = self._addresses()
-        referers = self._referers()
+        addresses, referers = self._addresses(), self._referers()
         method = self.expected.http_method.lower()
         return [
             event
             for event in events
             if event.method.lower() == method
-            and self._is_at(event.url, addresses)
+            and self._is_at(event.url, addresses, by_path=True)
             # A request that names no referer may have come from anywhere.
-            and (not (given := event.headers.get("referer")) or not referers or self._is_at(given, referers))
+            and (
+                not (came := event.headers.get("referer"))
+                or not referers
+                or self._is_at(came, referers, by_path=True)
+            )
         ]
 
-    def _is_at(self, url: str, addresses: Sequence[Address]) -> bool:
-        seen = self._read_seen_address(url)
-        return seen is not None and any(address.same_path(seen) for address in addresses)
-
-    def _read_seen_address(self, url: str) -> Address | None:
+    def _is_at(self, url: str, addresses: Sequence[Address], *, by_path: bool = False) -> bool:
+        """Return whether an address that was seen is one of some, with or without its parameters."""
         try:
-            return read_address(url, self._reading(comparing.read_seen))
+            seen = self._read_address(url, comparing.read_seen)
         except ValueError:
-            return None
+            return False
+        return any(
+            one.same_path(seen) and (by_path or one.same_query(seen, comparing.are_same)) for one in addresses
+        )
 
     def _problems(self, event: Event) -> list[str]:
-        is_there = self._has_address(event.url, self._addresses())
+        is_there = self._is_at(event.url, self._addresses())
         found = [] if is_there else [f"it went to {beginning(event.url, 300)}"]
-        headers = self.expected.headers or {}
-        given = event.headers.get("referer", "")
-        if "referer" in headers and not self._has_address(given, self._referers()):
+        headers, given = self.expected.headers, event.headers.get("referer", "")
+        if "referer" in headers and not self._is_at(given, self._referers()):
             asked = " or ".join(_texts(headers["referer"]))
             found.append(f"referer is {beginning(given, 300)!r}, not {asked!r}")
-        sent = None
-        if event.sent:
-            fields = _pick(self._count(event.sent), self.expected.post_data or {}, fills=True)
-            sent = comparing.read_seen(fields, self.post_data_schema or {"type": "object"})
+        sent_headers = {n: event.headers[n.lower()] for n in headers if n.lower() in event.headers}
+        sent = event.sent and _pick(self._count(event.sent), self.expected.post_data, fills=True)
         seen: dict[str, Any] = {
             "http_method": event.method,
             "response_status": event.status,
-            "headers": _read_texts({name: event.headers.get(name.lower()) for name in headers}),
-            "post_data": sent,
-            "response_content": _pick(event.replied, self.expected.response_content or {}),
-            "response_cookies": _read_texts(event.cookies),
+            "headers": comparing.read_seen(sent_headers, TEXTS),
+            "post_data": comparing.read_seen(sent or None, self.post_data_schema),
+            "response_content": _pick(event.replied, self.expected.response_content),
+            "response_cookies": comparing.read_seen(event.cookies, TEXTS),
         }
         return found + comparing.differences(self._read_expected(), seen, comparing.How(extra_keys=True))
-
-    def _has_address(self, url: str, addresses: Sequence[Address]) -> bool:
-        seen = self._read_seen_address(url)
-
-        def same(one: Any, other: Any) -> bool:
-            return not comparing.differences(one, other)
-
-        return seen is not None and any(a.same_path(seen) and a.same_query(seen, same) for a in addresses)
 
 
 def _texts(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
-
-
-def _read_texts(given: Mapping[str, str | None]) -> dict[str, Any]:
-    kept = {name: value for name, value in given.items() if value is not None}
-    return {name: comparing.read_seen_value(comparing.TEXT, value) for name, value in kept.items()}
 
 
 def _pick(
@@ -243,7 +231,7 @@ def _pick(
 
 def _criterion(name: str, expected: JsonValue, problem: str, event: Event | None = None) -> Criterion:
     actual = f"{event.method} {beginning(event.url, 300)} -> {event.status}" if event else None
-    return comparing.make_criterion(name, expected, actual, problem)
+    return make_criterion(name, expected, actual, problem)
 
 
 # -- the JSONPath that rows use to name a value inside a request or reply
@@ -252,6 +240,7 @@ _STEP = re.compile(
     r"\.(?P<name>[\w-]+)|\[(?P<index>\d+)\]|\['(?P<quoted>[^']+)'\]"
     r"|\[\?\(@\.(?P<key>[\w-]+)\s*==\s*(?P<value>-?\d+)\)\]"
 )
+_PATH = re.compile(rf"\$(?:{_STEP.pattern})*")
 
 
 def is_path(key: str) -> bool:
@@ -265,19 +254,11 @@ def check_path(key: str) -> None:
     Raises:
         ValueError: with the path and what is understood.
     """
-    pattern = _key_pattern(key)
-    if pattern is not None:
+    if (pattern := _key_pattern(key)) is not None:
         check_pattern(pattern)
-        return
-    place = 1
-    while place < len(key):
-        found = _STEP.match(key, place)
-        if found is None:
-            known = "$.name, ['name'], [0] and [?(@.name == 1)]"
-            raise ValueError(
-                f"the path {key!r} is not understood from {key[place:]!r} on. Understood: {known}."
-            )
-        place = found.end()
+    elif not _PATH.fullmatch(key):
+        known = "$.name, ['name'], [0] and [?(@.name == 1)]"
+        raise ValueError(f"the path {key!r} is not understood. Understood: {known}.")
 
 
 def _key_pattern(key: str) -> str | None:
@@ -289,26 +270,21 @@ def _key_pattern(key: str) -> str | None:
 def value_at(data: Mapping[str, Any], key: str) -> Any:
     """Return the value at a path, a list of several ones, None for none.
 
-    Texts that are JSON are looked into where the path leads nowhere else.
+    Texts that are JSON are looked into.
     """
-    pattern = _key_pattern(key)
-    if pattern is not None:
-        found = [value for name, value in data.items() if matches(pattern, name, whole=False)]
+    if (pattern := _key_pattern(key)) is not None:
+        found: list[Any] = [value for name, value in data.items() if matches(pattern, name, whole=False)]
     else:
-        steps = list(_STEP.finditer(key, 1))
-        found = _walk([data], steps) or _walk([_open(data)], steps)
+        found = [data]
+        for step in _STEP.finditer(key, 1):
+            found = [inner for value in found for inner in _take(value, step)]
     if not found:
         return None
     return found[0] if len(found) == 1 and "?(" not in key else found
 
 
-def _walk(values: list[Any], steps: list[re.Match[str]]) -> list[Any]:
-    for step in steps:
-        values = [inner for value in values for inner in _take(value, step)]
-    return values
-
-
 def _take(value: Any, step: re.Match[str]) -> list[Any]:
+    value = read_json(value, value) if isinstance(value, str) else value
     name = step["name"] or step["quoted"]
     if name is not None:
         return [value[name]] if isinstance(value, Mapping) and name in value else []
@@ -317,12 +293,3 @@ def _take(value: Any, step: re.Match[str]) -> list[Any]:
         return [value[place]] if isinstance(value, list) and place < len(value) else []
     items, wanted = value if isinstance(value, list) else (), int(step["value"])
     return [item for item in items if isinstance(item, Mapping) and item.get(step["key"]) == wanted]
-
-
-def _open(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {
-            key: read_json(part, part) if isinstance(part, str) else _open(part)
-            for key, part in value.items()
-        }
-    return [_open(part) for part in value] if isinstance(value, list) else value
