@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.labelling.agreement import Confusion
-from pytest_browsereval.features.labelling.calibration import Bar, Calibration, calibrate, hold
+from pytest_browsereval.features.labelling.agreement import cohens_kappa, measure
+from pytest_browsereval.features.labelling.calibration import Bar, calibrate, hold
 from pytest_browsereval.features.labelling.labels import own_labels, read_labels
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.runs.run import StoredRun
-from pytest_browsereval.stats.statistics import Share
 from tests.labelled import grade, graded, says, write_labels, write_run
 from tests.recorded import ERRORED, FAILED, PASSED
 
@@ -22,15 +21,18 @@ PRINT = "j/1/model/0123"
 
 def calibrated(
     folder: Path, attempts: list[TaskMetadata], labels: list[dict[str, Any]], graders: tuple[str, ...] = ()
-) -> Calibration:
+) -> dict[str, Any]:
     """Return what labels say of attempts."""
-    run = write_run(folder / "run", *attempts)
-    return calibrate(
-        [StoredRun(run.root)], read_labels(write_labels(folder / "labels.jsonl", *labels)), graders
-    )
+    run = StoredRun(write_run(folder / "run", *attempts).root)
+    return calibrate([run], read_labels(write_labels(folder / "labels.jsonl", *labels)), graders)
 
 
-def of_counts(folder: Path, tp: int, fp: int, tn: int, fn: int, **more: Any) -> Calibration:
+def counts_of(found: dict[str, Any]) -> tuple[int, ...]:
+    """Return true and false positives, true and false negatives."""
+    return tuple(found["confusion"].values())
+
+
+def of_counts(folder: Path, tp: int, fp: int, tn: int, fn: int, **more: Any) -> dict[str, Any]:
     """Return a calibration of one judge with these counts."""
     counts = ((PASSED, "pass", tp), (PASSED, "fail", fp), (FAILED, "fail", tn), (FAILED, "pass", fn))
     attempts, labels = [], []
@@ -65,37 +67,69 @@ def test_what_is_compared_and_what_is_left_out(tmp_path: Path) -> None:
         says("nobody", "pass"),
     ]
     found = calibrated(tmp_path, attempts, labels)
-    counts = (found.attempts, found.labelled, found.unclear, found.tied, found.unlabelled, found.ungraded)
-    assert counts == (10, 6, 1, 1, 1, 1)
-    assert (found.labels, found.peeked) == (9, 1)
-    assert [line.label.query_id for line in found.homeless] == ["nobody"]
-    judge, other = sorted(found.graders, key=lambda one: one.grader)
-    assert (judge.grader, judge.fingerprint, judge.n, judge.missing) == ("j", PRINT, 4, 1)
-    assert judge.confusion == Confusion(1, 1, 1, 1)
-    told = [(one.attempt, one.label, str(one.grade), one.reason) for one in judge.disagreements]
-    assert told == [("fp", "fail", "passed", "it looks done"), ("fn", "pass", "failed", "j says failed")]
-    assert [one.attempt for one in judge.errored] == ["errored"]
-    assert judge.disagreements[0].folder == tmp_path / "run/tasks/fp/default/1/attempt-1"
-    assert (other.n, other.confusion.true_positive) == (1, 1)
+    names = ("attempts", "labelled", "unclear", "tied", "unlabelled", "ungraded")
+    assert [found[name] for name in names] == [10, 6, 1, 1, 1, 1]
+    assert (found["labels"], found["labels_after_grades_were_seen"]) == (9, 1)
+    assert [line.rpartition(":")[2] for line in found["labels_without_an_attempt"]] == [" query_id nobody"]
+    judge, other = found["graders"]
+    assert (judge["grader"], judge["fingerprint"], judge["n"], judge["not_graded"]) == ("j", PRINT, 4, 1)
+    assert counts_of(judge) == (1, 1, 1, 1)
+    assert [{**one, "folder": Path(one["folder"]).name} for one in judge["disagreements"]] == [
+        {"attempt": name, "label": label, "grade": grade, "reason": reason, "folder": "attempt-1"}
+        for name, label, grade, reason in (
+            ("fp", "fail", "passed", "it looks done"),
+            ("fn", "pass", "failed", "j says failed"),
+        )
+    ]
+    assert [one["attempt"] for one in judge["errored_grades"]] == ["errored"]
+    assert (other["grader"], counts_of(other)) == ("k", (1, 0, 0, 0))
 
 
-def test_figures(tmp_path: Path) -> None:
+def test_figures() -> None:
     """Every figure has its own denominator, and none is made of nothing."""
-    confusion = Confusion(18, 3, 12, 2)
-    assert dict(confusion.shares) == {
-        "accuracy": Share(30, 35),
-        "precision": Share(18, 21),
-        "recall": Share(18, 20),
-        "false_positive_rate": Share(3, 15),
-        "false_negative_rate": Share(2, 20),
-    }
-    assert confusion.kappa
+    found = measure(((18, 3), (2, 12)))
+    names = ("accuracy", "precision", "recall", "false_positive_rate", "false_negative_rate")
+    shares = [(found[name]["hits"], found[name]["of"]) for name in names]
+    assert shares == [(30, 35), (18, 21), (18, 20), (3, 15), (2, 20)]
     chance = (21 * 20 + 14 * 15) / 35**2
-    assert confusion.kappa.value == pytest.approx((30 / 35 - chance) / (1 - chance))
-    (judge,) = of_counts(tmp_path, tp=2, fp=0, tn=0, fn=0).graders
-    told = judge.as_json()
-    assert (told["n"], told["kappa"], told["false_positive_rate"]["value"]) == (2, None, None)
-    assert told["accuracy"]["interval"] == pytest.approx([0.3424, 1.0], abs=1e-4)
+    assert found["kappa"]["value"] == pytest.approx((30 / 35 - chance) / (1 - chance))
+    alike = measure(((2, 0), (0, 0)))
+    assert (alike["n"], alike["kappa"], alike["false_positive_rate"]["value"]) == (2, None, None)
+    assert alike["accuracy"]["interval"] == pytest.approx([0.3424, 1.0], abs=1e-4)
+
+
+PUBLISHED: list[tuple[list[list[int]], tuple[float, ...]]] = [
+    (  # skin condition by two dermatologists: manual of SAS, PROC FREQ, agreement study
+        [[10, 4, 1, 0], [5, 10, 12, 2], [2, 4, 12, 5], [0, 2, 6, 13]],
+        (0.3449, 0.0724, 0.2030, 0.4868),
+    ),
+    # two dichotomous ratings: example of ci.kappa in R's statpsych
+    ([[31, 12], [4, 58]], (0.6757, 0.0734, 0.5317, 0.8196)),
+]
+
+
+def test_kappa(subtests: pytest.Subtests) -> None:
+    """Kappa, its standard error and its interval are those that others publish; few cases make a wide one."""
+    for table, published in PUBLISHED:
+        with subtests.test(table=table):
+            turned = [list(column) for column in zip(*table, strict=True)]
+            for found in (cohens_kappa(table), cohens_kappa(turned)):
+                assert found
+                given = (found["value"], found["standard_error"], *found["interval"])
+                assert given == pytest.approx(published, abs=5e-5)
+    for table, value, low, high in (
+        # all agree, or one judge says the same of all
+        ([[3, 0], [0, 3]], 1, (-1, 0.3), (1, 1)),
+        ([[300, 0], [0, 300]], 1, (0.97, 0.9999), (1, 1)),
+        ([[0, 0], [3, 7]], 0, (-1, -1), (0.5, 1)),
+    ):
+        found = cohens_kappa(table)
+        assert found
+        assert (found["value"], found["standard_error"]) == pytest.approx((value, 0))
+        assert low[0] <= found["interval"][0] <= low[1]
+        assert high[0] <= found["interval"][1] <= high[1]
+    for table in ([[0, 0], [0, 0]], [[5, 0], [0, 0]], [[0, 0], [0, 5]]):
+        assert cohens_kappa(table) is None
 
 
 def test_fingerprints_are_never_put_together(tmp_path: Path) -> None:
@@ -106,7 +140,7 @@ def test_fingerprints_are_never_put_together(tmp_path: Path) -> None:
         graded("c", grade("j", ERRORED)),
     ]
     found = calibrated(tmp_path, attempts, [says(name, "pass") for name in "abc"])
-    told = {one.fingerprint: (one.n, len(one.errored), one.missing) for one in found.graders}
+    told = {one["fingerprint"]: (one["n"], one["errored"], one["not_graded"]) for one in found["graders"]}
     assert told == {"j/1/old": (1, 0, 0), "j/1/new": (1, 0, 0), "": (0, 1, 0)}
     results = hold(found, Bar(min_kappa=0.1))
     assert [rule.is_met for rule in results] == [False, False, False]
@@ -117,44 +151,32 @@ def test_fingerprints_are_never_put_together(tmp_path: Path) -> None:
 
 def test_several_runs(tmp_path: Path) -> None:
     """A label has to name its run where several would fit; one in a run's own folder need not."""
-    first = write_run(tmp_path / "one", graded("a", grade("j")))
-    second = write_run(tmp_path / "two", graded("a", grade("j", FAILED)))
-    plain = read_labels(write_labels(tmp_path / "plain.jsonl", says("a", "pass")))
+    written = [write_run(tmp_path / "one", graded("a", grade("j")))]
+    written.append(write_run(tmp_path / "two", graded("a", grade("j", FAILED))))
+    runs = [StoredRun(one.root) for one in written]
     with pytest.raises(UsageError, match="fits 2 attempts"):
-        calibrate([StoredRun(first.root), StoredRun(second.root)], plain)
-    named = [says("a", "pass", run="one"), says("a", "pass", run="two")]
-    found = calibrate(
-        [StoredRun(first.root), StoredRun(second.root)],
-        read_labels(write_labels(tmp_path / "named.jsonl", *named)),
-    )
-    assert found.runs == ("one", "two")
-    assert found.graders[0].confusion == Confusion(true_positive=1, false_negative=1)
-    for run in (first, second):
-        write_labels(run.root / "labels.jsonl", says("a", "fail"))
-    found = calibrate(
-        [StoredRun(first.root), StoredRun(second.root)],
-        [*own_labels(StoredRun(first.root)), *own_labels(StoredRun(second.root))],
-    )
-    assert found.graders[0].confusion == Confusion(false_positive=1, true_negative=1)
+        calibrate(runs, read_labels(write_labels(tmp_path / "plain.jsonl", says("a", "pass"))))
+    named = write_labels(tmp_path / "named.jsonl", says("a", "pass", run="one"), says("a", "pass", run="two"))
+    found = calibrate(runs, read_labels(named))
+    assert found["runs"] == ["one", "two"]
+    assert counts_of(found["graders"][0]) == (1, 0, 0, 1)
+    for run in runs:
+        write_labels(run.folder / "labels.jsonl", says("a", "fail"))
+    found = calibrate(runs, [line for run in runs for line in own_labels(run)])
+    assert counts_of(found["graders"][0]) == (0, 1, 1, 0)
 
 
 def test_people_are_compared_with_each_other(tmp_path: Path) -> None:
     """Each two labellers have their agreement, over what both call pass or fail; one alone has none."""
     attempts = [graded(name, grade("j")) for name in "abcd"]
-    anna = [
-        says(name, word, "anna")
-        for name, word in zip("abcd", ("pass", "fail", "pass", "unclear"), strict=True)
-    ]
-    ben = [
-        says(name, word, "ben") for name, word in zip("abcd", ("pass", "fail", "fail", "pass"), strict=True)
-    ]
-    found = calibrated(tmp_path, attempts, anna + ben)
-    (pair,) = found.people
-    assert (pair.first, pair.second, pair.confusion) == ("anna", "ben", Confusion(1, 1, 1))
-    assert pair.confusion.kappa
-    assert pair.confusion.kappa.value == pytest.approx(0.4)
-    assert (found.labelled, found.tied) == (3, 1)
-    assert calibrated(tmp_path / "alone", attempts, anna).people == ()
+    words = {"anna": ("pass", "fail", "pass", "unclear"), "ben": ("pass", "fail", "fail", "pass")}
+    labels = [says(name, word, who) for who in words for name, word in zip("abcd", words[who], strict=True)]
+    found = calibrated(tmp_path, attempts, labels)
+    (pair,) = found["people"]
+    assert (pair["labellers"], pair["n"], pair["agreement"]["hits"]) == (["anna", "ben"], 3, 2)
+    assert pair["kappa"]["value"] == pytest.approx(0.4)
+    assert (found["labelled"], found["tied"]) == (3, 1)
+    assert calibrated(tmp_path / "alone", attempts, labels[:4])["people"] == []
 
 
 def test_an_unknown_grader_is_refused(tmp_path: Path) -> None:

@@ -3,45 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from pytest_browsereval.features.labelling.calibration import Bar, Calibration, calibrate, hold
+from pytest_browsereval.features.labelling.calibration import Bar, calibrate, hold
 from pytest_browsereval.features.labelling.labels import read_labels
 from pytest_browsereval.features.labelling.report import make_report
 from pytest_browsereval.features.shared.report_text import draw_report
 from pytest_browsereval.model.display import width_of
-from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.runs.run import StoredRun
 from tests.labelled import grade, graded, says, write_labels, write_run
 from tests.recorded import ERRORED, FAILED
 
-
-def draw(found: Calibration, rules: tuple[RuleResult, ...] = ()) -> list[str]:
-    """Return the lines of a terminal."""
-    return list(draw_report(make_report(found, rules)))
-
-
 PRINT = "webvoyager/1/gpt-4o/0123456789ab"
-
-
-def a_calibration(folder: Path, reasoning: str = "It is done.", count: int = 4) -> Calibration:
-    """Return a judge that passes all; people fail the odd ones, and one grade errored."""
-    attempts = [
-        graded(f"row-{n}", grade("webvoyager", fingerprint=PRINT, reasoning=reasoning)) for n in range(count)
-    ]
-    attempts.append(graded("broke", grade("webvoyager", ERRORED, fingerprint=PRINT, reasoning="status 500")))
-    attempts.append(graded("lone", grade("answer", FAILED, advisory=True)))
-    words = ("pass", "fail")
-    labels = [says(f"row-{n}", words[n % 2], "anna") for n in range(count)]
-    labels += [says("row-0", "pass", "ben"), says("row-1", "fail", "ben"), says("broke", "fail", "anna")]
-    labels += [says("lone", "fail", "anna", saw_grades=True), says("gone", "fail", "anna")]
-    run = write_run(folder / "run", *attempts)
-    return calibrate([StoredRun(run.root)], read_labels(write_labels(folder / "labels.jsonl", *labels)))
 
 
 def test_the_report_has_every_figure(tmp_path: Path) -> None:
     """Counts, people, table, figures with intervals, disagreements and the bar fit 100 columns."""
-    found = a_calibration(tmp_path)
-    lines = draw(found, hold(found, Bar(min_kappa=0.6)))
+    judge: dict[str, Any] = {"fingerprint": PRINT, "reasoning": "It is done."}
+    attempts = [graded(f"row-{n}", grade("webvoyager", **judge)) for n in range(4)]
+    attempts.append(graded("broke", grade("webvoyager", ERRORED, fingerprint=PRINT, reasoning="status 500")))
+    attempts.append(graded("lone", grade("answer", FAILED, advisory=True)))
+    labels = [says(f"row-{n}", ("pass", "fail")[n % 2], "anna") for n in range(4)]
+    labels += [says("row-0", "pass", "ben"), says("row-1", "fail", "ben"), says("broke", "fail", "anna")]
+    labels += [says("lone", "fail", "anna", saw_grades=True), says("gone", "fail", "anna")]
+    run = StoredRun(write_run(tmp_path / "run", *attempts).root)
+    found = calibrate([run], read_labels(write_labels(tmp_path / "labels.jsonl", *labels)))
+    lines = list(draw_report(make_report(found, hold(found, Bar(min_kappa=0.6)))))
     shown = "\n".join(lines)
     assert "6 of 6 attempts are labelled pass or fail (run)." in shown
     assert "Labels without an attempt in these runs: 1." in shown
