@@ -127,6 +127,33 @@ def test_scrolling(record: Record) -> None:
     ]
 
 
+def test_scrolling_a_page_that_grows(record: Record) -> None:
+    """What was there before is scrolled in one step, what was loaded in the next; neither is pointed at."""
+
+    async def act(hands: Hands) -> None:
+        page = hands.page
+        await page.get_by_text("Here").hover()
+        for notches in (3, 3, 40, 5):
+            await page.mouse.wheel(0, notches * 120)
+            await hands.wait_for_listeners()
+        await page.get_by_role("button", name="New 2").click()
+
+    items = record(
+        """<p style="position: fixed">Here</p><div id=long style="height: 3000px"></div><script>
+        let count = 0; const most = (size) => scrollY > size && count < size / 300;
+        onscroll = () => { if (!most(300) && !most(600)) return; long.insertAdjacentHTML('afterend',
+          `<button style="position: fixed; top: ${count * 40}px">New ${++count}</button>
+          <p style="height: 2000px">`)
+        }</script>""",
+        act,
+    )
+    assert contents(items) == [
+        {"tool": "scroll", "direction": "down", "amount": 6},
+        {"tool": "scroll", "direction": "down", "amount": 45},
+        step("click", 'role=button[name="New 2"]'),
+    ]
+
+
 def test_clicks_that_change_nothing(record: Record) -> None:
     """A click on a text is no step unless something comes of it: a change, or a request."""
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-from itertools import groupby
 from typing import Any
 
 import pytest
@@ -55,11 +53,9 @@ def test_the_first_recording(
         await person.click("#thanks")
         await person.press(FINISH)
         assert (await hands.said()).startswith("The test of the row failed.")
-        said = await hands.said()
-        last = re.search(r"without all of the recorded steps: step (\d) of the solution failed: click", said)
-        assert last is not None
-        await person.press(f"{last[1]} steps · 1 check▴")
-        assert len(await hands.read_list()) == int(last[1]) + 1
+        assert "without all of the recorded steps: step 5 of the solution failed: click" in await hands.said()
+        await person.press("5 steps · 1 check▴")
+        assert len(await hands.read_list()) == 6
         await person.press("Undo")
         await person.press(FINISH)
 
@@ -68,10 +64,7 @@ def test_the_first_recording(
         assert main(["record", url, "--query", "Add the mug."]) == 0, capsys.readouterr().err
     row: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert row["checks"] == [{"text": "1 item in cart"}]
-    steps = [(step["tool"], step.get("target", "")) for step in row["solution"]]
-    # On a slow machine one scroll is two, and a menu closes only once the pointer rests elsewhere.
-    steps = [step for step in steps if step != ("hover", 'text="0 items in cart"')]
-    assert [step for step, _ in groupby(steps)] == [
+    assert [(step["tool"], step.get("target", "")) for step in row["solution"]] == [
         ("hover", 'role=link[name="Kitchen"]'),
         ("click", 'role=link[name="Mugs"]'),
         ("scroll", ""),

@@ -60,6 +60,7 @@ function tell(kind, one, more = {}) {
 const isSteadyTarget = (target) => !/(^|>>> )text=/.test(target);
 
 function sendStep(kind, one, more = {}) {
+  if (kind !== "scroll") scrolled = null;
   const targets = one ? candidatesFor(one).filter((each) => kind !== "scroll" || isSteadyTarget(each)) : [];
   if (one && !targets.length) return note("Nothing is recorded in this frame: no selector finds it from outside.");
   send({kind, key: one ? keyOf(one) : "", targets, at: Date.now(), ...more});
@@ -204,7 +205,7 @@ function look(one) {
 
 function onHover(event) {
   const one = meant(event);
-  noteHover(one);
+  noteHover(one, event);
   if (mode) return bar.point(event.composedPath()[0]);
   clearTimeout(resting);
   resting = one ? setTimeout(() => look(one), REST_MS) : 0;

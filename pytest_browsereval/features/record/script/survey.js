@@ -5,6 +5,7 @@ const SURVEY_MS = 50;
 const REVEAL_MS = 1500;
 const shown = new WeakSet(), hidden = new WeakSet(), causes = new WeakMap();
 let changes = 0, actedAt = 0, surveyedAt = 0, trail = [], isSurveyed = false, wheel = null;
+let turned = null, scrolled = null;  // the last event of the wheel, and the last scroll
 
 const ofChanges = new MutationObserver(countChanges);
 function countChanges(records) {
@@ -50,8 +51,9 @@ function survey() {
   isSurveyed = true;
 }
 
-function noteHover(one) {
-  if (!one) return;
+function noteHover(one, {clientX, clientY}) {
+  // What is scrolled to where the pointer rests, nobody points at.
+  if (!one || (turned?.clientX === clientX && turned.clientY === clientY)) return;
   trail = [...trail.slice(-9), {one, at: performance.now()}];
   if (performance.now() - surveyedAt > SURVEY_MS) survey();
   setTimeout(() => { if (trail.at(-1)?.one === one) survey(); }, REST_MS);
@@ -97,22 +99,31 @@ function onWheel(event) {
   const direction = isUpright ? (delta < 0 ? "up" : "down") : delta < 0 ? "left" : "right";
   if (wheel && wheel.direction !== direction) tellWheel();
   if (!wheel) {
-    const scroller = scrollerOf(one, isUpright);
-    wheel = {direction, pixels: 0, one, scroller, from: String(placeOf(scroller ?? ofPage())), events: [], changes};
+    survey();
+    const scroller = scrollerOf(one, isUpright), room = roomOf(scroller ?? ofPage(), direction);
+    wheel = {direction, pixels: 0, one, scroller, from: String(placeOf(scroller ?? ofPage())), events: [], changes, room};
   }
+  actedAt = performance.now();  // what comes into sight now comes by scrolling
+  turned = event;
   wheel.pixels += Math.abs(delta);
   wheel.events = [event, ...wheel.events].slice(0, 2);
   clearTimeout(wheel.timer);
   wheel.timer = setTimeout(tellWheel, WHEEL_MS);
 }
 
+function roomOf(one, direction) {
+  const [left, up] = placeOf(one);
+  return {left, up, right: one.scrollWidth - one.clientWidth - left, down: one.scrollHeight - one.clientHeight - up}[direction];
+}
+
 function tellWheel() {
   const was = wheel;
   wheel = null;
+  actedAt = performance.now();
   clearTimeout(was.timer);
   const isHeld = was.events.some((event) => event.defaultPrevented);
   if (!isHeld && String(placeOf(was.scroller ?? ofPage())) === was.from) return;
-  sendScroll(isHeld ? was.one : was.scroller, was.direction, was.pixels, was.changes);
+  sendScroll(isHeld ? was.one : was.scroller, was.direction, was.pixels, was.changes, isHeld ? 0 : was.room);
 }
 
 // By the bar of what scrolls: a press on that has no end which is told.
@@ -126,9 +137,11 @@ function tellScrolled() {
   if (x || y) sendScroll(scroller === ofPage() ? null : scroller, direction, Math.abs(isUpright ? y : x), changes);
 }
 
-function sendScroll(one, direction, pixels, count) {
-  const scrolled = one ?? (window === window.top ? null : document.body);
-  const way = Math.min(MOST_NOTCHES, Math.ceil(pixels / NOTCH_PX));
-  // One step with the last one, unless the page has changed in between: it may have loaded more.
-  sendStep("scroll", scrolled, {how: direction, way, key: `${scrolled ? keyOf(scrolled) : frameName}:${count}`});
+function sendScroll(one, direction, pixels, count, room = 0) {
+  const what = one ?? (window === window.top ? null : document.body), place = what ? keyOf(what) : frameName;
+  const way = Math.min(MOST_NOTCHES, Math.ceil(pixels / NOTCH_PX)), was = scrolled;
+  // One step with the last one, unless the page has changed in between and could not be scrolled as far before.
+  const goesOn = was?.place === place && was.direction === direction && (was.count === count || was.pixels + pixels <= was.room);
+  scrolled = goesOn ? {...was, pixels: was.pixels + pixels} : {place, direction, count, room, pixels};
+  sendStep("scroll", what, {how: direction, way, key: `${place}:${scrolled.count}`});
 }
