@@ -83,8 +83,6 @@ class RoundsConfig(Block):
     """How often each task runs at least."""
     max: int = Field(ge=2, le=100)
     """How often each task runs at most."""
-    compare: tuple[str, str] | None = None
-    """Two variants: further trials are made until it is known which of them passes more often."""
 
     @model_validator(mode="after")
     def _leaves_room(self) -> Self:

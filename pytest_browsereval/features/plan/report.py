@@ -101,7 +101,7 @@ def _make_part_gate(config: EvalConfig) -> dict[str, Any] | None:
     shares = [gate.min_pass_rate, *gate.variants.values()]
     if any(share and share < 1 for share in shares):
         return {**gate.model_dump(mode="json", include={*_OF_PARTS}), "undecided": "pass"}
-    return None if config.trials.compare is None else {}
+    return None
 
 
 def _used(plan: RunPlan) -> dict[str, float | None]:

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import os
-import signal
-from dataclasses import replace
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.base import Command, run_command
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.display import join_first, one_line
+
+if TYPE_CHECKING:
+    from pytest_browsereval.door import Door
+    from pytest_browsereval.features.ray.request import Request
+    from pytest_browsereval.features.ray.tasks import PartResult
+
+PASSED, FAILED, INTERRUPTED, INCOMPLETE, REFUSED = range(5)
+"""Exit codes, as pytest has them."""
+LISTED = 20
+"""Parts that are named; the rest is counted."""
 
 
 def ray(arguments: argparse.Namespace) -> int:
@@ -21,38 +32,92 @@ def ray(arguments: argparse.Namespace) -> int:
     """
     from importlib.util import find_spec
 
-    from pytest_browsereval.features.ray.ending import INTERRUPTED
+    from pytest_browsereval.features.ray import tasks
+    from pytest_browsereval.features.ray.request import read_request
 
     if find_spec("ray") is None:
         raise UsageError("this command needs an extra. Run `pip install 'pytest-browsereval[ray]'`")
+    request = read_request(arguments)
+    before = frozenset(request.find_done(arguments.door))
+    words = ["browsereval", "ray", *arguments.words]
+    words += ["--name", request.name] if arguments.name is None else []
+    words += [] if arguments.again else ["--again"]
+    words += ["--", *arguments.pytest_options] if arguments.pytest_options else []
+    again = f"  {shlex.join(words)}"
+    _say(f"run {request.name} in {request.of} parts, {len(before)} of them done: {request.place}")
+    numbers, results = [number for number in range(1, request.of + 1) if number not in before], {}
     try:
-        return _run(arguments)
-    except (KeyboardInterrupt, SystemExit) as end:
-        if isinstance(end, SystemExit) and end.code != signal.SIGTERM:  # what Ray makes of it as it starts
-            raise
-        print("interrupted")
+        if numbers:
+            with tasks.connected(arguments.address):
+                results = tasks.run_parts(request, numbers, arguments.cpus)
+    except (KeyboardInterrupt, SystemExit):  # Ray makes the second of SIGTERM while it starts
+        _say("interrupted. Go on with it:", again)
         return INTERRUPTED
+    try:
+        done = sorted(request.find_done(arguments.door))  # a task may have died after its part was done
+        empty = {number for number, result in results.items() if result.code == 5}
+        missing = [number for number in numbers if number not in empty.union(done)]
+        if not (missing or arguments.again) and before.issuperset(done):
+            # Else a name that is never changed would be green each night without a run.
+            _say(
+                f"{request.place} was done already, and nothing was run. Take another --name for another "
+                "run. To decide about this one again:",
+                again,
+            )
+            return REFUSED
+        for number in missing:
+            result = results[number]
+            _say(f"part {number}: {result}", *result.tail)
+        if missing:
+            named = f"{'part' if len(missing) == 1 else 'parts'} {join_first([*map(str, missing)], LISTED)}"
+            _say(f"{named} of {request.of} missing, so the run is not complete. Go on with it:", again)
+        if not done or (missing and len(done) == 1):  # nothing to merge it with
+            return INCOMPLETE
+        code = _decide(request, arguments.door, done, results, is_whole=not missing)
+    except UsageError as error:  # not wrong usage any more: rows have been run
+        _say(f"the run cannot be decided: {error}", again)
+        return INCOMPLETE
+    return INCOMPLETE if missing else code
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    from pytest_browsereval.features.ray import tasks
-    from pytest_browsereval.features.ray.ending import finish
-    from pytest_browsereval.features.ray.request import read_request
+def _decide(
+    request: Request, door: Door, done: Sequence[int], results: Mapping[int, PartResult], *, is_whole: bool
+) -> int:
+    """Merge what is done, have the gate decide, and return the exit code of a whole run."""
+    from pytest_browsereval.analysis.parts import lacking
+    from pytest_browsereval.model.grades import Verdict
+    from pytest_browsereval.run.store import new_run_id
+    from pytest_browsereval.runs.run import StoredRun
 
-    checked = read_request(arguments)
-    request, ended = checked.request, tasks.Ended()
-    print(f"run {request.name} in {request.of} parts, {len(checked.done)} of them done: {checked.url}")
-    if numbers := [number for number in range(1, request.of + 1) if number not in checked.done]:
-        copied = None
-        if arguments.address is not None and arguments.working_dir is not None:
-            copied = arguments.working_dir.absolute()
-            request = replace(request, config=os.path.relpath(request.config, copied), folder=None)
-        with (
-            tasks.connected(arguments.address, copied, checked.results.parent),
-            tasks.ending_signals(),  # Ray has set handlers of its own
-        ):
-            ended = tasks.run_parts(request, numbers, arguments.cpus, arguments.max_retries)
-    return finish(checked, ended, arguments)
+    target = request.results / request.name
+    if target.exists():
+        target = target.with_name(f"{request.name}-{new_run_id()}")
+    parts = [f"{request.place}/parts/{number}-of-{request.of}" for number in done]
+    run_command(door, "merge", *parts, "-o", str(target), *([] if is_whole else ["--partial"]))
+    _say(f"page: {target / 'index.html'}")
+    gate = run_command(door, "gate", str(target), *request.rules)
+    run = StoredRun(target)
+    there, trials = run.count_selected(), request.plan["trials"]
+    if lacking(run) is not None or not run.trials:  # of a part that is missing, too
+        return INCOMPLETE
+    if there is None or not trials["least"] <= there <= trials["most"]:
+        _say(
+            f"the run has {there} trials and this command selects {trials['most']}: parts were made "
+            "with other options (-k, --eval-limit) or other rows. Use another --name."
+        )
+        return INCOMPLETE
+    for number, result in results.items():
+        if result.code == FAILED and result.passed == result.trials:
+            _say(f"part {number} has failed although all of its rows passed:", *result.tail[-1:])
+            return FAILED
+    has_passed = all(trial.verdict is Verdict.PASSED for trial in run.trials)
+    return gate or (PASSED if request.plan["is_gated"] or has_passed else FAILED)
+
+
+def _say(*lines: str) -> None:
+    for line in lines:
+        sys.stdout.write(f"{one_line(line, 2_000)}\n")
+    sys.stdout.flush()
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,26 +129,16 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add("--parts", metavar="N", type=positive_integer, required=True, help=text)
     text = "a bucket, or a folder that all nodes share, for the parts (default: a folder next to the results)"
     add("--output", metavar="URL", help=text)
-    add(
-        "--name",
-        help="the name of the run; with that of an earlier run, what it lacks is run (default: a new id)",
-    )
+    text = "the name of the run; with that of an earlier run, what it lacks is run (default: a new id)"
+    add("--name", help=text)
     text = "continue the run with that name, even if all its parts are done: it is merged and decided"
     add("--again", action="store_true", help=text)
-    add(
-        "--address",
-        help="the address of a cluster, such as auto on one of its nodes (default: one on this machine)",
-    )
-    text = "cores for each part (default: %(default)g)"
-    add("--cpus", metavar="N", type=float, default=1.0, help=text)
-    text = "how often to restart a part if its node or worker dies (default: %(default)s)"
-    add("--max-retries", metavar="N", type=int, default=3, help=text)
-    text = "have Ray copy this folder, with the config, to all nodes"
-    add("--working-dir", metavar="FOLDER", type=Path, help=text)
+    text = "the address of a cluster, such as auto on one of its nodes (default: one on this machine)"
+    add("--address", help=text)
+    text = "cores for each part (default: %(default)s)"
+    add("--cpus", metavar="N", type=positive_integer, default=1, help=text)
     text = "pass this environment variable to the nodes, such as the key of a model (repeatable)"
     add("--env", metavar="NAME", action="append", default=[], help=text)
-    text = "write trials and rules as a JUnit file for CI systems"
-    add("--junit-xml", metavar="FILE", type=Path, help=text)
     parser.epilog = "What follows -- are pytest options for all parts: -- -k checkout --eval-trials=3"
     parse = parser.parse_known_args
 

@@ -9,9 +9,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -22,14 +22,15 @@ from pytest_browsereval.model.display import one_line
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.temporary import own_folder
 
-NOT_COPIED = (".git", ".venv", "node_modules", "__pycache__")
 STORE_BYTES = 80 << 20
 """Of the object store: parts give back a few lines. Ray wants 75 MiB at least."""
+RETRIES = 3
+"""How often a part is started again whose node or worker has died."""
 POLL_S, END_S = 1.0, 30.0
 """How often we look for parts that have ended, and how long parts that are ended may take."""
 GRACE_S = 15.0
 """How long pytest may take to write what it has when it is asked to end."""
-TAIL, LONGEST = 30, 2_000
+TAIL, LONGEST = 20, 2_000
 """Lines of pytest's output that come back, and characters of each: the last ones say why it ended."""
 KILLED = 128
 """Exit codes from here on are those of a child that a signal has ended."""
@@ -39,26 +40,17 @@ KILLED = 128
 class PartResult:
     """What has become of a part."""
 
-    code: int
-    """Pytest's exit code."""
+    code: int | None
+    """Pytest's exit code; None if nobody knows it."""
     tail: tuple[str, ...] = ()
+    """The last lines of pytest, or why there is no result."""
     trials: int = 0
     passed: int = 0
-    folder: str = ""
-    """The run folder on the node where the run could not be sent whole; "" else."""
 
     def __str__(self) -> str:
+        if self.code is None:
+            return "no result"
         return f"exit code {self.code}, {self.passed:,} of {self.trials:,} trials passed"
-
-
-@dataclass
-class Ended:
-    """What has become of the parts that were started."""
-
-    results: dict[int, PartResult] = field(default_factory=dict)
-    failures: dict[int, str] = field(default_factory=dict)
-    """Why parts have no result."""
-    is_interrupted: bool = False
 
 
 class PartKilled(Exception):
@@ -66,13 +58,11 @@ class PartKilled(Exception):
 
 
 @contextmanager
-def connected(address: str | None, folder: Path | None, results: Path) -> Iterator[None]:
+def connected(address: str | None) -> Iterator[None]:
     """Start a cluster on this machine, or join one.
 
     Args:
         address: of a cluster; None for one that ends with this process.
-        folder: what Ray copies to all nodes; None for nothing.
-        results: the folder of runs, which is not copied.
 
     Raises:
         UsageError: there is no cluster.
@@ -84,57 +74,58 @@ def connected(address: str | None, folder: Path | None, results: Path) -> Iterat
     where: dict[str, Any] = {"address": address}
     if address is None:
         where = {"address": "local", "include_dashboard": False, "object_store_memory": STORE_BYTES}
-    if folder is not None:
-        inside = [f"/{results.relative_to(folder).as_posix()}"] if results.is_relative_to(folder) else []
-        where["runtime_env"] = {"working_dir": str(folder), "excludes": [*NOT_COPIED, *inside]}
     try:
         ray.init(**where, log_to_driver=False, logging_level="ERROR")
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         place = "on this machine" if address is None else f"at {address}"
         raise UsageError(f"there is no Ray cluster {place}: {one_line(str(error), 500)}") from None
     try:
-        yield
+        with _handling(_interrupt):  # Ray has set handlers of its own
+            yield
     finally:
-        with handling(signal.SIG_IGN, signal.SIGINT, signal.SIGTERM):  # else something would be left
+        with _handling(signal.SIG_IGN, signal.SIGINT):  # else something would be left
             ray.shutdown()
 
 
-def run_parts(request: Request, numbers: Collection[int], cpus: float, retries: int) -> Ended:
-    """Run parts until all have ended. If the command is interrupted, all parts are ended.
+def run_parts(request: Request, numbers: Collection[int], cpus: int) -> dict[int, PartResult]:
+    """Run parts until all have ended, and return what has become of them.
 
     Args:
         request: the run.
         numbers: the parts.
         cpus: what each takes.
-        retries: how often a part is started again whose node or worker has died.
+
+    Raises:
+        KeyboardInterrupt: the command is interrupted; all parts are ended by then.
     """
     import ray
 
-    work = ray.remote(num_cpus=cpus, max_retries=retries, retry_exceptions=[PartKilled])(run_part)
+    work = ray.remote(num_cpus=cpus, max_retries=RETRIES, retry_exceptions=[PartKilled])(run_part)
     given = ray.put(request)  # once, and not in the log that Ray keeps of tasks
-    ended, refs = Ended(), {work.remote(given, number): number for number in numbers}
+    results, refs = dict[int, PartResult](), {work.remote(given, number): number for number in numbers}
     left = dict(refs)
     try:
         while left:
             for ref in ray.wait(list(left), num_returns=len(left), timeout=POLL_S)[0]:
                 number = left.pop(ref)
                 try:
-                    ended.results[number] = ray.get(ref)
-                    says = str(ended.results[number])
+                    results[number] = ray.get(ref)
                 except ray.exceptions.RayError as error:
-                    says = ended.failures[number] = _describe_failure(error)
+                    results[number] = PartResult(None, (_describe_failure(error),))
                 count = request.of - len(left)
-                sys.stdout.write(f"part {number}: {says} ({count} of {request.of} parts have ended)\n")
+                sys.stdout.write(
+                    f"part {number}: {results[number]} ({count} of {request.of} parts have ended)\n"
+                )
                 sys.stdout.flush()
     except ray.exceptions.RayError as error:  # the cluster is gone, or what of it is on this machine
-        ended.failures |= dict.fromkeys(left.values(), _describe_failure(error))
+        results |= dict.fromkeys(left.values(), PartResult(None, (_describe_failure(error),)))
     except KeyboardInterrupt:
-        ended.is_interrupted = True
-        with handling(signal.SIG_IGN, signal.SIGINT, signal.SIGTERM):
+        with _handling(signal.SIG_IGN, signal.SIGINT):
             for ref in refs:
                 ray.cancel(ref, force=True)
             ray.wait(list(refs), num_returns=len(refs), timeout=END_S)
-    return ended
+        raise
+    return results
 
 
 def _describe_failure(error: Exception) -> str:
@@ -144,19 +135,15 @@ def _describe_failure(error: Exception) -> str:
 
 
 @contextmanager
-def handling(handler: Any, *numbers: int) -> Iterator[None]:
-    """Have signals handled in another way."""
+def _handling(handler: Any, *more: int) -> Iterator[None]:
+    """Have SIGTERM, a closed terminal and other signals handled in another way."""
+    numbers = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM), *more}
     before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
         for number, one in before.items():
             signal.signal(number, one)
-
-
-def ending_signals() -> AbstractContextManager[None]:
-    """Have SIGTERM and a closed terminal end all as Ctrl-C does."""
-    return handling(_interrupt, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM))
 
 
 def _interrupt(number: int, _: object) -> NoReturn:
@@ -190,25 +177,29 @@ def run_part(request: Request, number: int) -> PartResult:
     finally:
         process.terminate()  # it may be us who leave
         process.wait()
-    lines = log.read_text(errors="replace").splitlines()
-    run = next((file.parent for file in home.glob("*/*/manifest.json")), None)
+    result = sum_up(code, home, log.read_text(errors="replace"))
+    shutil.rmtree(home, ignore_errors=True)
     if code < 0 or code > KILLED:
-        shutil.rmtree(home, ignore_errors=True)
         name = signal.Signals(code - KILLED if code > 0 else -code).name
         raise PartKilled(f"pytest was ended by {name}")  # Ray prints it as it is: no text of a page
-    result = _sum_up(code, lines, run)
-    is_sent = code == 5 or any(line.startswith("sent to ") for line in lines)
-    if run is not None and not is_sent:
-        kept = Path(tempfile.mkdtemp(prefix="browsereval-part-")) / run.name
-        result = replace(result, folder=str(shutil.move(run, kept)))
-    shutil.rmtree(home, ignore_errors=True)
     return result
 
 
-def _sum_up(code: int, lines: Sequence[str], run: Path | None) -> PartResult:
-    summary: dict[str, Any] = {}
+def sum_up(code: int, home: Path, printed: str) -> PartResult:
+    """Return what has become of a part; a run that could not be sent whole is kept on the node.
+
+    Args:
+        code: pytest's exit code.
+        home: the folder of its runs, which is removed.
+        printed: what pytest has said.
+    """
+    run = next((file.parent for file in home.glob("*/*/manifest.json")), None)
+    lines, summary = printed.splitlines(), dict[str, Any]()
+    tail = [redact_known(line)[:LONGEST] for line in lines[-TAIL:]]
     if run is not None:
         with suppress(OSError, ValueError):
             summary = dict(json.loads((run / "summary.json").read_bytes()))
-    tail = tuple(redact_known(line)[:LONGEST] for line in lines[-TAIL:])
-    return PartResult(code, tail, int(summary.get("trials", 0)), int(summary.get("passed", 0)))
+        if not any(line.startswith("sent to ") for line in lines) and 0 <= code <= KILLED:
+            kept = Path(tempfile.mkdtemp(prefix="browsereval-part-")) / run.name
+            tail.append(f"its run folder is still on the node: {shutil.move(run, kept)}")
+    return PartResult(code, tuple(tail), int(summary.get("trials", 0)), int(summary.get("passed", 0)))

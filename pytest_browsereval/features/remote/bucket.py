@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import SplitResult, urlsplit
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+from urllib.parse import urlsplit
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.shared.threads import run_apart
@@ -34,7 +33,6 @@ KEYS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("AZURE_STORAGE_SAS_TOKEN",),
         ("AZURE_CLIENT_ID", "AZURE_TENANT_ID"),
     ),
-    "file": (),
 }
 """Variables that have a key, by the scheme of a URL: one of these groups has to be set."""
 
@@ -44,14 +42,15 @@ RETRIES = {"max_retries": 12, "retry_timeout": timedelta(minutes=3)}
 CONFLICTS = 20
 """Times that a new object is written which others are said to write, and which never is there."""
 
-_NO_FOLDER = "there is no such bucket or folder. Check the URL."
+_URL = re.compile(r"(s3|gs|az)://[^/@?#]+(/[^?#]*)?|file:///+[^/?#][^?#]*")
 _SENTENCES = {
-    "Unable to canonicalize|NoSuchBucket|^FileNotFoundError": _NO_FOLDER,
+    "Unable to canonicalize|NoSuchBucket|^FileNotFoundError": (
+        "there is no such bucket or folder. Check the URL."
+    ),
     r"(File exists|Not a directory) \(os error": "there is a file where a folder has to be. Check the URL.",
-    "SlowDown": "the bucket kept answering 503 (slow down). Try again later.",
-    "RequestTimeTooSkewed": "the clock of this machine is wrong. Set it.",
     "InvalidAccessKeyId|SignatureDoesNotMatch|AccessDenied|40[13] [FU]|^PermissionDenied|^Unauthenticated": (
-        "the key is not accepted, or may not do this. Check it, and what it is allowed to do."
+        "the key is not accepted, or may not do this. Check it, what it is allowed to do, and this "
+        "machine's clock."
     ),
     "dns error|HttpError {": (
         "its server cannot be reached. Check the URL, `AWS_ENDPOINT_URL` and the like, and the network."
@@ -59,13 +58,15 @@ _SENTENCES = {
 }
 """What codes of stores and classes of obstore mean, as patterns, the most exact first."""
 
+Result = TypeVar("Result")
+
 
 class RemoteError(UsageError):
     """A bucket cannot be used as it has to be."""
 
 
 class Bucket:
-    """A folder at a URL.
+    """A folder at a URL. What its store refuses raises ``RemoteError``.
 
     Args:
         url: of it, as it is shown in messages.
@@ -77,20 +78,17 @@ class Bucket:
         self._store = store
 
     @classmethod
-    def open(cls, url: str, environment: Mapping[str, str] = os.environ, *, is_written: bool = False) -> Self:
+    def open(cls, url: str, *, is_written: bool = False) -> Self:
         """Return the bucket at a URL; nothing is asked of it yet.
 
         Args:
             url: of a folder in it.
-            environment: has the key.
             is_written: whether a local folder is made if it is not there.
 
         Raises:
             RemoteError: it is not such a URL, there is no key for it, or the extra is not installed.
         """
-        parts = _parse(url)
-        if parts.scheme != "file":
-            _check_key(parts, environment)
+        _check_url(url)
         try:
             from obstore.store import from_url
         except ImportError:
@@ -98,19 +96,13 @@ class Bucket:
                 f"{url}: runs at a URL need an extra. Run `pip install 'pytest-browsereval[remote]'`"
             ) from None
         options: dict[str, Any] = {"mkdir": is_written}
-        if parts.scheme != "file":
-            options = {"retry_config": RETRIES, "client_options": _client_options(environment)}
-        with _explain(url):
-            return cls(url.rstrip("/"), from_url(url, **options))
+        if not url.startswith("file:"):
+            options = {"retry_config": RETRIES, "client_options": _client_options()}
+        return cls(url.rstrip("/"), _ask(url, partial(from_url, url, **options)))
 
     def put(self, path: str, content: bytes) -> None:
-        """Write an object, or write it anew.
-
-        Raises:
-            RemoteError: it cannot be written.
-        """
-        with _explain(self.url):
-            run_apart(partial(self._store.put, path, content))
+        """Write an object, or write it anew."""
+        _ask(self.url, partial(self._store.put, path, content))
 
     def put_new(self, path: str, content: bytes) -> bool:
         """Write an object that is not there yet; return whether it is ours.
@@ -122,65 +114,45 @@ class Bucket:
         Args:
             path: of it.
             content: holds a token of this process.
-
-        Raises:
-            RemoteError: it cannot be written.
         """
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
-        with _explain(self.url):
-            for _ in range(CONFLICTS):
-                try:
-                    run_apart(partial(self._store.put, path, content, mode="create"))
-                except (AlreadyExistsError, PreconditionError):
-                    if (found := self.get(path)) is not None:
-                        return found == content
-                else:
-                    return True
+        def write() -> bool:
+            try:
+                self._store.put(path, content, mode="create")
+            except (AlreadyExistsError, PreconditionError):
+                return False
+            return True
+
+        for _ in range(CONFLICTS):
+            if _ask(self.url, write):
+                return True
+            if (found := self.get(path)) is not None:
+                return found == content
         raise RemoteError(f"{self.url}/{path} cannot be written: the bucket says that others write it, too.")
 
     def get(self, path: str) -> bytes | None:
-        """Return an object; None if it is not there.
+        """Return an object; None if it is not there."""
 
-        Raises:
-            RemoteError: it cannot be read.
-        """
-        with _explain(self.url):
+        def read() -> bytes | None:
             try:
-                return run_apart(lambda: bytes(self._store.get(path).bytes()))
+                return bytes(self._store.get(path).bytes())
             except FileNotFoundError as error:
                 if "NoSuchBucket" in str(error):
                     raise
                 return None
 
-    def list_folders(self, path: str) -> list[str]:
-        """Return the names of the folders in one.
+        return _ask(self.url, read)
 
-        Raises:
-            RemoteError: they cannot be listed.
-        """
-        with _explain(self.url):
-            found = run_apart(lambda: self._store.list_with_delimiter(path)["common_prefixes"])
+    def list_folders(self, path: str) -> list[str]:
+        """Return the names of the folders in one."""
+        found = _ask(self.url, lambda: self._store.list_with_delimiter(path)["common_prefixes"])
         return sorted(one.rstrip("/").rpartition("/")[2] for one in found)
 
     def list_all(self, path: str) -> list[str]:
-        """Return the paths of all objects below a folder, as seen from it.
-
-        Raises:
-            RemoteError: they cannot be listed.
-        """
-        with _explain(self.url):
-            found = run_apart(lambda: [one["path"] for some in self._store.list(path) for one in some])
+        """Return the paths of all objects below a folder, as seen from it."""
+        found = _ask(self.url, lambda: [one["path"] for some in self._store.list(path) for one in some])
         return sorted(str(one).partition(f"{path}/")[2] for one in found)
-
-    def delete(self, path: str) -> None:
-        """Remove an object.
-
-        Raises:
-            RemoteError: it cannot be removed.
-        """
-        with _explain(self.url):
-            run_apart(partial(self._store.delete, path))
 
     def check_conditions(self) -> None:
         """Check that an object that is there is not written over by who wants a new one.
@@ -192,7 +164,7 @@ class Bucket:
         """
         probe = f".probe-{secrets.token_hex(8)}"
         is_first, is_second = (self.put_new(probe, secrets.token_bytes(8)) for _ in range(2))
-        self.delete(probe)
+        _ask(self.url, partial(self._store.delete, probe))
         if not is_first or is_second:
             raise RemoteError(
                 f"{self.url}: this store ignores `If-None-Match`, so it cannot tell which of two writers "
@@ -200,80 +172,50 @@ class Bucket:
             )
 
 
-def _parse(url: str) -> SplitResult:
-    """Return the parts of a URL, such as ``s3://bucket/folder`` or ``file:///folder``.
+def _check_url(url: str) -> None:
+    """Refuse what is not the URL of a folder, and one without a key in the environment.
+
+    A library would ask the cloud's metadata service for a key, and wait.
 
     Raises:
-        RemoteError: runs cannot lie there; the message has no login, query or fragment of it.
+        RemoteError: it is refused; the message has no login, query or fragment of it.
     """
-    shown = redact_known(plain_url(url))
-    if not url.isprintable():  # `urlsplit` leaves some out in silence, and a terminal obeys others
-        raise RemoteError(f"{shown!a} is not the URL of a folder: it has characters that do not print.")
-    try:
-        parts = urlsplit(url)
-        has_login = parts.username is not None or parts.password is not None
-    except ValueError:  # its text may have the login
-        raise RemoteError(f"{shown!a} is not a URL.") from None
-    if has_login:
+    if not (match := _URL.fullmatch(url)) or not url.isprintable():  # a terminal obeys other characters
         raise RemoteError(
-            f"a URL must not have a key in it ({parts.scheme}://...@{parts.hostname}): it would be printed "
-            "and stored. Put the key into the environment."
+            f"{redact_known(plain_url(url))!a} is not the URL of a folder in which runs can lie. Write "
+            "s3://bucket/folder, gs://bucket/folder, az://account/container/folder or "
+            "file:///shared/folder. Put the key into the environment: a URL is printed and stored."
         )
-    if parts.scheme not in KEYS:
-        begins = ", ".join(f"{scheme}://" for scheme in KEYS)
-        raise RemoteError(
-            f"{shown!a} is not the URL of a folder in which runs can lie. It begins with {begins}."
-        )
-    is_file = parts.scheme == "file"
-    has_place = bool(parts.path.strip("/")) and not parts.netloc if is_file else bool(parts.netloc)
-    if not has_place or "?" in url or "#" in url:
-        example = "file:///shared/folder" if is_file else f"{parts.scheme}://bucket/folder"
-        raise RemoteError(f"{shown!a} is not the URL of a folder. Write `{example}`.")
-    return parts
-
-
-def _check_key(parts: SplitResult, environment: Mapping[str, str]) -> None:
-    """Refuse what has no key, before a library asks the cloud's metadata service for one."""
-    groups = KEYS[parts.scheme]
-    if any(all(environment.get(name) for name in group) for group in groups):
+    groups, has_role = KEYS.get(match[1], ()), os.environ.get("AWS_EC2_METADATA_DISABLED", "").lower()
+    if not groups or any(all(map(os.environ.get, group)) for group in groups):
         return
-    if environment.get("AWS_EC2_METADATA_DISABLED", "").lower() == "false" and parts.scheme == "s3":
+    if match[1] == "s3" and has_role == "false":
         return
     ways = "; or ".join(" and ".join(group) for group in groups)
-    if parts.scheme == "s3":
+    if match[1] == "s3":
         ways += ". On a machine with a role of its own set `AWS_EC2_METADATA_DISABLED=false`"
-    raise RemoteError(f"there is no key for {parts.geturl()}. Set {ways}.")
+    raise RemoteError(f"there is no key for {url}. Set {ways}.")
 
 
-def _client_options(environment: Mapping[str, str]) -> dict[str, Any]:
+def _client_options() -> dict[str, Any]:
     """Return what the HTTP client needs: an endpoint of this machine may be spoken to in plain."""
-    endpoint = environment.get("AWS_ENDPOINT_URL") or environment.get("AWS_ENDPOINT") or ""
+    endpoint = os.environ.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT") or ""
     is_here = urlsplit(endpoint).hostname in ("localhost", "127.0.0.1", "::1")
-    return {"allow_http": is_here or environment.get("AWS_ALLOW_HTTP") == "true", "timeout": "60s"}
+    return {"allow_http": is_here or os.environ.get("AWS_ALLOW_HTTP") == "true", "timeout": "60s"}
 
 
-@contextmanager
-def _explain(url: str) -> Iterator[None]:
-    """Have errors of obstore say in one sentence what is wrong.
+def _ask(url: str, work: Callable[[], Result]) -> Result:
+    """Return what a call of obstore returns, made in a thread for which nobody waits.
 
     Raises:
-        RemoteError: in their place.
+        RemoteError: in the place of its errors, whose texts have the server's XML and a trace of Rust.
     """
     try:
-        yield
-    except RemoteError:
-        raise
+        return run_apart(work)
     except Exception as error:
         if not isinstance(error, OSError) and not type(error).__module__.startswith("obstore"):
             raise
-        raise RemoteError(f"{url}: {_sentence(error)}") from None
-
-
-def _sentence(error: Exception) -> str:
-    """Return what an error of obstore comes to: its own text has the server's XML and a trace of Rust."""
-    name, text = type(error).__name__, str(error)
-    for codes, sentence in _SENTENCES.items():
-        if re.search(codes, f"{name}: {text}"):
-            return sentence
-    lines = [line.strip() for line in redact_known(plain_urls(text)).splitlines() if line.strip()]
-    return f"{name}: {one_line(lines[0], 200) if lines else 'without a word'}"  # it may name any object
+        text = f"{type(error).__name__}: {error}"
+        said = next((sentence for codes, sentence in _SENTENCES.items() if re.search(codes, text)), None)
+        first = redact_known(plain_urls(text)).splitlines()[0]  # it may name any object
+        raise RemoteError(f"{url}: {said or one_line(first, 200)}") from None

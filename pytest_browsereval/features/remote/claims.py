@@ -1,4 +1,4 @@
-"""Whose work counts: parts of a run at a URL, tries at them, claims, and what is done.
+"""Runs at a URL: which files they have, and whose work counts.
 
 An engine that starts a part again does not know that the first try has ended. So each try writes below a
 prefix of its own, and one object, ``done``, which can be written once, names the try that counts::
@@ -10,27 +10,86 @@ prefix of its own, and one object, ``done``, which can be written once, names th
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import re
-import secrets
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from pytest_browsereval.capture.trajectory import EFFECTS_FILE
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
-from pytest_browsereval.features.remote.files import check_path
+from pytest_browsereval.features.shared.threads import map_apart
+from pytest_browsereval.model.remote import PartsThere
+from pytest_browsereval.run.locks import LOCKS
 from pytest_browsereval.run.shards import Shard
 
-PARTS, DONE = "parts", "done"
+PARTS = "parts"
 
 _PART = re.compile(r"(\d{1,6})-of-(\d{1,6})")
-_TOKEN = re.compile(r"[0-9a-f]{32}")
+_ODD = re.compile(r"[\\:\x00-\x1f\x7f\ud800-\udfff]")
+"""Characters that no name of a file has: not on Windows, not in a bucket, or not in UTF-8."""
 
 
 class OvertakenError(RemoteError):
     """Another try has taken a part over."""
+
+
+# -- files
+
+
+def check_path(path: str, place: str) -> str:
+    """Return a path that does not lead out of the run's folder, here or on another system.
+
+    Args:
+        path: of a file below it.
+        place: what names it.
+
+    Raises:
+        RemoteError: it does.
+    """
+    if _ODD.search(path) or not {"", ".", "..", LOCKS}.isdisjoint(path.split("/")):
+        raise RemoteError(f"{place} names a file that is none of a run: {path[-80:]!a}.")
+    return path
+
+
+def list_paths(root: Path, folder: str = "") -> Iterator[str]:
+    """Yield the paths of all files of a run, but for locks and what changed in sites.
+
+    Args:
+        root: the run's folder.
+        folder: only what is below this one of it.
+
+    Raises:
+        RemoteError: it has a link, another thing that is not a plain file, or a name that is refused.
+    """
+    with os.scandir(root / folder) as listed:
+        entries = sorted(listed, key=lambda one: one.name)
+    for entry in entries:
+        path = f"{folder}/{entry.name}" if folder else entry.name
+        if path == LOCKS or entry.name == EFFECTS_FILE:
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from list_paths(root, path)
+        elif entry.is_symlink() or not entry.is_file():
+            raise RemoteError(
+                f"{ascii(entry.path)[1:-1]} is not a plain file, and a run has only those. Remove it."
+            )
+        else:
+            yield check_path(path, str(root))  # nobody could read the run there
+
+
+def describe_content(content: bytes) -> str:
+    """Return the size and the SHA-256 of an object."""
+    return f"{len(content)}-{hashlib.sha256(content).hexdigest()}"
+
+
+# -- parts
 
 
 class Done(BaseModel):
@@ -46,7 +105,7 @@ class Done(BaseModel):
 
 
 class Part:
-    """A part of a run at a URL.
+    """A part of a run at a URL. What the store refuses raises ``RemoteError``.
 
     Args:
         bucket: at the URL of the run.
@@ -70,7 +129,7 @@ class Part:
         Raises:
             RemoteError: the object is damaged, or another version has written it.
         """
-        content, place = self.bucket.get(f"{self.path}/{DONE}"), f"{self.url}/{DONE}"
+        content, place = self.bucket.get(f"{self.path}/done"), f"{self.url}/done"
         if content is None:
             return None
         try:
@@ -85,27 +144,15 @@ class Part:
         return done
 
     def finish(self, done: Done) -> Done:
-        """Have a try count, unless another one does already; return the one that does.
-
-        Raises:
-            RemoteError: the store cannot be used.
-        """
+        """Have a try count, unless another one does already; return the one that does."""
         content = done.model_dump_json(by_alias=True).encode()
-        return done if self.bucket.put_new(f"{self.path}/{DONE}", content) else self.done() or done
-
-    def list_tries(self) -> list[str]:
-        """Return the tries that have sent something."""
-        names = self.bucket.list_folders(self.path)
-        return [token for name in names if _TOKEN.fullmatch(token := name.removeprefix("try-"))]
+        return done if self.bucket.put_new(f"{self.path}/done", content) else self.done() or done
 
     def claim(self, token: str) -> int:
         """Take the part over from other tries; return the number of the claim.
 
         Args:
             token: of the try.
-
-        Raises:
-            RemoteError: the store cannot be used.
         """
         at = datetime.now(UTC).isoformat(timespec="seconds")
         content = json.dumps({"try": token, "at": at}).encode()
@@ -132,34 +179,61 @@ class Part:
         return f"{self.path}/claim-{number:06}"
 
 
-def list_parts(bucket: Bucket) -> list[Part]:
+def list_parts(bucket: Bucket, of: int | None = None) -> list[Part]:
     """Return the parts of the run at a URL of which something is there.
 
+    Args:
+        bucket: at the URL.
+        of: into how many parts the run has to be divided; None if nobody asks for a number.
+
     Raises:
-        RemoteError: they belong to runs that were divided otherwise.
+        RemoteError: there are parts of a run that was divided otherwise: nobody could read both.
     """
     found = [match for name in bucket.list_folders(PARTS) if (match := _PART.fullmatch(name))]
     shards = sorted((Shard(int(match[1]), int(match[2])) for match in found), key=lambda one: one.number)
-    if len({shard.of for shard in shards}) > 1:
-        told = ", ".join(f"{shard.number}-of-{shard.of}" for shard in shards)
-        raise RemoteError(f"{bucket.url} has parts of runs that were divided otherwise: {told}.")
+    if len({shard.of for shard in shards} | ({of} if of else set())) > 1:
+        named = ", ".join(f"{shard.number}-of-{shard.of}" for shard in shards)
+        raise RemoteError(
+            f"{bucket.url} was divided otherwise: it has part {named}. Take the same number of shards, or "
+            "another name."
+        )
     return [Part(bucket, shard) for shard in shards]
 
 
-def check_division(part: Part) -> None:
-    """Refuse a part of a run that was divided otherwise: nobody could read that run any more.
+class BucketRuns:
+    """The runs in a bucket, for those who list them.
+
+    Args:
+        url: of the folder of all runs.
 
     Raises:
-        RemoteError: it is one, or the store cannot be used.
+        UsageError: it is not such a URL, or there is no key for it.
     """
-    other = next((one for one in list_parts(part.bucket) if one.shard.of != part.shard.of), None)
-    if other is not None:
-        raise RemoteError(
-            f"{part.bucket.url} was divided otherwise: it has part {other.name}, and this is "
-            f"{part.name}. Take the same number of shards, or another name."
-        )
 
+    def __init__(self, url: str) -> None:
+        self._bucket = Bucket.open(url)
+        self.url = self._bucket.url
 
-def new_token() -> str:
-    """Return the name of a new try: 32 hex digits."""
-    return secrets.token_hex(16)
+    def list_runs(self) -> list[str]:
+        """Return ``EVAL/NAME`` of all runs of which something is there."""
+        evals = [name for name in self._bucket.list_folders("") if not name.startswith(".")]
+        found = map_apart(lambda name: [f"{name}/{run}" for run in self._bucket.list_folders(name)], evals)
+        return [run for runs in found for run in runs]
+
+    def find_parts(self, run: str) -> PartsThere:
+        """Return what is there of a run; its parts are asked for at once."""
+        parts = list_parts(Bucket.open(f"{self.url}/{run}"))
+        done = zip(parts, map_apart(lambda part: part.done(), parts), strict=True)
+        folders = {part.shard.number: f"{run}/{part.prefix(one.token)}" for part, one in done if one}
+        begun_at = parts[0].begun_at() if parts and not folders else ""
+        return PartsThere(parts[0].shard.of if parts else 0, folders, begun_at)
+
+    def save(self, paths: Mapping[str, Path]) -> None:
+        """Write objects into files, several at once; no file for one that is not there."""
+        for place, content in zip(paths.values(), map_apart(self._bucket.get, paths), strict=True):
+            if content is not None:
+                place.write_bytes(content)
+
+    def write(self, path: str, content: bytes) -> None:
+        """Write an object, or write it anew."""
+        self._bucket.put(path, content)

@@ -15,10 +15,9 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
-from pytest_browsereval.features.remote.claims import OvertakenError, Part, check_division
+from pytest_browsereval.features.remote.claims import OvertakenError, Part, list_parts
 from pytest_browsereval.features.remote.plugin import BROUGHT
-from pytest_browsereval.features.remote.pull import bring_interrupted
-from pytest_browsereval.features.remote.push import Push, check_name
+from pytest_browsereval.features.remote.push_and_pull import Push, bring_interrupted, check_name
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.names import is_eval, runs_nothing
 from pytest_browsereval.hooks.redaction import usage_errors
@@ -43,29 +42,24 @@ class Uploading:
         controller: knows what has become of the runs.
         url: of the folder of all runs.
         name: of the runs of this session there; None for their ids.
+
+    Raises:
+        UsageError: the bucket cannot be used, which is found out before anything is spent.
     """
 
     def __init__(self, session: EvalSession, controller: Controller, url: str, name: str | None) -> None:
-        self.url = url.rstrip("/")
+        if name is not None:
+            check_name(name)
+        Bucket.open(url, is_written=True).check_conditions()
+        self._url = url.rstrip("/")
         self._session = session
         self._controller = controller
         self._name = name
         self._has_begun = False
-        self._configs: dict[str, Path] = {}
         self._brought: dict[str, str | None] = {}
         """The folders that runs were brought into, by the names of the evals."""
         self._pushes: dict[ActiveRun, Push] = {}
         self._is_over = threading.Event()
-
-    def check(self) -> None:
-        """Find out before anything is spent whether the bucket can be used.
-
-        Raises:
-            UsageError: it cannot.
-        """
-        if self._name is not None:
-            check_name(self._name)
-        Bucket.open(self.url, is_written=True).check_conditions()
 
     # -- what other sessions have done of the runs
 
@@ -89,11 +83,6 @@ class Uploading:
         """
         if self._name is None or runs_nothing(self._session.config):
             return None
-        if self._configs.setdefault(config.name, config.path) != config.path:
-            raise UsageError(
-                f"{config.path} and {self._configs[config.name]} have one name, and would be one run at the "
-                "URL. Write another `name` into one of them."
-            )
         part = self._find_part(config.name, self._name)
         self._check_free(part)
         folder = home_of(config.output_dir, config.name) / self._session.run_id
@@ -114,7 +103,7 @@ class Uploading:
             UsageError: the bucket cannot be used.
         """
         given = self._session.config.getoption("eval_shard", None)
-        bucket = Bucket.open(f"{self.url}/{safe_folder(eval_name)}/{name}", is_written=True)
+        bucket = Bucket.open(f"{self._url}/{safe_folder(eval_name)}/{name}", is_written=True)
         return Part(bucket, Shard(1, 1) if given is None else read_shard(given))
 
     def _check_free(self, part: Part) -> None:
@@ -127,7 +116,7 @@ class Uploading:
             UsageError: it is done, or the bucket cannot be used.
             pytest.exit.Exception: it is done, and this is all that the session is about.
         """
-        check_division(part)
+        list_parts(part.bucket, part.shard.of)
         if part.done() is None:
             return
         message = (
@@ -140,10 +129,6 @@ class Uploading:
 
     # -- what this session does
 
-    def pytest_report_header(self) -> str:
-        """Say where the runs go."""
-        return f"browsereval: runs are made here and sent to {self.url}"
-
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
         """Send finished attempts while the run goes on."""
@@ -152,7 +137,7 @@ class Uploading:
         for active_run in self._runs():
             if not active_run.trials.makes_attempts:
                 raise pytest.UsageError(
-                    f"--eval-output={self.url} is for new runs. Grade again first, then push the run: "
+                    f"--eval-output={self._url} is for new runs. Grade again first, then push the run: "
                     "`browsereval push RUN URL --name NAME`."
                 )
             with usage_errors():
@@ -171,42 +156,39 @@ class Uploading:
         """Send the rest after all others have written; what is missing there makes the run incomplete."""
         yield
         reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
-        for active_run in self._runs() if self._has_begun and self._controller.has_looped else ():
-            root = active_run.store.root
-            if not root.is_dir():
-                continue
-            later = f"Later: browsereval push {root} {self.url}" + (
-                f" --name {self._name}" if self._name else ""
-            )
+        runs = self._runs() if self._has_begun and self._controller.has_looped else []
+        for active_run in (one for one in runs if one.store.root.is_dir()):
+            root, code = active_run.store.root, int(session.exitstatus)
+            named = f" --name {self._name}" if self._name else ""
             try:
-                line, colour = self._send_rest(active_run, int(session.exitstatus))
-            except KeyboardInterrupt:
-                line, colour = f"NOT SENT: interrupted. {later}", "red"
-                session.exitstatus = pytest.ExitCode.INTERRUPTED
-            except (UsageError, OSError) as error:
-                is_over = isinstance(error, OvertakenError)
-                line = f"NOT SENT: {error} {f'What was done here is in {root}' if is_over else later}"
-                colour = "red"
-                if int(session.exitstatus) in (0, 1):
+                line = self._send_rest(active_run, code)
+            except (UsageError, OSError, KeyboardInterrupt) as error:
+                line = f"NOT SENT: {str(error) or 'interrupted.'}"
+                if not isinstance(error, OvertakenError):
+                    line += f" Later: browsereval push {root} {self._url}{named}"
+                if isinstance(error, KeyboardInterrupt):
+                    session.exitstatus = pytest.ExitCode.INTERRUPTED
+                elif code in (0, 1):
                     session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
             if reporter is not None:
-                reporter.write_line(line, **{colour: True})
+                reporter.write_line(line)
 
-    def _send_rest(self, active_run: ActiveRun, exit_code: int) -> tuple[str, str]:
-        """Return what has become of a run at the URL, and a colour.
+    def _send_rest(self, active_run: ActiveRun, exit_code: int) -> str:
+        """Return what has become of a run at the URL.
 
         Raises:
             UsageError: something of it is missing there.
             OSError: a file cannot be read.
         """
-        is_whole = active_run in self._controller.summaries and exit_code in (0, 1)
         push = self._push_of(active_run)
         push.hold()
-        if is_whole and not self._lacks(active_run):
+        # Where a row has no result the run would count there as whole, and nobody could resume it.
+        is_ended = active_run in self._controller.summaries and exit_code in (0, 1)
+        if is_ended and not lacking(self._controller.stored_runs[active_run], active_run.store.locks):
             push.finish()
-            return f"sent to {push.url}", "green"
+            return f"sent to {push.url}"
         push.send()
-        return f"sent to {push.url}, but the run is not complete. Resume it, then push it", "yellow"
+        return f"sent to {push.url}, but the run is not complete. Resume it, then push it"
 
     def _push_of(self, active_run: ActiveRun) -> Push:
         """Return the push of a run, which may not be there yet.
@@ -223,28 +205,19 @@ class Uploading:
     def _runs(self) -> list[ActiveRun]:
         return list(dict.fromkeys(self._session.runs.values()))
 
-    def _lacks(self, active_run: ActiveRun) -> bool:
-        """Whether a row of a run has no result: it would count there as whole, and nobody could resume it."""
-        rows, run = self._controller.rows, self._controller.stored_runs[active_run]
-        here = any(rows[node_id] is active_run for node_id in self._controller.lacking())
-        return (
-            here or lacking(run, active_run.store.locks) is not None
-        )  # an earlier try has selected more rows
-
     def _send_in_background(self) -> None:
-        overtaken: set[ActiveRun] = set()
         due = time.monotonic() + INTERVAL_S
         while not self._is_over.wait(min(CHECK_S, INTERVAL_S)):
             is_due = time.monotonic() >= due
-            for active_run in (one for one in self._runs() if one not in overtaken):
+            for active_run in self._runs():
                 push = self._push_of(active_run)
                 try:
                     push.hold()
                     if is_due:
                         push.send_finished()
                 except OvertakenError as error:
-                    overtaken.add(active_run)
                     active_run.outages.end(str(error))
+                    return  # the end of the session sends what other runs have
                 except (UsageError, OSError):
                     pass  # the end of the session tells what is missing then
             if is_due:

@@ -42,9 +42,8 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
         raise pytest.UsageError(
             "shards of a run at a URL need its name, the same for all of them. Write `--eval-run-name=NAME`"
         )
-    uploading = Uploading(config.stash[eval_session_key], config.stash[controller_key], url, name)
     with usage_errors():
-        uploading.check()
+        uploading = Uploading(config.stash[eval_session_key], config.stash[controller_key], url, name)
     config.stash[uploading_key] = uploading
     config.pluginmanager.register(uploading, "browsereval-uploading")
 
@@ -84,7 +83,7 @@ def pytest_browsereval_bring_run(config: pytest.Config, eval_config: EvalConfig)
 
 def pytest_browsereval_open_runs(url: str) -> RemoteRuns:
     """Return all runs at a URL, for those who list them."""
-    from pytest_browsereval.features.remote.record import BucketRuns
+    from pytest_browsereval.features.remote.claims import BucketRuns
 
     return BucketRuns(url)
 
@@ -94,6 +93,6 @@ def pytest_browsereval_fetch_run(
     with_files: bool,  # noqa: FBT001 hooks are called with keywords
 ) -> Sequence[Path]:
     """Return copies of the parts of a run, made once."""
-    from pytest_browsereval.features.remote.pull import fetch
+    from pytest_browsereval.features.remote.push_and_pull import fetch
 
     return fetch(url, with_files=with_files)

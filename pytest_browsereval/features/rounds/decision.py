@@ -1,20 +1,31 @@
-"""What the rounds of a run decide: pass rates against the floors of a gate, and two variants."""
+"""What the rounds of a run decide: pass rates against the floors of a gate, and what is said of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
+from pydantic import ValidationError
+
+from pytest_browsereval.analysis.gate import build_undecided
+from pytest_browsereval.analysis.quarantine import find_quarantined
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.config.model import RoundsConfig
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.features.rounds.sequential import Wager, binomial_tail
-from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.display import digits_apart, one_line, percent
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.passrate import pass_rate
+from pytest_browsereval.runs.summary import RunSummary
 from pytest_browsereval.stats.statistics import CONFIDENCE
+
+AT_LAST = 0.6
+"""Which share of the risk is kept for a look at all trials after the last round."""
 
 
 @dataclass(frozen=True)
@@ -31,72 +42,12 @@ class RoundTable:
         return RoundTable(tuple(self.tasks[place] for place in places), tuple(rounds))
 
 
-def read_table(trials: Iterable[StoredAttempt]) -> RoundTable:
-    """Return the complete rounds of a run, up to the first one that lacks a trial.
-
-    Args:
-        trials: each by its last attempt.
-    """
-    tasks: dict[tuple[str, str], StoredAttempt] = {}
-    verdicts: dict[tuple[str, str, int], Verdict] = {}
-    for one in trials:
-        tasks.setdefault((one.query_id, one.variant), one)
-        verdicts[one.query_id, one.variant, one.trial] = one.verdict
-    ordered, rounds = sorted(tasks), list[tuple[Verdict, ...]]()
-    while ordered:
-        found = [verdicts.get((*task, len(rounds) + 1)) for task in ordered]
-        known = tuple(one for one in found if one is not None)
-        if len(known) < len(found):
-            break
-        rounds.append(known)
-    return RoundTable(tuple(tasks[task] for task in ordered), tuple(rounds))
-
-
 class Answer(StrEnum):
-    """What the test says of a rule, or of the first of two variants."""
+    """What the test says of a rule."""
 
     ABOVE = "above"
     BELOW = "below"
     UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What the test says."""
-
-    answer: Answer
-    rounds: int
-    """Complete rounds when it was decided, or that there are."""
-
-
-def _test(
-    rounds: Sequence[Sequence[float]], ends: tuple[float, float], least: int, risks: tuple[float, float]
-) -> Decision:
-    """Return whether the mean over the rows is above or below 0.
-
-    Args:
-        rounds: the values of each row in each round.
-        ends: between which the values are.
-        least: after how many rounds it is looked at first.
-        risks: the largest probabilities of saying *above* and *below* where that is false.
-    """
-    if not rounds or not rounds[0]:
-        return Decision(Answer.UNDECIDED, len(rounds))
-    rows, (low, high) = len(rounds[0]), ends
-    above, below = Wager(low, rows), Wager(-high, rows)
-    for number, values in enumerate(rounds, 1):
-        above.add_round(values)
-        below.add_round([-value for value in values])
-        if number < least:
-            continue
-        if above.log_capital >= -math.log(risks[0]):
-            return Decision(Answer.ABOVE, number)
-        if below.log_capital >= -math.log(risks[1]):
-            return Decision(Answer.BELOW, number)
-    return Decision(Answer.UNDECIDED, len(rounds))
-
-
-# -- rules of a gate
 
 
 @dataclass(frozen=True)
@@ -112,13 +63,79 @@ class Floor:
     """Of the tasks that it is about."""
 
 
-def list_floors(gate: GateConfig, table: RoundTable) -> list[Floor]:
-    """Return the rules that trials of a sample can decide.
+@dataclass(frozen=True)
+class Decision:
+    """What the test says of a rule."""
+
+    rule: Floor
+    answer: Answer
+    rounds: int
+    """Complete rounds when it was decided, or that there are."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What the rounds of a run have decided so far."""
+
+    limits: RoundsConfig
+    rounds: int
+    """Complete ones."""
+    floors: tuple[Decision, ...]
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether it is known if the gate's pass rates are met: no further round is needed."""
+        answers = [one.answer for one in self.floors]
+        return self.rounds > 0 and (Answer.BELOW in answers or Answer.UNDECIDED not in answers)
+
+    def describe(self, count: int) -> str:
+        """Return after how many rounds something was decided, or is not."""
+        return f"after {count} of {self.limits.max} trials of each row"
+
+
+def read_rounds(manifest: Mapping[str, Any]) -> RoundsConfig | None:
+    """Return how many rounds a run was to have, by its manifest; None if it was not made in rounds."""
+    config = manifest.get("config")
+    given = config.get("trials") if isinstance(config, dict) else None
+    try:
+        return RoundsConfig.model_validate(given) if isinstance(given, dict) else None
+    except ValidationError:  # of another version
+        return None
+
+
+def find_standing(summary: RunSummary, limits: RoundsConfig, gate: GateConfig) -> Standing:
+    """Return what the rounds of a run have decided.
 
     Args:
-        gate: the rules.
-        table: without what is in quarantine.
+        summary: of the run.
+        limits: how many rounds there are to be.
+        gate: whose pass rates are decided.
     """
+    data = [trial.last for trial in summary.plain]
+    out, table = find_quarantined(gate, (one.started_at for one in data)), _read_table(data)
+    counted = table.choose([place for place, one in enumerate(table.tasks) if one.query_id not in out])
+    floors = _list_floors(gate, counted)
+    # Green only if all rules are met, so each has the whole risk; red if one is missed, so they share it.
+    risk = 1 - (gate.confidence or CONFIDENCE)
+    decisions = (decide_floor(one, limits, (risk, risk / len(floors))) for one in floors)
+    return Standing(limits, len(table.rounds), tuple(decisions))
+
+
+def _read_table(trials: Iterable[StoredAttempt]) -> RoundTable:
+    """Return the complete rounds of a run, up to the first one that lacks a trial."""
+    tasks: dict[tuple[str, str], StoredAttempt] = {}
+    verdicts: dict[tuple[str, str, int], Verdict] = {}
+    for one in trials:
+        tasks.setdefault((one.query_id, one.variant), one)
+        verdicts[one.query_id, one.variant, one.trial] = one.verdict
+    ordered, rounds = sorted(tasks), list[tuple[Verdict, ...]]()
+    while ordered and all((*task, len(rounds) + 1) in verdicts for task in ordered):
+        rounds.append(tuple(verdicts[*task, len(rounds) + 1] for task in ordered))
+    return RoundTable(tuple(tasks[task] for task in ordered), tuple(rounds))
+
+
+def _list_floors(gate: GateConfig, table: RoundTable) -> list[Floor]:
+    """Return the rules that trials of a sample can decide; the table has nothing that is in quarantine."""
     found = []
     if gate.min_pass_rate is not None:
         found.append(Floor("min_pass_rate", "", gate.min_pass_rate, table))
@@ -133,10 +150,6 @@ def _list_groups(one: StoredAttempt, kind: str) -> tuple[str | None, ...]:
     return one.tags if kind == "tags" else (one.website if kind == "websites" else one.variant,)
 
 
-AT_LAST = 0.6
-"""Which share of the risk is kept for a look at all trials after the last round."""
-
-
 def decide_floor(rule: Floor, limits: RoundsConfig, risks: tuple[float, float]) -> Decision:
     """Return what the test says of a rule.
 
@@ -147,93 +160,53 @@ def decide_floor(rule: Floor, limits: RoundsConfig, risks: tuple[float, float]) 
     """
     # What errored is worth nothing either way: that is the rate among judged trials.
     worth = {Verdict.PASSED: 1 - rule.floor, Verdict.FAILED: -rule.floor, Verdict.ERRORED: 0.0}
-    rounds = [[worth[one] for one in verdicts] for verdicts in rule.table.rounds[: limits.max]]
-    before = (risks[0] * (1 - AT_LAST), risks[1] * (1 - AT_LAST))
-    found = _test(rounds, (-rule.floor, 1 - rule.floor), limits.min, before)
-    if found.answer is not Answer.UNDECIDED or len(rounds) < limits.max:
-        return found
-    verdicts = [one for verdicts in rule.table.rounds[: limits.max] for one in verdicts]
-    # What errored counts against either answer.
-    if _is_more(verdicts.count(Verdict.PASSED), len(verdicts), rule.floor, risks[0] * AT_LAST):
-        return Decision(Answer.ABOVE, limits.max)
-    if _is_more(verdicts.count(Verdict.FAILED), len(verdicts), 1 - rule.floor, risks[1] * AT_LAST):
-        return Decision(Answer.BELOW, limits.max)
-    return found
+    rounds, rows = rule.table.rounds[: limits.max], len(rule.table.rounds[0]) if rule.table.rounds else 0
+    if not rows:
+        return Decision(rule, Answer.UNDECIDED, len(rounds))
+    above, below = Wager(-rule.floor, rows), Wager(rule.floor - 1, rows)
+    for number, verdicts in enumerate(rounds, 1):
+        above.add_round([worth[one] for one in verdicts])
+        below.add_round([-worth[one] for one in verdicts])
+        if number >= limits.min and above.log_capital >= -math.log(risks[0] * (1 - AT_LAST)):
+            return Decision(rule, Answer.ABOVE, number)
+        if number >= limits.min and below.log_capital >= -math.log(risks[1] * (1 - AT_LAST)):
+            return Decision(rule, Answer.BELOW, number)
+    if len(rounds) == limits.max:
+        all_verdicts = [one for verdicts in rounds for one in verdicts]
+        # What errored counts against either answer.
+        if _is_more(all_verdicts.count(Verdict.PASSED), len(all_verdicts), rule.floor, risks[0] * AT_LAST):
+            return Decision(rule, Answer.ABOVE, limits.max)
+        if _is_more(
+            all_verdicts.count(Verdict.FAILED), len(all_verdicts), 1 - rule.floor, risks[1] * AT_LAST
+        ):
+            return Decision(rule, Answer.BELOW, limits.max)
+    return Decision(rule, Answer.UNDECIDED, len(rounds))
 
 
 def _is_more(hits: int, of: int, rate: float, risk: float) -> bool:
     return hits >= of * rate + 1 and binomial_tail(hits, of, rate) <= risk
 
 
-# -- two variants
-
-
-def compare_variants(table: RoundTable, first: str, second: str, least: int, confidence: float) -> Decision:
-    """Return whether the first of two variants passes more or less often than the second.
-
-    Tasks are paired; a pair of trials one of which errored is worth nothing either way.
-    """
-    places = {(one.query_id, one.variant): place for place, one in enumerate(table.tasks)}
-    pairs = [
-        (place, places[query_id, second])
-        for (query_id, variant), place in places.items()
-        if variant == first and (query_id, second) in places
-    ]
-    rounds = [[_differ(one[a], one[b]) for a, b in pairs] for one in table.rounds]
-    risk = (1 - confidence) / 2  # if they are equal, both answers are false
-    return _test(rounds, (-1.0, 1.0), least, (risk, risk))
-
-
-def _differ(first: Verdict, second: Verdict) -> float:
-    if Verdict.ERRORED in (first, second):
-        return 0.0
-    return float(first is Verdict.PASSED) - float(second is Verdict.PASSED)
-
-
-# -- all of it
-
-
-@dataclass(frozen=True)
-class Standing:
-    """What the rounds of a run have decided so far."""
-
-    rounds: int
-    """Complete ones."""
-    floors: tuple[tuple[Floor, Decision], ...]
-    compared: Decision | None
-
-    @property
-    def is_gate_decided(self) -> bool:
-        """Whether it is known if the gate's pass rates are met."""
-        answers = [decision.answer for _, decision in self.floors]
-        return Answer.BELOW in answers or Answer.UNDECIDED not in answers
-
-    @property
-    def is_decided(self) -> bool:
-        """Whether no further round is needed."""
-        is_compared = self.compared is None or self.compared.answer is not Answer.UNDECIDED
-        return self.rounds > 0 and self.is_gate_decided and is_compared
-
-
-def find_standing(
-    trials: Iterable[StoredAttempt], rounds: RoundsConfig, gate: GateConfig, left_out: Iterable[str]
-) -> Standing:
-    """Return what the rounds of a run have decided.
-
-    Args:
-        trials: each by its last attempt.
-        rounds: how many there are to be.
-        gate: whose pass rates are decided.
-        left_out: ids of rows in quarantine.
-    """
-    out = frozenset(left_out)
-    table, confidence = read_table(trials), gate.confidence or CONFIDENCE
-    counted = table.choose([place for place, one in enumerate(table.tasks) if one.query_id not in out])
-    floors = list_floors(gate, counted)
-    # Green only if all rules are met, so each has the whole risk; red if one is missed, so they share it.
-    risk = 1 - confidence
-    decisions = [decide_floor(one, rounds, (risk, risk / len(floors))) for one in floors]
-    compared = None
-    if rounds.compare is not None:
-        compared = compare_variants(table, *rounds.compare, rounds.min, confidence)
-    return Standing(len(table.rounds), tuple(zip(floors, decisions, strict=True)), compared)
+def judge_floors(summary: RunSummary, standing: Standing, gate: GateConfig) -> Iterator[RuleResult]:
+    """Yield the results of the rules on pass rates: what the test has decided, not the rate of a moment."""
+    for decision in standing.floors:
+        rule = decision.rule
+        tasks = {(one.query_id, one.variant) for one in rule.table.tasks}
+        data = (trial.last for trial in summary.trials)
+        rate = pass_rate(one for one in data if (one.query_id, one.variant) in tasks)
+        if rate.value is None:
+            message = f"no trial{rule.subject} was judged, so there is no pass rate"
+            yield RuleResult(rule.name, is_met=False, message=message)
+            continue
+        digits, made = digits_apart(rule.floor, rate.value), standing.describe(decision.rounds)
+        figures = f"pass rate{rule.subject} {percent(rate.value, digits)} ({rate.passed}/{rate.judged})"
+        bound, sure = percent(rule.floor, digits), f"{(gate.confidence or CONFIDENCE) * 100:g} %"
+        if decision.answer is Answer.UNDECIDED:
+            reason = ", when another rule had decided" if standing.is_decided else ""
+            message = f"{figures} neither meets nor misses {bound} with a confidence of {sure} {made}{reason}"
+            yield build_undecided(rule.name, message, gate)
+        else:
+            is_met = decision.answer is Answer.ABOVE
+            verb = "meets" if is_met else "is under"
+            message = f"{figures} {verb} {bound}; decided {made}, confidence {sure}"
+            yield RuleResult(rule.name, is_met, message)

@@ -3,37 +3,114 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
 
 import pytest
 
 from pytest_browsereval.config.model import RoundsConfig
-from pytest_browsereval.features.rounds.rules import (
-    describe_comparison,
-    describe_made,
-    describe_rounds,
-    estimate_savings,
-    find_summary_standing,
-    read_rounds,
-)
-from pytest_browsereval.features.rounds.state import RoundState
+from pytest_browsereval.features.rounds.decision import Standing, find_standing, read_rounds
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.names import runs_nothing
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.model.trials import TrialKey
-from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.model.display import format_count, one_line
+from pytest_browsereval.model.messages import now
+from pytest_browsereval.run.active import ActiveRun, TrialChoice
+from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.selection import note_selected, read_selected
 from pytest_browsereval.runs.run import StoredRun
-from pytest_browsereval.stats.statistics import CONFIDENCE
 
-NONE_MADE = "no trial of the row was made"
-"""Begins the reason why a trial is not made whose row was skipped in the first round; that saves nothing."""
+LOOK_S = 0.1
+"""How often a process looks that waits for the others to end a round."""
+JOURNAL = "rounds.jsonl"
+"""In the run folder: what was decided after each round, which all processes read and one writes."""
 
 _TRIAL = re.compile(r"([0-9]+)\]$")
+_CUT_OFF: Mapping[Unmade, str] = {
+    "budget": "it is used up before a round was over",
+    "dashboard": "a trial of a round was cancelled there",
+    "stopped": "the run was stopped in a round",
+}
+"""Why a round is not complete, so that nothing can be decided by it."""
+
+
+class RoundState(TrialChoice):
+    """Which rounds of a run may be made, as far as a process knows.
+
+    Args:
+        run: whose trials are made in rounds; an earlier session may have made some.
+        limits: how many there are to be.
+    """
+
+    def __init__(self, run: ActiveRun, limits: RoundsConfig) -> None:
+        self.limits = limits
+        self._store = run.store
+        self._session = run.began
+        self.admitted = limits.min
+        """Up to which number trials are made."""
+        self.unmade: Unmade | None = None
+        """Why trials of further rounds are not made."""
+        self.why = ""
+        """... in words."""
+        self.update()
+
+    def is_wanted(self, entry: Entry) -> bool:
+        """Whether a trial is in a round that is made."""
+        return entry.trial <= self.admitted
+
+    def is_undecided(self, entry: Entry) -> bool:
+        """Whether it is not known yet whether a trial is made."""
+        return not self.is_wanted(entry) and self.unmade is None
+
+    def update(self) -> None:
+        """Learn what the process has written that decides; what ended an earlier session is over."""
+        for session, after, end, why in self._store.run.read_lines(JOURNAL, _read_line):
+            if not end:
+                self.admitted = max(self.admitted, after + 1)
+            elif session == self._session:
+                self._end(end, why)
+
+    def end_round(self, end: str, why: str, decisions: dict[str, str]) -> None:
+        """Write down what comes after the rounds that were admitted; only one process may.
+
+        Args:
+            end: what keeps further ones from being made, one of ``Unmade`` or *last*; empty if there is one.
+            why: ... in words.
+            decisions: what the test says by then, by the names of rules.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        line = {"at": now(), "session": self._session, "after": self.admitted, "end": end, "why": why}
+        self._store.append(JOURNAL, {**line, "decisions": decisions})
+        if end:
+            self._end(end, why)
+        else:
+            self.admitted += 1
+
+    def _end(self, end: str, why: str) -> None:
+        kinds: dict[str, Unmade] = {kind: kind for kind in get_args(Unmade)}
+        self.unmade, self.why = kinds.get(end, "stopped"), why
+
+    def wait(self, entry: Entry, look: Callable[[], None]) -> None:
+        """Wait until it is known whether a trial is needed.
+
+        Args:
+            entry: the trial.
+            look: called meanwhile; may raise to stop waiting.
+        """
+        self.update()
+        while self.is_undecided(entry):
+            look()
+            time.sleep(LOOK_S)
+            self.update()
+
+
+def _read_line(line: Any) -> tuple[float, int, str, str]:
+    return float(line["session"]), int(line["after"]), str(line["end"]), one_line(str(line["why"]))
 
 
 def find_state(active_run: ActiveRun) -> RoundState | None:
@@ -51,7 +128,6 @@ class RoundOrder:
     def __init__(self, session: EvalSession) -> None:
         self._config = session.config
         self._share = session.prefetch.share
-        self._made: dict[tuple[ActiveRun, TrialKey], bool] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -70,24 +146,17 @@ class RoundOrder:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Skip a trial that is not needed, before its fixtures are set up."""
-        if not isinstance(item, EvalItem) or (state := find_state(item.active_run)) is None:
+        state = find_state(item.active_run) if isinstance(item, EvalItem) else None
+        if not isinstance(item, EvalItem) or state is None or runs_nothing(self._config):
             return
-        if not runs_nothing(self._config):
-            if hasattr(self._config, "workerinput"):  # the controller decides when all workers are through
-                if not self._share.holds(item):
-                    item.unmade = "stopped"
-                    pytest.skip("stopped: the session ends, and the previous round is not decided")
-                state.wait(item.entry, self._check_stop)
-            if state.stop is not None and not state.is_wanted(item.entry):
-                item.unmade = state.stop.unmade
-                pytest.skip(state.stop.why if self._is_made(item) else f"{NONE_MADE}; {state.stop.why}")
-
-    def _is_made(self, item: EvalItem) -> bool:
-        """Return whether the row has a trial of the first round: a fixture or a mark may have skipped it."""
-        place = item.active_run, replace(item.entry.key, trial=1)
-        if place not in self._made:
-            self._made[place] = place[0].store.verdict(place[1]) is not None
-        return self._made[place]
+        if hasattr(self._config, "workerinput"):  # the controller decides when all workers are through
+            if not self._share.holds(item):
+                item.unmade = "stopped"
+                pytest.skip("stopped: the session ends, and the previous round is not decided")
+            state.wait(item.entry, self._check_stop)
+        if state.unmade is not None and not state.is_wanted(item.entry):
+            item.unmade = state.unmade
+            pytest.skip(state.why)
 
     def _check_stop(self) -> None:
         if self._share.is_stopped():
@@ -97,8 +166,7 @@ class RoundOrder:
     def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
         """Count them as what they are: they have not passed, and nobody has skipped them."""
         is_one = report.outcome == "skipped" and getattr(report, "browsereval_unmade", None) == "decided"
-        is_needless = is_one and NONE_MADE not in str(report.longrepr)
-        return ("not needed", "-", "NOT NEEDED") if is_needless else None
+        return ("not needed", "-", "NOT NEEDED") if is_one else None
 
 
 class RoundControl:
@@ -120,40 +188,30 @@ class RoundControl:
     # -- before anything is spent
 
     def pytest_browsereval_check_run(self, active_run: ActiveRun) -> None:
-        """Refuse what nothing can be decided by.
+        """Refuse what nothing can be decided by, and a resume with other rounds.
 
         Raises:
-            ConfigError: nothing is there to be decided.
-            UsageError: an option contradicts rounds.
+            ConfigError: nothing is there to be decided; or the run was begun with other rounds. Who asks for
+                more until he likes what they say has proved nothing.
         """
         config, rounds = active_run.config, active_run.config.trials
-        self._check_resumed(active_run)
-        if not isinstance(rounds, RoundsConfig) or not active_run.trials.makes_attempts:
+        if not active_run.trials.makes_attempts:
             return
-        gate, wrong = config.gate, config.wrong
-        for name in rounds.compare or ():
-            if name not in config.variants:
-                named = ", ".join(config.variants)
-                raise wrong(("trials", "compare"), f"{name!r} is not a variant here. Variants: {named}.")
-        shares = [gate.min_pass_rate, *gate.tags.values(), *gate.websites.values(), *gate.variants.values()]
-        if rounds.compare is None and not any(share and share < 1 for share in shares):
-            message = (
-                "rounds end when the gate is decided, but it has no rule that more trials decide. Write "
-                "`gate: {min_pass_rate: 0.8}` or another pass rate between 0 and 1; or name two variants to "
-                "compare, `compare: [a, b]`; or write a number."
-            )
-            raise wrong(("trials",), message)
-
-    def _check_resumed(self, active_run: ActiveRun) -> None:
-        """Refuse a resume with other rounds: who asks for more until he likes it has proved nothing."""
-        rounds, before = active_run.config.trials, active_run.store.run.read_manifest()
-        is_resumed = active_run.trials.has_earlier and before and active_run.trials.makes_attempts
-        begun = read_rounds(before) if is_resumed else None
-        if is_resumed and begun != (rounds if isinstance(rounds, RoundsConfig) else None):
+        before = active_run.store.run.read_manifest()
+        is_resumed = active_run.trials.has_earlier and before
+        if is_resumed and read_rounds(before) != (rounds if isinstance(rounds, RoundsConfig) else None):
             given = before.get("config", {}).get("trials")
-            raise active_run.config.wrong(
+            raise config.wrong(
                 ("trials",), f"the run {active_run.store.root.name} was begun with {given}. Write that again."
             )
+        gate = config.gate
+        shares = [gate.min_pass_rate, *gate.tags.values(), *gate.websites.values(), *gate.variants.values()]
+        if isinstance(rounds, RoundsConfig) and not any(share and share < 1 for share in shares):
+            message = (
+                "rounds end when the gate is decided, but it has no rule that more trials decide. Write "
+                "`gate: {min_pass_rate: 0.8}` or another pass rate between 0 and 1; or write a number."
+            )
+            raise config.wrong(("trials",), message)
 
     # -- after each round
 
@@ -168,10 +226,11 @@ class RoundControl:
         if active_run is not None and (state := find_state(active_run)) is not None:
             self._over.add(nodeid)
             rounds = self._list_rounds(active_run)
-            while state.stop is None:
-                if not all(names <= self._over for n, names in rounds.items() if n <= state.admitted):
+            while state.unmade is None:
+                made = set().union(*(names for number, names in rounds.items() if number <= state.admitted))
+                if not made <= self._over:
                     return
-                self._decide(active_run, state)
+                self._decide(active_run, state, made)
 
     @pytest.hookimpl(optionalhook=True, trylast=True)
     def pytest_handlecrashitem(self, crashitem: str) -> None:
@@ -185,7 +244,7 @@ class RoundControl:
         runs = dict.fromkeys(self._controller.rows.values()) if self._is_begun else ()
         for active_run in runs:
             state = find_state(active_run)
-            if state and state.stop is None and active_run.store.root.is_dir():
+            if state and state.unmade is None and active_run.store.root.is_dir():
                 state.end_round("stopped", "stopped: the session has ended", {})
 
     def _list_rounds(self, active_run: ActiveRun) -> dict[int, set[str]]:
@@ -193,40 +252,30 @@ class RoundControl:
             ids = self._ids[active_run] = defaultdict[int, set[str]](set)
             for name, owner in self._controller.rows.items():
                 if owner is active_run:
-                    ids[_trial_of(name)].add(name)
+                    found = _TRIAL.search(name.partition("::")[2])
+                    ids[int(found[1]) if found else 1].add(name)
         return self._ids[active_run]
 
-    def _decide(self, active_run: ActiveRun, state: RoundState) -> None:
+    def _decide(self, active_run: ActiveRun, state: RoundState, made: set[str]) -> None:
         """Admit a further round, or say why there is none."""
-        made = {
-            one for number, ids in self._ids[active_run].items() for one in ids if number <= state.admitted
-        }
         for kind, why in _CUT_OFF.items():
             if not made.isdisjoint(self._controller.unmade[kind]):
                 state.end_round(kind, f"{kind}: {why}, so no further round is made", {})
                 return
         summary = StoredRun(active_run.store.root).summary
-        standing = find_summary_standing(summary, state.rounds, active_run.config.gate)
-        decisions = {rule.name: str(decision.answer) for rule, decision in standing.floors}
+        standing = find_standing(summary, state.limits, active_run.config.gate)
+        decisions = {one.rule.name: str(one.answer) for one in standing.floors}
         if standing.is_decided:
-            made_by = describe_made(state.admitted, state.rounds)
-            state.end_round("decided", f"not needed: decided {made_by}", decisions)
-            return
-        if state.admitted >= state.rounds.max:
+            why = f"not needed: decided {standing.describe(state.admitted)}"
+            state.end_round("decided", why, decisions)
+        elif state.admitted >= state.limits.max:
             state.end_round("last", "the last round was made, but nothing is decided", decisions)
-            return
-        further = self._ids[active_run].get(state.admitted + 1, set())
-        # First: if the session is killed now, the run lacks these.
-        keys = self._controller.keys_of(active_run, further)
-        note_selected(active_run.store, sorted(keys, key=lambda key: (key.query_id, key.variant)))
-        state.end_round(None, "", decisions)
-
-    def _find_rounds(self, active_run: ActiveRun) -> RoundsConfig | None:
-        """Return how many rounds the run was to have; None if it is not made in rounds."""
-        if not active_run.trials.makes_attempts:  # its trials were made so
-            return read_rounds(active_run.store.run.read_manifest())
-        rounds = active_run.config.trials
-        return rounds if isinstance(rounds, RoundsConfig) else None
+        else:
+            further = self._ids[active_run].get(state.admitted + 1, set())
+            # First: if the session is killed now, the run lacks these.
+            keys = self._controller.keys_of(active_run, further)
+            note_selected(active_run.store, sorted(keys, key=lambda key: (key.query_id, key.variant)))
+            state.end_round("", "", decisions)
 
     # -- at the end
 
@@ -238,52 +287,38 @@ class RoundControl:
         return len(read_selected(active_run.store.run) or ())
 
     def pytest_browsereval_sum_up(self, run: StoredRun) -> Mapping[str, Any]:
-        """Return how many rounds were made, what they have decided, and what was saved."""
-        return self._sum_up(run)[0]
+        """Return how many rounds were made, and what they have decided."""
+        if (standing := self._find_standing(run)) is None:
+            return {}
+        content = {
+            "made": standing.rounds,
+            "most": standing.limits.max,
+            "is_decided": standing.is_decided,
+            "rules": {one.rule.name: str(one.answer) for one in standing.floors},
+        }
+        spared = _count_spared(run, standing)
+        # A reader of the controller's count of them has rows in it that are skipped in each round.
+        return {"rounds": content, **({"not_needed": spared} if standing.is_decided and spared else {})}
 
     def pytest_browsereval_describe_run(self, run: StoredRun) -> Sequence[str]:
-        """Return the lines that say it."""
-        return self._sum_up(run)[1]
+        """Return the line that says it."""
+        if (standing := self._find_standing(run)) is None:
+            return []
+        made = standing.describe(standing.rounds)
+        if not standing.is_decided:
+            return [f"rounds: undecided {made}"]
+        return [f"rounds: decided {made}; {format_count(_count_spared(run, standing), 'trial')} not needed"]
 
-    def _sum_up(self, run: StoredRun) -> tuple[dict[str, Any], list[str]]:
-        active_run = next(
-            one for one in self._controller.rows.values() if one.store.root.absolute() == run.folder
-        )
-        rounds, summary = self._find_rounds(active_run), run.summary
-        if rounds is None or not summary.trials:
-            return {}, []
-        standing = find_summary_standing(summary, rounds, active_run.config.gate)
-        spared, cost_usd = estimate_savings(summary, rounds)
-        line = describe_rounds(standing, rounds, spared, cost_usd)
-        lines = [f"rounds: {line}"]
-        content: dict[str, Any] = {
-            "line": line,
-            "made": standing.rounds,
-            "most": rounds.max,
-            "is_decided": standing.is_decided,
-            "rules": {rule.name: str(decision.answer) for rule, decision in standing.floors},
-        }
-        if standing.is_decided:
-            content |= {"not_needed": spared, "saved_usd": cost_usd}
-        if standing.compared is not None and rounds.compare is not None:
-            content |= {"compared": [*rounds.compare], "first_is": str(standing.compared.answer)}
-            confidence = active_run.config.gate.confidence or CONFIDENCE
-            lines.append(describe_comparison(summary, standing.compared, rounds, rounds.compare, confidence))
-        # A reader of the controller's count of them has rows in it that are skipped in each round.
-        return {
-            "rounds": content,
-            **({"not_needed": spared} if standing.is_decided and spared else {}),
-        }, lines
+    def _find_standing(self, run: StoredRun) -> Standing | None:
+        rounds = read_rounds(run.read_manifest())
+        if rounds is None or not run.summary.trials:
+            return None
+        runs = self._controller.rows.values()
+        active_run = next(one for one in runs if one.store.root.absolute() == run.folder)
+        return find_standing(run.summary, rounds, active_run.config.gate)
 
 
-_CUT_OFF: Mapping[Unmade, str] = {
-    "budget": "it is used up before a round was over",
-    "dashboard": "a trial of a round was cancelled there",
-    "stopped": "the run was stopped in a round",
-}
-"""Why a round is not complete, so that nothing can be decided by it."""
-
-
-def _trial_of(node_id: str) -> int:
-    found = _TRIAL.search(node_id.partition("::")[2])
-    return int(found[1]) if found else 1
+def _count_spared(run: StoredRun, standing: Standing) -> int:
+    """Return how many trials of all rounds were not made."""
+    rows = {(trial.last.query_id, trial.last.variant) for trial in run.summary.trials}
+    return max(len(rows) * standing.limits.max - len(run.summary.trials), 0)

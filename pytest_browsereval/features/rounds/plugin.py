@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_browsereval.config import GateConfig
-    from pytest_browsereval.features.rounds.state import RoundState
+    from pytest_browsereval.features.rounds.hooks import RoundState
     from pytest_browsereval.model.rules import RuleResult
     from pytest_browsereval.run.active import ActiveRun
     from pytest_browsereval.runs.run import StoredRun
@@ -32,7 +32,7 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
 def pytest_browsereval_choose_trials(active_run: ActiveRun) -> RoundState | None:
     """Return the state of a run whose config says that trials are made in rounds."""
     from pytest_browsereval.config.model import RoundsConfig
-    from pytest_browsereval.features.rounds.state import RoundState
+    from pytest_browsereval.features.rounds.hooks import RoundState
 
     rounds = active_run.config.trials
     if not isinstance(rounds, RoundsConfig) or not active_run.trials.makes_attempts or active_run.is_planned:
@@ -42,10 +42,9 @@ def pytest_browsereval_choose_trials(active_run: ActiveRun) -> RoundState | None
 
 def pytest_browsereval_judge_run(run: StoredRun, gate: GateConfig) -> Sequence[RuleResult]:
     """Return what the test says of the gate's pass rates, for a run that was made in rounds."""
-    from pytest_browsereval.features.rounds.rules import find_summary_standing, judge_floors, read_rounds
+    from pytest_browsereval.features.rounds.decision import find_standing, judge_floors, read_rounds
 
     rounds = read_rounds(run.read_manifest())
     if rounds is None:
         return ()
-    standing = find_summary_standing(run.summary, rounds, gate)
-    return tuple(judge_floors(run.summary, rounds, gate, standing))
+    return tuple(judge_floors(run.summary, find_standing(run.summary, rounds, gate), gate))

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import psutil
 import pytest
@@ -89,7 +88,7 @@ class Started:
         evals.write_config(agent={"type": "function", "function": "waits:solve"}, **keys)
         self.out = (evals.path / "out.txt").open("w+")
         command = [sys.executable, "-m", "pytest_browsereval", "ray", "shop.eval.yaml", "--parts", str(parts)]
-        command += ["--name", "nightly", "--junit-xml", "junit.xml", *words, "--", *LEFT_OUT]
+        command += ["--name", "nightly", *words, "--", *LEFT_OUT]
         env = {**os.environ, "PYTHONSAFEPATH": "1"}
         self.process = subprocess.Popen(
             command,
@@ -122,12 +121,10 @@ class Started:
         return dict(json.loads((whole / "summary.json").read_text()))
 
     def check_whole(self) -> None:
-        """Check that there is one result for each trial, and a case for each."""
+        """Check that there is one result for each trial."""
         summary = self.summary()
         assert sorted(one["query_id"] for one in summary["results"]) == ROWS
         assert (summary["trials"], summary["passed"]) == (8, 8)
-        cases = ET.parse(self.evals.path / "junit.xml").iter("testcase")  # noqa: S314 ours
-        assert [case for case in cases if case.find("failure") or case.find("error")] == []
 
     def leftovers(self) -> list[str]:
         """Return the processes that have something to do with this eval, but the command itself."""
@@ -188,14 +185,13 @@ def test_a_cluster_of_its_own(start: Callable[..., Started]) -> None:
 def test_the_quickstart_in_a_bucket(
     evals: Evals, cluster: Any, server: int, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With pages, in a folder that Ray copies to the nodes, which meet in a bucket: green, with a JUnit file.
+    """With pages; the nodes meet in a bucket: green.
 
     Nodes get the bucket's key by --env, and print it nowhere.
     """
     shutil.copytree(QUICKSTART, evals.path / "copy", ignore=shutil.ignore_patterns("results"))
-    file = evals.path / "junit.xml"
     command = [sys.executable, "-m", "pytest_browsereval", "ray", "copy/eval.yaml", "--parts", "2"]
-    command += ["--working-dir", str(evals.path), "--junit-xml", str(file), "--address", cluster.address]
+    command += ["--address", cluster.address]
     connection = http.client.HTTPConnection("127.0.0.1", server)
     connection.request("PUT", "/quickstart")
     assert connection.getresponse().status == 200
@@ -209,9 +205,6 @@ def test_the_quickstart_in_a_bucket(
     done = subprocess.run(command, cwd=evals.path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "hunter22" not in done.stdout + done.stderr
-    suite = ET.parse(file).getroot()[0]  # noqa: S314 ours
-    assert (suite.get("errors"), suite.get("failures")) == ("0", "0")
-    assert len([case for case in suite.iter("testcase") if case.get("classname") != "gate"]) == 4
     assert "pass rate 100.0% (4 of 4 judged)" in done.stdout
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_browsereval import open_run
 from pytest_browsereval.features.remote.bucket import Bucket
 from tests.features.remote.test_push_and_pull import bucket, cache, objects, pushed, written
 from tests.hooks.small_evals import Evals
@@ -66,7 +67,7 @@ def test_pictures_stay_there_until_somebody_looks(
     assert len(copies(cache)) == runs
     got.clear()
     assert evals.run_command(*args).outlines == first.outlines
-    assert {path.rpartition("/")[2] for path in got} == {"manifest.json"}  # which parts there are to be
+    assert got == []
 
 
 def test_a_copy_without_pictures_passes_for_no_run(evals: Evals, bucket: str, cache: Path) -> None:
@@ -114,17 +115,10 @@ def test_a_copy_that_was_not_completed_is_completed(
         assert evals.run_command("runs", url).ret == 0
     assert len(copies(cache)) == 1
     assert list(cache.rglob("*.jpeg")) == []
-    assert evals.run_command("view", url).ret == 0
-    assert len(list(cache.rglob("*.jpeg"))) == len(objects(evals, "*.jpeg"))
-
-
-def test_a_copy_that_others_read_is_not_touched(evals: Evals, bucket: str, cache: Path) -> None:
-    """A gate that reads while a page is made would miss attempts."""
-    url = pushed(evals, written(evals), bucket)
-    assert evals.run_command("runs", url).ret == 0
     before = {path: path.read_bytes() for path in cache.rglob("*") if path.is_file()}
     assert evals.run_command("view", url).ret == 0
-    assert {path: path.read_bytes() for path in before if path.is_file()} == before
+    assert len(list(cache.rglob("*.jpeg"))) == len(objects(evals, "*.jpeg"))
+    assert {path: path.read_bytes() for path in before} == before, "a gate may be reading it"
 
 
 SPOILED: tuple[Callable[[Path], object], ...] = (
@@ -146,3 +140,18 @@ def test_lines_that_are_not_those_of_the_run_are_not_read(evals: Evals, bucket: 
         result = evals.run_command("gate", url, "--config=shop.eval.yaml")
         assert result.ret == 4
         assert re.search(r"attempts/.*\.jsonl is (missing|damaged)", result.stderr.str())
+
+
+def test_messages_and_pictures_are_fetched_when_python_asks_for_them(evals: Evals, bucket: str) -> None:
+    """Figures come from lines; ids are those of the run on the machine that made it."""
+    folder = written(evals)
+    local, run = open_run(folder), open_run(pushed(evals, folder, bucket))
+    assert [(one.id, one.verdict, one.counts) for one in run.attempts] == [
+        (one.id, one.verdict, one.counts) for one in local.attempts
+    ]
+    assert not any((run.folder / "tasks").iterdir())
+    for here, there in zip(local.attempts, run.attempts, strict=True):
+        assert there.messages == here.messages != ()
+        assert there.grades == here.grades
+        assert [one.name for one in there.pictures.values()] == [one.name for one in here.pictures.values()]
+    assert run.files != run.folder

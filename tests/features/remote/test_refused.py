@@ -15,20 +15,7 @@ from tests.hooks.small_evals import Evals
 __all__ = ["bucket", "cache"]
 
 
-NAMES = (
-    "",
-    ".",
-    "../x",
-    "a/b",
-    "%2e%2e",
-    "a:b",
-    "x\ny",
-    "parts/1-of-2",
-    "CON",
-    "x" * 101,
-    "latest",
-    "latest-on-x",
-)
+NAMES = ("", ".", "../x", "a/b", "%2e%2e", "a:b", "x\ny", "CON", "x" * 101, "latest", "latest-on-x")
 
 
 def test_a_name_is_one_plain_folder(evals: Evals, bucket: str) -> None:
@@ -44,16 +31,18 @@ def test_a_name_is_one_plain_folder(evals: Evals, bucket: str) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
-@pytest.mark.parametrize("name", [b"a:b.bin", b"a\\b.txt", b"a\nb.bin", b"\x01.txt", b"\xff.bin", b".locks"])
-def test_a_file_that_nobody_could_read_there_is_not_sent(evals: Evals, bucket: str, name: bytes) -> None:
+def test_a_file_that_nobody_could_read_there_is_not_sent(evals: Evals, bucket: str) -> None:
     """An agent's program can make one; a run with it would count there and never be read."""
     run = written(evals)
     attempt = next(run.glob("tasks/*/*/*/attempt-1"))
-    Path(os.fsdecode(os.fsencode(attempt) + b"/" + name)).write_text("x")
-    result = evals.run_command("push", str(run), bucket)
-    assert "names a file that is none of a run" in result.stderr.str()
-    assert "Traceback" not in result.stderr.str()
-    assert objects(evals, "*") == []
+    for name in (b"a:b.bin", b"a\\b.txt", b"a\nb.bin", b"\x01.txt", b"\xff.bin", b".locks"):
+        odd = Path(os.fsdecode(os.fsencode(attempt) + b"/" + name))
+        odd.write_text("x")
+        result = evals.run_command("push", str(run), bucket)
+        odd.unlink()
+        assert "names a file that is none of a run" in result.stderr.str(), name
+        assert "Traceback" not in result.stderr.str()
+        assert objects(evals, "*") == []
 
 
 def test_a_run_that_lacks_results_does_not_count(evals: Evals, bucket: str) -> None:
@@ -89,29 +78,6 @@ def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "s3://bucket/evals?X-Amz-Signature=hunter22",
-        "https://account.blob.core.windows.net/evals?sig=hunter22",
-        "s3://bucket/evals#hunter22",
-        "s3://me:hunter22@bucket/evals",
-        "s3://me:hunter22@[bucket",
-    ],
-)
-def test_a_key_in_a_url_is_not_printed(evals: Evals, bucket: str, url: str) -> None:
-    """Whatever the command."""
-    folder = str(written(evals))
-    for command in (("gate", url), ("push", url, bucket), ("push", folder, url)):
-        result = evals.run_command(*command)
-        assert result.ret not in (0, 1)
-        assert result.stderr.str().strip()
-        assert "hunter22" not in result.stdout.str() + result.stderr.str()
-    run = evals.run("shop.eval.yaml", f"--eval-output={url}")
-    assert run.ret == pytest.ExitCode.USAGE_ERROR
-    assert "hunter22" not in run.stdout.str() + run.stderr.str()
-
-
 def test_a_copy_that_lost_files_is_brought_again(evals: Evals, bucket: str, cache: Path) -> None:
     """Systems remove files from caches that nobody has read for long."""
     url = pushed(evals, written(evals), bucket)
@@ -140,16 +106,16 @@ def test_a_key_in_a_request_is_not_printed(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows says it in words of its own")
-@pytest.mark.parametrize("below", ["", "/evals"])
-def test_a_file_is_not_a_folder_of_runs(evals: Evals, bucket: str, below: str) -> None:
+def test_a_file_is_not_a_folder_of_runs(evals: Evals) -> None:
     """It is said before anything is spent, and the file stays what it is."""
     place = evals.path / "results.tar"
     place.write_text("mine")
     written(evals)
     folders = set((evals.path / "results").rglob("manifest.json"))
-    run = evals.run("shop.eval.yaml", f"--eval-output={place.as_uri()}{below}")
-    assert run.ret == pytest.ExitCode.USAGE_ERROR
-    assert "there is a file where a folder has to be. Check the URL." in run.stderr.str()
+    for below in ("", "/evals"):
+        run = evals.run("shop.eval.yaml", f"--eval-output={place.as_uri()}{below}")
+        assert run.ret == pytest.ExitCode.USAGE_ERROR
+        assert "there is a file where a folder has to be. Check the URL." in run.stderr.str()
     assert set((evals.path / "results").rglob("manifest.json")) == folders
     assert place.read_text() == "mine"
 
@@ -160,12 +126,3 @@ def test_a_name_in_the_bucket_says_nothing_to_the_terminal(evals: Evals, bucket:
     result = evals.run_command("runs", bucket)
     assert result.ret == 4
     assert "\x1b" not in result.stderr.str()
-
-
-def test_a_url_says_nothing_to_the_terminal(evals: Evals, bucket: str) -> None:
-    """A line break would be left out of it in silence, and another folder be meant."""
-    for url in (f"{bucket}/shop\x1b[2J/run", f"{bucket}/sh\nop/run"):
-        result = evals.run_command("runs", url)
-        assert (result.ret, result.stdout.str()) == (4, "")
-        assert "is not the URL of a folder: it has characters that do not print" in result.stderr.str()
-        assert "\x1b" not in result.stderr.str()

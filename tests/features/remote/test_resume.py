@@ -98,17 +98,6 @@ def test_an_attempt_that_is_not_all_there_is_run_again(evals: Evals, bucket: str
     assert evals.run_command("runs", f"{bucket}/shop/nightly").ret == 0
 
 
-def test_two_evals_of_one_name_are_not_one_run(evals: Evals, bucket: str) -> None:
-    """They would write into one another's try."""
-    write(evals)
-    shop = (evals.path / "shop.eval.yaml").read_text()
-    (evals.path / "other.eval.yaml").write_text(f"{shop}\nname: shop\noutput_dir: others\n")
-    run = evals.run("shop.eval.yaml", "other.eval.yaml", f"--eval-output={bucket}", NAME)
-    assert run.ret == pytest.ExitCode.USAGE_ERROR
-    assert run.folders == ()
-    assert "have one name, and would be one run at the URL" in run.stderr.str() + run.stdout.str()
-
-
 def test_the_try_with_most_is_taken(evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last one may have ended before it had sent on what the one before it had."""
     interrupt(evals, bucket)

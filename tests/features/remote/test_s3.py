@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import itertools
+import secrets
 import shutil
 import signal
 from collections.abc import Iterator
@@ -14,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.features.remote.bucket import RETRIES, Bucket, RemoteError
-from pytest_browsereval.features.remote.claims import Done, Part, new_token
-from pytest_browsereval.features.remote.files import list_paths
+from pytest_browsereval.features.remote.claims import Done, Part, list_paths
 from pytest_browsereval.run.shards import Shard
 from tests.features.remote.servers import Faults, faulty
 from tests.features.remote.test_push_and_pull import cache, pushed, written
@@ -105,7 +105,7 @@ def test_one_of_sixteen_writers_wins(bucket: str) -> None:
         for race in range(10):
             won = list(pool.map(lambda n, to=race: part.bucket.put_new(f"race-{to}", b"%d" % n), range(16)))
             assert won.count(True) == 1
-        tokens = [new_token() for _ in range(16)]
+        tokens = [secrets.token_hex(16) for _ in range(16)]
         assert sorted(pool.map(part.claim, tokens)) == list(range(1, 17))
         done = {one.token for one in pool.map(lambda token: part.finish(Done(token=token, files={})), tokens)}
     assert len(done) == 1
@@ -118,7 +118,7 @@ def test_a_claim_whose_answer_got_lost_is_made_once(
     """Its owner is not the one that took the part over from itself."""
     faults.plan(*fault, r"PUT .*/claim-")
     part = Part(Bucket.open(bucket), Shard(1, 1))
-    assert part.claim(new_token()) == 1
+    assert part.claim(secrets.token_hex(16)) == 1
     assert faults.is_over
     assert not part.is_taken_over(1)
 
@@ -151,21 +151,14 @@ def test_no_such_bucket(evals: Evals, faults: Faults) -> None:
     assert len(result.stderr.str().strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("fault", "message"),
-    [
-        ("403 AccessDenied", "the key is not accepted, or may not do this"),
-        ("401 Unauthorized", "the key is not accepted, or may not do this"),
-        ("403 RequestTimeTooSkewed", "the clock of this machine is wrong"),
-    ],
-)
-def test_a_key_that_is_refused(evals: Evals, bucket: str, faults: Faults, fault: str, message: str) -> None:
+def test_a_key_that_is_refused(bucket: str, faults: Faults) -> None:
     """The message has the URL and what to check, and nothing of the key."""
-    faults.plan(fault, 1, r"GET |PUT ")
-    with pytest.raises(RemoteError, match=message) as error:
-        list(Bucket.open(bucket).list_all("parts"))
-    assert SECRET not in str(error.value)
-    assert "<" not in str(error.value)
+    for fault in ("403 AccessDenied", "401 Unauthorized", "403 RequestTimeTooSkewed"):
+        faults.plan(fault, 1, r"GET |PUT ")
+        with pytest.raises(RemoteError, match="the key is not accepted, or may not do this") as error:
+            Bucket.open(bucket).list_all("parts")
+        assert SECRET not in str(error.value)
+        assert "<" not in str(error.value)
 
 
 def test_the_key_is_written_nowhere(evals: Evals, bucket: str, tmp_path: Path) -> None:
