@@ -322,15 +322,19 @@ def bring_interrupted(part: Part, folder: Path) -> bool:
     the one before it had.
 
     Raises:
-        RemoteError: the store cannot be used, the run's manifest is missing, or the folder is not new.
+        RemoteError: the store cannot be used, or the folder is not new.
     """
     tries: dict[str, list[str]] = {}
     for match in filter(None, map(_TRY.fullmatch, part.bucket.list_all(part.path))):
         tries.setdefault(match[1], []).append(check_path(match[2], part.url))
-    counts = {token: sum(path.endswith(f"/{COPY}") for path in tries[token]) for token in tries}
-    token = max(tries, key=lambda one: counts[one] if MANIFEST in tries[one] else 0, default="")
-    if not counts.get(token):
+    counts = {
+        token: sum(path.endswith(f"/{COPY}") for path in paths)
+        for token, paths in tries.items()
+        if MANIFEST in paths  # it is sent first: without it nothing can be resumed
+    }
+    if not any(counts.values()):
         return False
+    token = max(counts, key=counts.__getitem__)
     with _new_folder(folder) as begun:
-        _bring(part, token, dict.fromkeys([MANIFEST, *tries[token]]), begun)
+        _bring(part, token, dict.fromkeys(tries[token]), begun)
     return True

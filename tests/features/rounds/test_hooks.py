@@ -233,11 +233,7 @@ def test_rows_that_are_skipped_take_no_part(evals: Evals) -> None:
         "    if request.node.name.startswith('off'): pytest.skip('off today')\n"
     )
     result = evals.run("shop.eval.yaml", "-rs")
-    result.stdout.fnmatch_lines(
-        [
-            "rounds: decided after 2 of 4 trials of each row; 40 trials not needed",
-        ]
-    )
+    result.stdout.fnmatch_lines(["rounds: decided after 2 of 4 trials of each row; 40 trials not needed"])
     assert result.parseoutcomes()["passed"] == 42
     assert evals.summary()["not_needed"] == 40
 
@@ -351,9 +347,7 @@ def test_a_budget_that_ends_in_a_round_decides_nothing(evals: Evals, monkeypatch
         more = evals.run("shop.eval.yaml", "--eval-resume", "--eval-set=budget.max_cost_usd=100")
         assert more.ret == pytest.ExitCode.OK
         assert len(server.requests) == 16
-    more.stdout.fnmatch_lines(
-        ["rounds: decided after 2 of 6 trials of each row; 32 trials not needed"]
-    )
+    more.stdout.fnmatch_lines(["rounds: decided after 2 of 6 trials of each row; 32 trials not needed"])
 
 
 @pytest.mark.slow
