@@ -13,7 +13,7 @@ def push(arguments: argparse.Namespace) -> int:
     """Put a run at a URL and say where it is."""
     from pytest_browsereval.analysis.parts import lacking
     from pytest_browsereval.errors import UsageError
-    from pytest_browsereval.features.remote.push_and_pull import Push
+    from pytest_browsereval.features.remote.push_pull import Push
     from pytest_browsereval.runs.run import StoredRun
 
     run = find_run(
@@ -34,7 +34,7 @@ def push(arguments: argparse.Namespace) -> int:
 
 def pull(arguments: argparse.Namespace) -> int:
     """Bring a run from a URL into a new folder."""
-    from pytest_browsereval.features.remote.push_and_pull import pull_run
+    from pytest_browsereval.features.remote.push_pull import pull_run
 
     pull_run(arguments.door.find_url(arguments.url), arguments.output)
     print(arguments.output, flush=True)

@@ -17,7 +17,7 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import OvertakenError, Part, list_parts
 from pytest_browsereval.features.remote.plugin import BROUGHT
-from pytest_browsereval.features.remote.push_and_pull import Push, bring_interrupted, check_name
+from pytest_browsereval.features.remote.push_pull import Push, bring_interrupted, check_name
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.names import is_eval, runs_nothing
 from pytest_browsereval.hooks.redaction import usage_errors

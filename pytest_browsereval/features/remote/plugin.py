@@ -93,6 +93,6 @@ def pytest_browsereval_fetch_run(
     with_files: bool,  # noqa: FBT001 hooks are called with keywords
 ) -> Sequence[Path]:
     """Return copies of the parts of a run, made once."""
-    from pytest_browsereval.features.remote.push_and_pull import fetch
+    from pytest_browsereval.features.remote.push_pull import fetch
 
     return fetch(url, with_files=with_files)
