@@ -358,7 +358,7 @@ def test_a_part_that_the_budget_stops_leaves_no_folder(
     left = small.path / "left"
     left.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(left))
-    plan = {"part_gate": {}}
+    plan: dict[str, Any] = {"part_gate": {}}
     request = Request("shop.eval.yaml", "nightly", 1, bucket, folder=str(small.path), plan=plan)
     small.write_config(budget={"max_minutes": 0.0000001})
     result = run_part(request, 1)
