@@ -70,16 +70,16 @@ DOORS: dict[str, set[str]] = {
     "openai": {"llm.wire"},
     "genai_prices": {"llm.prices"},
     "mcp": {
-        "features.mcp_browser.process",
+        "features.mcp_browser.transport",
         "features.mcp_browser.wire",
         "features.programs.server",
     },  # asked, served
     "uvicorn": {"features.programs.server"},
-    "httpx2": {"features.mcp_browser.http", "features.mcp_browser.wire"},
+    "httpx2": {"features.mcp_browser.transport", "features.mcp_browser.wire"},
     "jsonschema": {"tools.foreign"},
     "PIL": {
         "browsers.picture_size",
-        "features.pointing.pictures",
+        "features.pointing.agent",
         "features.mcp_browser.window",
         "features.shared.judging.pictures",
         "testing.blank",

@@ -14,7 +14,7 @@ import pytest
 from pytest_browsereval.errors import BrowserEvalError, Fault
 from pytest_browsereval.features.cdp_browser.endpoint import DevToolsUrl
 from pytest_browsereval.features.mcp_browser.config import McpBrowserConfig
-from pytest_browsereval.features.pointing.service import ActionService
+from pytest_browsereval.features.pointing.visual_action import ActionService
 from pytest_browsereval.graders.observing import fetch_json
 from pytest_browsereval.llm.retries import RetryPolicy
 

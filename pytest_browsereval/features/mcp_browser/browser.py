@@ -58,9 +58,9 @@ class McpBrowser(Browser):
             if not isinstance(error, (MappingProblem, ServerGone, CallRefused, TimeoutError)):
                 raise
             raise self._fault(ErrorSource.BROWSER, error) from None
-        tools = (tool for tool in listed if tool.name in mapped.schemas)
+        offered = (tool for tool in listed if tool.name in mapped.schemas)
         self.survey = Survey(
-            tuple(replace(tool, page_argument=mapped.page_argument(tool.name)) for tool in tools),
+            tuple(replace(tool, page_argument=mapped.page_argument(tool.name)) for tool in offered),
             config.max_windows,
             tuple(_notes(config, mapped, [tool.name for tool in listed if tool.name not in mapped.schemas])),
             no_cdp=NO_CDP,
@@ -100,10 +100,9 @@ class McpBrowser(Browser):
             raise StopRun(ErrorSource.WINDOW_CREATION, NO_CDP)
         assert self._mapped is not None  # noqa: S101 started
         session, self._spare = self._spare, None
-        if session is not None and session.gone is not None:  # it has ended while nobody used it
-            await session.close()
-            session = None
-        session = session or await self._connect(ErrorSource.WINDOW_CREATION)
+        if session is None or session.gone is not None:  # it has ended while nobody used it
+            await self._close(session)
+            session = await self._connect(ErrorSource.WINDOW_CREATION)
         window = McpWindow(session, self._mapped, self.config, self._leftovers)
         try:
             await window.open(request.start_url)
@@ -115,8 +114,11 @@ class McpBrowser(Browser):
     async def close(self) -> None:
         """Forget the server; windows close their own sessions. Never raises."""
         spare, self._spare = self._spare, None
-        if spare is not None:
-            await spare.close()
+        await self._close(spare)
+
+    async def _close(self, session: McpSession | None) -> None:
+        if session is not None:
+            await session.close()
 
 
 def _notes(config: McpBrowserConfig, mapped: Mapped, left_out: list[str]) -> Iterator[str]:

@@ -186,16 +186,14 @@ def map_tools(declared: ToolUses, tools: Sequence[ForeignTool], *, has_process: 
                 problems.append(f"tools.{purpose} names no tool, and the server is not a known one")
         elif use.tool not in schemas:
             hint = nearest(use.tool, schemas)
-            problems.append(
-                f"tools.{purpose} is {use.tool!r}, which the server does not list.{hint}".rstrip(".")
-            )
+            wrong = f"tools.{purpose} is {use.tool!r}, which the server does not list.{hint}"
+            problems.append(wrong.rstrip("."))
         else:
             if purpose == "navigate" and not use.arguments and "url" in _properties(schemas[use.tool]):
                 use = use.model_copy(update={"arguments": {"url": "{url}"}})
             uses[purpose] = use
     mapped = Mapped(uses, schemas)
-    problems += _problems(mapped)
-    if problems:
+    if problems := [*problems, *_problems(mapped)]:
         raise MappingProblem(_describe_problems(problems, schemas))
     return mapped
 

@@ -41,6 +41,7 @@ _ADDRESSES = (_ADDRESS, f"return {_ADDRESS}")
 _TOLD = re.compile(r"(data:.*|[a-z-]+:\S+) HTTP (\d{1,3})")
 
 _window_ids = itertools.count(1)
+_REFUSALS = (TimeoutError, CallRefused, ServerGone)
 
 
 class McpWindow(Window):
@@ -131,13 +132,11 @@ class McpWindow(Window):
                 await self._look_at_pages()
             if start_url is not None or (self._page is None and self._mapped.wants_page):
                 await self._go(start_url or _EMPTY)
-        except TimeoutError:
-            what = f"{start_url} was not opened within {self._call_s:g} s"
-            raise Fault(ErrorSource.NAVIGATION, what) from None
-        except CallRefused as error:
-            raise Fault(ErrorSource.NAVIGATION, f"{start_url} was not opened: {_short(str(error))}") from None
         except ServerGone as error:
             raise Fault(ErrorSource.WINDOW_CREATION, str(error)) from None
+        except (TimeoutError, CallRefused) as error:
+            why = f": {_short(str(error))}" if str(error) else f" within {self._call_s:g} s"
+            raise Fault(ErrorSource.NAVIGATION, f"{start_url} was not opened{why}") from None
 
     async def _go(self, url: str) -> None:
         use, answer = self._uses["navigate"], await self._run("navigate", url=url)
@@ -157,7 +156,7 @@ class McpWindow(Window):
 
     async def look(self) -> None:
         """Find out how the page was answered; never raises."""
-        with suppress(TimeoutError, CallRefused, ServerGone):
+        with suppress(*_REFUSALS):
             await self._ask_address()
 
     async def _ask_address(self) -> None:
@@ -220,7 +219,6 @@ class McpWindow(Window):
             arguments = {**arguments, **self._mapped.arguments(use, {"page": self._page})}
         try:
             answer = await self._session.call(name, arguments, self._call_s)
-            result = ForeignResult(not answer.is_error, format_output(answer))
             # Rather no address than one that the call may have left.
             if not self._mapped.tells_url:
                 self._url = self._title = ""
@@ -233,7 +231,7 @@ class McpWindow(Window):
             return ForeignResult(ok=False, output=f"{name} failed: {_short(str(error))}")
         except ServerGone as error:
             raise Fault(ErrorSource.BROWSER, str(error)) from None
-        return result
+        return ForeignResult(not answer.is_error, format_output(answer))
 
     async def _late(self, name: str) -> ForeignResult:
         """Return what a model reads of a call without an answer, unless it is the server that hangs."""
@@ -256,12 +254,12 @@ class McpWindow(Window):
             answer = await self._run("screenshot", PICTURE_S, format=picture, quality=quality)
             if answer.pictures and not answer.is_error:
                 return await asyncio.to_thread(convert_picture, answer.pictures[0], picture, quality)
-            reason = _short(" ".join(answer.texts)) or "its answer has no picture"
-        except TimeoutError:
-            reason = "it took too long"
-        except (CallRefused, ServerGone, ValueError) as error:
-            reason = _short(str(error))
-        raise Fault(ErrorSource.SCREENSHOT, f"{self._uses['screenshot'].tool} gave no picture: {reason}")
+            reason = " ".join(answer.texts) or "its answer has no picture"
+        except (*_REFUSALS, ValueError) as error:
+            reason = str(error) or "it took too long"
+        raise Fault(
+            ErrorSource.SCREENSHOT, f"{self._uses['screenshot'].tool} gave no picture: {_short(reason)}"
+        )
 
     # -- the end
 
@@ -277,7 +275,7 @@ class McpWindow(Window):
 
     async def _close_pages(self) -> None:
         pages: list[str | None] = [*reversed(self._opened)]
-        with suppress(TimeoutError, CallRefused, ServerGone):
+        with suppress(*_REFUSALS):
             if listed := list_pages(self._uses.get("pages"), await self._read_pages()):
                 pages = [page for page in reversed(listed) if self._is_own(page)]
                 if not pages:  # the agent has closed them itself
@@ -286,7 +284,7 @@ class McpWindow(Window):
             try:
                 answer = await self._run("close", CLOSE_S, page=page)
                 why = " ".join(answer.texts) if answer.is_error else None
-            except (TimeoutError, CallRefused, ServerGone) as error:
+            except _REFUSALS as error:
                 why = str(error) or "it took too long"
             if why is not None:
                 tool = self._uses["close"].tool

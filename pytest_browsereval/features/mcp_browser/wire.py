@@ -1,4 +1,4 @@
-"""The wire to an MCP server: the SDK's client over HTTP or standard input, with limits of our own.
+"""One session with an MCP server, by the SDK's client.
 
 The SDK hides the status and the body of a refusal, and ties a connection to the task that opened it. Here
 refusals are kept for messages, and a task of its own holds the connection, so that any task may call and
@@ -8,25 +8,26 @@ close.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import tempfile
-from collections.abc import AsyncIterator
 from contextvars import Context
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from pytest_browsereval.browsers.base import ForeignTool
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.errors import BrowserEvalError
-from pytest_browsereval.features.mcp_browser.http import TOO_LARGE, Watch, http_client
-from pytest_browsereval.features.mcp_browser.process import read_last_words, start_server
+from pytest_browsereval.features.mcp_browser.transport import (
+    TOO_LARGE,
+    Watch,
+    connect_http,
+    read_last_words,
+    start_server,
+)
 from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
     from mcp import Client
-    from mcp.client._transport import TransportStreams
 
     from pytest_browsereval.features.mcp_browser.config import McpBrowserConfig
 
@@ -37,7 +38,6 @@ _LONGEST_TEXT = 300
 _READ_LENGTH = 200_000
 _CONNECTION_CLOSED = -32000
 _CLOSED = "closed the connection"
-_MAX_PAGES = 100
 
 
 class ServerGone(BrowserEvalError):
@@ -116,9 +116,11 @@ class McpSession:
         from mcp import Client
 
         with tempfile.TemporaryFile() as errors:
-            self._errors = errors if self._config.command else None
-            is_ours = bool(self._config.command)
-            transport = start_server(self._config, errors, self._lose) if is_ours else self._over_http()
+            if self._config.command:
+                self._errors = errors
+                transport = start_server(self._config, errors, self._lose)
+            else:
+                transport = connect_http(self._config, self._watch)
             try:
                 # Without its cache: a server that changes its tools has to be noticed.
                 async with Client(transport, cache=None) as client:
@@ -148,20 +150,6 @@ class McpSession:
                 owner.cancel()
                 await asyncio.wait((owner,), timeout=CLOSE_S)
 
-    @contextlib.asynccontextmanager
-    async def _over_http(self) -> AsyncIterator[TransportStreams]:
-        from mcp.client.streamable_http import streamable_http_client
-
-        endpoint_url = self._config.url or ""
-        headers = {name: value.get_secret_value() for name, value in self._config.headers.items()}
-        url = urlsplit(endpoint_url)._replace(query="").geturl()
-        async with (
-            http_client(endpoint_url, headers, self._watch) as client,
-            # Its own limit of an event is ours.
-            streamable_http_client(url, http_client=client, max_sse_event_size=None) as streams,
-        ):
-            yield streams
-
     # -- asking
 
     async def tools(self, limit_s: float) -> tuple[ForeignTool, ...]:
@@ -169,21 +157,19 @@ class McpSession:
 
         Raises:
             ServerGone: the connection is lost.
-            CallRefused: it lists none, or no end of them.
+            CallRefused: it lists none.
             TimeoutError: it took too long.
         """
+        found: list[ForeignTool] = []
+        cursor: str | None = ""
         async with asyncio.timeout(limit_s), self._one_at_a_time:
-            found: list[ForeignTool] = []
-            cursor: str | None = None
-            for _ in range(_MAX_PAGES):
-                page = await self._ask(self._connection().list_tools(cursor=cursor))
+            while cursor is not None:
+                page = await self._ask(self._connection().list_tools(cursor=cursor or None))
                 found += [
-                    ForeignTool(tool.name, tool.description or "", tool.input_schema) for tool in page.tools
+                    ForeignTool(one.name, one.description or "", one.input_schema) for one in page.tools
                 ]
-                cursor = page.next_cursor
-                if not cursor:
-                    return tuple(found)
-        raise CallRefused(f"it lists its tools on more than {_MAX_PAGES} pages")
+                cursor = page.next_cursor or None
+        return tuple(found)
 
     async def call(self, name: str, arguments: dict[str, Any], limit_s: float) -> Answer:
         """Call a tool.
@@ -195,14 +181,11 @@ class McpSession:
         """
         async with asyncio.timeout(limit_s), self._one_at_a_time:
             result = await self._ask(self._connection().call_tool(name, arguments))
-        texts, pictures = [], []
-        for block in result.content:
-            if block.type == "text":
-                texts.append(block.text)
-            elif block.type == "image":
-                pictures.append(block.data)
-            elif block.type == "resource" and (text := getattr(block.resource, "text", None)):
-                texts.append(text)
+        blocks = [*result.content]
+        pictures = [block.data for block in blocks if block.type == "image"]
+        texts = [block.text for block in blocks if block.type == "text"]
+        inner = [block.resource for block in blocks if block.type == "resource"]
+        texts += [text for one in inner if (text := getattr(one, "text", None))]
         # Newer servers answer with an object alone.
         if not texts and result.structured_content is not None:
             texts.append(json.dumps(result.structured_content, ensure_ascii=False))

@@ -10,31 +10,24 @@ never leaves the viewport. A point outside the picture is refused.
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter, ValidationError
 
-from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.redaction.known import beginning
-from pytest_browsereval.tools.base import Tool, ToolResult
+from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.input import NOTCH_PX
-from pytest_browsereval.tools.toolbox import Toolbox
-from pytest_browsereval.tools.toolkit import Toolkit
-from pytest_browsereval.tools.toolkits import CATALOG
 
 Coordinates = Literal["normalized", "pixels"]
 GRID = 1000
 """Points of a normalized axis."""
 MOST_NOTCHES = 100
-RAW_LENGTH = 1_000
-"""Characters of an action that cannot be performed that are recorded."""
 
 
 class BadAction(ValueError):
@@ -182,17 +175,16 @@ def tool_calls(action: Action, geometry: Geometry) -> list[ToolCall]:
     Raises:
         BadAction: a point of it is outside the picture.
     """
-    kind, name = KINDS[action.action], action.action
-    at = _at(action, geometry)
-    match name:
+    kind, at = KINDS[action.action], _at(action, geometry)
+    match action.action:
         case "type":
             words = {"text": action.text or "", "clear": action.clear}
             typing: ToolCall = ("type_at", {**at, **words}) if at else ("type_keys", words)
             return [typing, ("press_key", {"key": "Enter"})] if action.enter else [typing]
         case "scroll":
-            x, y = geometry.viewport[0] // 2, geometry.viewport[1] // 2
-            where = at or {"x": x, "y": y}
-            arguments = {**where, "direction": action.direction, "amount": geometry.notches(action)}
+            middle = {"x": geometry.viewport[0] // 2, "y": geometry.viewport[1] // 2}
+            turns = {"direction": action.direction, "amount": geometry.notches(action)}
+            arguments = {**(at or middle), **turns}
         case "press" if action.seconds is not None:
             arguments = {"key": action.key, "hold_ms": action.seconds * 1000}
         case "drag" if action.path:
@@ -219,57 +211,3 @@ def _at(action: Action, geometry: Geometry) -> dict[str, Any]:
 def offered(tools: Mapping[str, Tool]) -> tuple[str, ...]:
     """Return the actions that the tools allow, in the order of the vocabulary."""
     return tuple(name for name, kind in KINDS.items() if all(tool in tools for tool in kind.tools))
-
-
-class PointingConfig(AgentConfig):
-    """Base of agents that act at points of a picture."""
-
-    def check_tools(self, tools: Mapping[str, Tool], kits: Sequence[Toolkit]) -> tuple[str, ...]:
-        """Check that the tools that act at points are there.
-
-        Raises:
-            ValueError: some are switched off, or the browser brings others.
-        """
-        del kits
-        needed = dict.fromkeys(tool for name in ALWAYS for tool in KINDS[name].tools)
-        if missing := [name for name in needed if name not in tools]:
-            kits_of = [kit.key for kit in CATALOG.values() if {*missing} & {*kit.names}]
-            switches = ", ".join(f"`{name}: false`" for name in (*kits_of, *missing))
-            raise ValueError(
-                f"the agent {self.type!r} acts at points of a picture and needs the tools "
-                f"{', '.join(missing)}, which are off. Remove {switches}, whichever is written, from "
-                "`tools`. If the browser brings tools of its own, write `browser: playwright`, or an agent "
-                "of the type single."
-            )
-        return ()
-
-
-async def perform(action: Action, geometry: Geometry, tools: Toolbox) -> ToolResult:
-    """Perform an action through the tools of an attempt, which record, count and limit it.
-
-    Raises:
-        LimitReached: the attempt has used its steps.
-        Fault: the window has died.
-        BadAction: a point is outside the picture, or the action is not offered.
-    """
-    if action.action not in (names := offered({tool.name: tool for tool in tools.tools})):
-        raise BadAction(f"{action.action!r} cannot be done here. Actions: {', '.join(names)}")
-    pages: list[str] = []
-    # One action may take two calls: typing, and Enter.
-    for name, arguments in tool_calls(action, geometry):
-        result = await tools.call(name, arguments)
-        pages += [result.page] if result.page else []
-        if not result.ok:
-            break
-    return replace(result, output="\n".join(filter(None, (result.hint, " ".join(pages)))))
-
-
-async def refuse(name: str, given: object, why: str, tools: Toolbox) -> ToolResult:
-    """Record what was no action, as a step, with why.
-
-    Raises:
-        LimitReached: the attempt has used its steps.
-    """
-    text = given if isinstance(given, str) else json.dumps(given, default=str)
-    why = why if why.endswith((".", "?")) else f"{why}."
-    return await tools.refuse(name, {"malformed": beginning(text, RAW_LENGTH)}, why)

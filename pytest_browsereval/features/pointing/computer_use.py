@@ -10,19 +10,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
-from pytest_browsereval.errors import ConfigError, ErrorSource, TerminationReason
-from pytest_browsereval.features.pointing.actions import (
-    KINDS,
-    Action,
-    BadAction,
-    Coordinates,
-    PointingConfig,
-    offered,
-    perform,
-    refuse,
-)
-from pytest_browsereval.features.pointing.pictures import Sight
-from pytest_browsereval.features.pointing.spellings import LONGEST_TEXT, actions_in, read_action
+from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.features.pointing.actions import KINDS, Action, offered
+from pytest_browsereval.features.pointing.agent import PointingAgent, PointingConfig
+from pytest_browsereval.features.pointing.spellings import LONGEST_TEXT, actions_in
 from pytest_browsereval.features.shared.prompts import read_prompts
 from pytest_browsereval.features.shared.tool_loop.conversation import Conversation
 from pytest_browsereval.features.shared.tool_loop.loop import Picture, log_reply
@@ -31,16 +22,13 @@ from pytest_browsereval.llm.completion import CALL_CUT, CUT, Completion, ToolReq
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.redaction.known import ending
-from pytest_browsereval.tools.base import ENDINGS, Tool, ToolResult
+from pytest_browsereval.tools.base import ENDINGS, Tool
 
 COMPUTER = "computer"
 """The one function that the model may call."""
 
 IN_TEXT = ""
 """The id of an action that stands in the text of a reply."""
-
-MAX_BAD_REPLIES = 3
-"""Replies without a valid action in a row that end the attempt."""
 
 MAX_CALLS = 10
 """Actions of one reply that are performed: their points are all on one picture, which grows old."""
@@ -63,8 +51,6 @@ class ComputerUseConfig(LLMConfig, PointingConfig):
     """A model that works by pictures and points on them, over chat completions."""
 
     type: Literal["computer-use"] = "computer-use"
-    coordinates: Coordinates = "normalized"
-    """``normalized``: points are on a grid from 0 to 999; ``pixels``: they are pixels of the picture."""
     max_turns: int = Field(default=100, ge=1)
     """The most replies of the model."""
     max_pictures: int = Field(default=3, ge=1)
@@ -97,45 +83,36 @@ class ComputerUseConfig(LLMConfig, PointingConfig):
         return f"{self.type} {self.provider}/{self.model_name}"
 
 
-class ComputerUseAgent(AgentEvaluator):
+class ComputerUseAgent(PointingAgent):
     """One attempt of a model that points at pictures."""
 
     def __init__(self, context: AgentContext, config: ComputerUseConfig, client: ChatClient) -> None:
-        self._context = context
+        limit = config.max_turns, "max_turns"
+        super().__init__(context, config.coordinates, limit, config.picture_width)
         self._config = config
         self._client = client
-        self._sight = Sight(context.capture, config.coordinates, config.picture_width)
         self._talk = Conversation(keep_pictures=config.max_pictures, waits=config.pays_to_cache)
         self._specs = [specification({tool.name: tool for tool in context.tools.tools})]
 
-    async def execute(self) -> AgentResult:
-        """Work until the model is done, has used its turns, or names no action any more."""
-        tools, bad = self._context.tools, 0
-        await self._open()
-        for _ in range(self._config.max_turns):
-            is_valid = await self._perform(await self._ask())
-            if tools.is_done:
-                return AgentResult(tools.answer)
-            bad = 0 if is_valid else bad + 1
-            if bad == MAX_BAD_REPLIES:
-                self._warn(f"the model was stopped after {bad} replies in a row without a valid action")
-                return AgentResult(None)
-            # An action that was refused has changed nothing: the newest picture still holds.
-            if is_valid:
-                self._show(await self._sight.after_action())
-        note = f"max_turns is {self._config.max_turns}; all were used"
-        return AgentResult(None, TerminationReason.MAX_STEPS, note=note)
-
     # -- what the model reads
 
-    async def _open(self) -> None:
-        task, picture = self._context.task, await self._sight.now()
-        points = _POINTS_HINTS[self._config.coordinates].format(*self._sight.geometry.extent)
+    async def begin(self) -> None:
+        """Tell the model its rules and its task, and show it the page."""
+        picture = await self.see()
+        points = _POINTS_HINTS[self._config.coordinates].format(*self.geometry.extent)
         system = SYSTEM.format(computer=COMPUTER, points=points, nonce=self._talk.nonce)
         self._talk.add_system(f"{system}\n{self._config.instructions}".strip())
         self._context.capture.log_user(f"The page at the start: {self._context.window.url}")
-        self._talk.add_user(f"The task:\n{task.query}")
+        self._talk.add_user(f"The task:\n{self._context.task.query}")
         self._show(picture)
+
+    async def look_again(self) -> None:
+        """Show the model the page after its actions."""
+        self._show(await self.see())
+
+    def conclude(self) -> AgentResult:
+        """Return the answer."""
+        return AgentResult(self._context.tools.answer)
 
     def _show(self, picture: Picture | None) -> None:
         caption = f"The page now:\n{self._talk.fence(f'URL: {self._context.window.url}')}"
@@ -152,6 +129,34 @@ class ComputerUseAgent(AgentEvaluator):
 
     # -- what it answers
 
+    async def take_turn(self) -> bool:
+        """Perform the actions of a reply, up to the first one that fails; return if any was valid."""
+        reply = await self._ask()
+        text = "" if reply.finish_reason == CUT else reply.text
+        requested = [_read_call(call) for call in reply.tool_calls] or [
+            ToolRequest(IN_TEXT, COMPUTER, given, "") for given in actions_in(text)
+        ]
+        is_valid, why = False, ""
+        for number, each in enumerate(requested):
+            # Each call needs a result all the same, or providers refuse the history.
+            if number == MAX_CALLS:
+                why = why or f"only {MAX_CALLS} actions of a reply are"
+            if why:
+                self._tell(each.id, f"Not performed: {why}.")
+                continue
+            if each.arguments is None:
+                action, result = None, await self.refuse(COMPUTER, each.raw, each.problem)
+            else:
+                action, result = await self.act(COMPUTER, each.arguments)
+            if self._context.tools.is_done:
+                return True
+            is_valid |= action is not None
+            why = "" if result.ok else "the action before it failed"
+            self._tell(each.id, *result.for_model())
+        if not requested:
+            self._talk.add_user(NO_ACTION + TOO_LONG * (reply.finish_reason == CUT))
+        return is_valid
+
     async def _ask(self) -> Completion:
         capture = self._context.capture
         with capture.asking():
@@ -165,43 +170,6 @@ class ComputerUseAgent(AgentEvaluator):
             self._talk.add_reply(replace(reply, message=brief))
         capture.spend(reply.usage)
         return reply
-
-    async def _perform(self, reply: Completion) -> bool:
-        """Perform the actions of a reply, up to the first one that fails; return if any was valid."""
-        text = "" if reply.finish_reason == CUT else reply.text
-        requested = [_read_call(call) for call in reply.tool_calls] or [
-            ToolRequest(IN_TEXT, COMPUTER, given, "") for given in actions_in(text)
-        ]
-        is_valid, why = False, ""
-        for number, each in enumerate(requested):
-            # Each call needs a result all the same, or providers refuse the history.
-            if number == MAX_CALLS:
-                why = why or f"only {MAX_CALLS} actions of a reply are"
-            if why:
-                self._tell(each.id, f"Not performed: {why}.")
-                continue
-            is_action, result = await self._one(each)
-            if self._context.tools.is_done:
-                return True
-            is_valid |= is_action
-            why = "" if result.ok else "the action before it failed"
-            self._tell(each.id, *result.for_model())
-        if not requested:
-            self._talk.add_user(NO_ACTION + TOO_LONG * (reply.finish_reason == CUT))
-        return is_valid
-
-    async def _one(self, action: ToolRequest) -> tuple[bool, ToolResult]:
-        """Perform an action; return whether it was one, and what came of it."""
-        tools = self._context.tools
-        if action.arguments is None:
-            return False, await refuse(COMPUTER, action.raw, action.problem, tools)
-        try:
-            return True, await perform(read_action(action.arguments), self._sight.geometry, tools)
-        except BadAction as error:
-            return False, await refuse(COMPUTER, action.arguments, str(error), tools)
-
-    def _warn(self, message: str) -> None:
-        self._context.capture.add_warning(ErrorSource.AGENT, message)
 
 
 def _read_call(call: ToolRequest) -> ToolRequest:

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
+import base64
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, field_validator
 
+from pytest_browsereval.addresses import find_certificates, is_local
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, TerminationReason
-from pytest_browsereval.features.pointing.actions import (
-    BadAction,
-    Coordinates,
-    PointingConfig,
-    perform,
-    refuse,
-)
-from pytest_browsereval.features.pointing.pictures import Sight
-from pytest_browsereval.features.pointing.service import ActionService, as_text, shown
-from pytest_browsereval.features.pointing.spellings import read_action
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
+from pytest_browsereval.features.pointing.agent import PointingAgent, PointingConfig
 from pytest_browsereval.features.shared.tool_loop.loop import Picture
-from pytest_browsereval.llm.client import needs_keys
+from pytest_browsereval.llm.api import Body
+from pytest_browsereval.llm.client import exchange, needs_keys
 from pytest_browsereval.llm.config import BOTH_SPELLINGS, SHORTEST_KEY, ApiKey, read_key
-from pytest_browsereval.llm.retries import RetryPolicy
+from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, read_failure
+from pytest_browsereval.llm.server import Server
+from pytest_browsereval.llm.wire import bound_reply
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.redaction.known import beginning
 
-MAX_INVALID = 3
-"""Replies without a valid action in a row that end the attempt."""
+if TYPE_CHECKING:
+    import httpx
 
 PREDICTION = "prediction"
 """What a reply without a valid action is recorded as a call of."""
@@ -49,8 +46,6 @@ class VisualActionConfig(PointingConfig):
     """Where the picture is posted."""
     api_key: ApiKey | None = None
     """The name of an environment variable whose value is sent as a bearer token; none is sent by default."""
-    coordinates: Coordinates = "normalized"
-    """``normalized``: points are on a grid from 0 to 999; ``pixels``: they are pixels of the picture."""
     history: Literal["list", "text"] = "list"
     """Earlier actions: a list of objects, or one line as BrowserOS's service reads it."""
     max_predictions: int = Field(default=15, ge=1)
@@ -66,8 +61,10 @@ class VisualActionConfig(PointingConfig):
     @classmethod
     def _url_is_plain(cls, value: str) -> str:
         parts = urlsplit(value)
-        if parts.username or parts.password:
-            raise ValueError("a url must not hold a user name or password. Write `api_key: NAME_OF_VARIABLE`")
+        if parts.username or parts.password or parts.query:  # the libraries log addresses
+            raise ValueError(
+                "a url must not hold a user name, a password or a query. Write `api_key: NAME_OF_VARIABLE`"
+            )
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{value!r} is not the address of a service. Write `url: http://HOST:PORT/PATH`")
         return value
@@ -85,10 +82,8 @@ class VisualActionConfig(PointingConfig):
         try:
             key = self.key()
         except ConfigError:
-            key = None
-        # Hosted services take their key in the query.
-        query = urlsplit(self.url).query
-        return tuple(value for value in (key, query) if value and len(value) >= SHORTEST_KEY)
+            return ()
+        return (key,) if key and len(key) >= SHORTEST_KEY else ()
 
     def build(self, context: AgentContext) -> AgentEvaluator:
         """Return the evaluator of one attempt."""
@@ -107,91 +102,178 @@ class VisualActionConfig(PointingConfig):
 
     def label(self) -> str:
         """Return type and address."""
-        return f"{self.type} {shown(self.url)}"
+        return f"{self.type} {self.url}"
 
 
-class VisualActionAgent(AgentEvaluator):
+class VisualActionAgent(PointingAgent):
     """One attempt of a service that predicts actions."""
 
     def __init__(self, context: AgentContext, config: VisualActionConfig, policy: RetryPolicy) -> None:
-        self._context = context
+        super().__init__(context, config.coordinates, (config.max_predictions, "max_predictions"))
         self._config = config
         key = config.key() if needs_keys() else None
         self._service = ActionService(config.url, key, config.request_timeout_s, policy)
-        self._sight = Sight(context.capture, config.coordinates)
+        self._picture: Picture | None = None
         self._history: list[dict[str, Any]] = []
 
-    async def execute(self) -> AgentResult:
-        """Ask and act until the service ends the task, or predictions run out."""
-        try:
-            return await self._work()
-        finally:
-            await self._service.close()
-
-    async def _work(self) -> AgentResult:
-        context, invalid = self._context, 0
-        picture = await self._look(None)
-        for _ in range(self._config.max_predictions):
-            is_valid = await self._step(picture)
-            if context.tools.is_done:
-                answer = context.tools.answer or None
-                return AgentResult(answer, note="" if answer else self._course())
-            invalid = 0 if is_valid else invalid + 1
-            if invalid == MAX_INVALID:
-                self._warn(f"stopped after {invalid} replies in a row without a valid action")
-                return AgentResult(None)
-            if is_valid:
-                picture = await self._look(picture)
-        note = f"max_predictions is {self._config.max_predictions}; all were used"
-        return AgentResult(None, TerminationReason.MAX_STEPS, note=note)
-
-    async def _step(self, picture: Picture) -> bool:
+    async def take_turn(self) -> bool:
         """Do what the service answers; return whether that is an action."""
-        body = await self._ask(picture)
-        tools = self._context.tools
-        try:
-            # BrowserOS's service counts scrolling in thousandths of the viewport, and `done` may have no
-            # text.
-            action = read_action(body, ending="", unit="grid")
-            result = await perform(action, self._sight.geometry, tools)
-        except BadAction as error:
-            await refuse(PREDICTION, body, str(error), tools)
-            return False
+        body = await self._ask()
+        # BrowserOS's service counts scrolling in thousandths of the viewport, and `done` may have no text.
+        action, result = await self.act(PREDICTION, body, ending="", unit="grid")
         # What was refused is left out: the service would take it for done.
-        self._history.append(action.plain() | ({} if result.ok else {"error": result.output}))
-        return True
+        if action is not None:
+            self._history.append(action.plain() | ({} if result.ok else {"error": result.output}))
+        return action is not None
 
-    async def _ask(self, picture: Picture) -> dict[str, Any]:
-        as_lines = self._config.history == "text"
-        done = [each for each in self._history if "error" not in each] if as_lines else self._history
-        history = as_text(done) if as_lines else done
+    async def _ask(self) -> dict[str, Any]:
+        assert self._picture is not None  # noqa: S101 it has begun
+        history: Any = self._history
+        if self._config.history == "text":
+            history = as_text([each for each in history if "error" not in each])
         query, capture = self._context.task.query, self._context.capture
-        body, retries = await self._service.predict(query, picture.data, history)
+        body, retries = await self._service.predict(query, self._picture.data, history)
         capture.log_assistant(beginning(json.dumps(body), LOGGED))
         if retries:
             capture.add_warning(ErrorSource.PROVIDER, f"the service answered only on try {retries + 1}")
         return body
 
-    def _course(self) -> str:
-        """Return what a service did that ended the task without words; what it typed is left out."""
+    def conclude(self) -> AgentResult:
+        """Return the answer, or what a service did that ended the task without words."""
+        if answer := self._context.tools.answer:
+            return AgentResult(answer)
+        # What it typed is left out.
         did = ", ".join(each["action"] for each in self._history if each["action"] != "done")
-        return f"The task was ended after: {did}." if did else "The task was ended without an action."
+        note = f"The task was ended after: {did}." if did else "The task was ended without an action."
+        return AgentResult(None, note=note)
 
-    async def _look(self, last: Picture | None) -> Picture:
-        """Return a picture of the page; the last one where none can be taken."""
-        see = self._sight.now if last is None else self._sight.after_action
-        picture = await see()
-        window, tools = self._context.window, self._context.tools
+    async def begin(self) -> None:
+        """Look at the page.
+
+        Raises:
+            Fault: it cannot be drawn.
+        """
+        await self.look_again()
+        if self._picture is None:
+            raise Fault(ErrorSource.SCREENSHOT, "no picture of the page can be taken to begin with")
+
+    async def look_again(self) -> None:
+        """Look at the page; the last picture stays where none can be taken."""
+        picture = await self.see()
+        window = self._context.window
         if picture is None and isinstance(window, PlaywrightWindow) and window.dialog is not None:
             # Nothing is drawn while a dialog is open, and the service has no word for one.
-            self._warn("a dialog was dismissed, which the service could not be shown")
+            self.warn("a dialog was dismissed, which the service could not be shown")
             # Dismissed: to accept could confirm what nobody has seen.
-            await tools.call("handle_dialog", {"accept": False})
-            picture = await see()
-        picture = picture or last
-        if picture is None:
-            raise Fault(ErrorSource.SCREENSHOT, "no picture of the page can be taken to begin with")
-        return picture
+            await self._context.tools.call("handle_dialog", {"accept": False})
+            picture = await self.see()
+        self._picture = picture or self._picture
 
-    def _warn(self, message: str) -> None:
-        self._context.capture.add_warning(ErrorSource.AGENT, message)
+    async def close(self) -> None:
+        """Close the connections to the service."""
+        await self._service.close()
+
+
+# -- the service
+
+
+class ActionService:
+    """Talks to one service, for one attempt. Close it at the end.
+
+    Args:
+        url: where requests are posted.
+        key: sent as a bearer token; None sends none.
+        timeout_s: the most that one request may take.
+        policy: how requests are tried again.
+    """
+
+    def __init__(self, url: str, key: str | None, timeout_s: float, policy: RetryPolicy) -> None:
+        self._url = url
+        self._key = key
+        self._timeout_s = timeout_s
+        self._policy = policy
+        self._client: httpx.AsyncClient | None = None
+        # Shared by attempts: an outage is told from a slow start by when it last answered.
+        known = Server("service", url, "the api_key" if key else "", lambda: (key or "",))
+        self._server = _servers.setdefault((url, key), known)
+
+    async def predict(self, instruction: str, picture: bytes, history: object) -> tuple[Body, int]:
+        """Return what the service answers, and how many retries that took.
+
+        Raises:
+            Fault: source *provider*; it cannot be reached, or gives no usable reply.
+            StopRun: it refuses the key.
+        """
+        encoded = base64.b64encode(picture).decode()
+        body = {"instruction": instruction, "image_base64": encoded, "history": history}
+        return await exchange("pointer", body, self._send)
+
+    async def _send(self, body: Body) -> tuple[Body, int]:
+        return await self._server.ask(self._policy, self._timeout_s, lambda: self._try(body))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _try(self, body: Body) -> Body:
+        import httpx
+
+        client = self._client = self._client or self._open()
+        try:
+            reply = await client.post(self._url, json=body)
+        except httpx.HTTPError as error:
+            why = f"the connection failed: {error or type(error).__name__}"
+            raise TryFailed(why, is_unanswered=True) from None
+        text, status = reply.content.decode(errors="replace"), reply.status_code
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value = None
+        if status >= 400:
+            raise read_failure(text, text, status=status, headers=reply.headers)
+        if status >= 300:
+            # A redirected POST would become a GET, or send the key elsewhere.
+            raise TryFailed(f"it redirects to {reply.headers.get('location', 'nowhere')!r}", status=status)
+        if not isinstance(value, dict):
+            raise TryFailed(f"the reply is not a JSON object: {beginning(text, 100)!r}")
+        return value
+
+    def _open(self) -> httpx.AsyncClient:
+        import httpx
+
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        return httpx.AsyncClient(
+            headers=headers,
+            verify=find_certificates(self._url),
+            timeout=None,  # noqa: S113 one limit holds for the whole request, in _send
+            # A proxy of the environment cannot reach this machine's own ports.
+            trust_env=not is_local(self._url),
+            event_hooks={"response": [bound_reply]},
+        )
+
+
+_servers: dict[tuple[str, str | None], Server] = {}
+"""By address and key, as an attempt has a connection of its own: when each answered the last time."""
+
+
+def as_text(history: Sequence[Mapping[str, Any]]) -> str:
+    """Return earlier actions as one line, in the form that BrowserOS's service is trained on."""
+    return " -> ".join(map(_line, history)) or "None"
+
+
+def _line(action: Mapping[str, Any]) -> str:
+    name = "press_key" if action["action"] == "press" else str(action["action"])
+    x, y, end_x, end_y, seconds = (
+        round(float(action.get(field, 0))) for field in ("x", "y", "end_x", "end_y", "seconds")
+    )
+    words = str(action.get("text", "")).replace("'", "\\'")
+    given = {
+        "type": f"'{words}'",
+        "press_key": f"'{action.get('key')}'",
+        "scroll": str(action.get("direction")),
+        "drag": f"{x},{y} -> {end_x},{end_y}",
+        "wait": f"{seconds or 1}s",
+    }
+    return f"{name}({given.get(name, f'{x}, {y}' if 'x' in action else '')})"

@@ -10,8 +10,8 @@ from PIL import Image
 
 from pytest_browsereval.browsers.picture_size import size_of
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, TerminationReason
+from pytest_browsereval.features.pointing.agent import shrunk
 from pytest_browsereval.features.pointing.computer_use import MAX_CALLS, ComputerUseAgent, ComputerUseConfig
-from pytest_browsereval.features.pointing.pictures import shrunk
 from pytest_browsereval.llm.client import ChatClient
 from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.model.messages import ToolResultMessage
