@@ -70,12 +70,12 @@ DOORS: dict[str, set[str]] = {
     "openai": {"llm.wire"},
     "genai_prices": {"llm.prices"},
     "mcp": {
-        "features.mcp_browser.transport",
+        "features.mcp_browser.server",
         "features.mcp_browser.wire",
         "features.programs.server",
     },  # asked, served
     "uvicorn": {"features.programs.server"},
-    "httpx2": {"features.mcp_browser.transport", "features.mcp_browser.wire"},
+    "httpx2": {"features.mcp_browser.server", "features.mcp_browser.wire"},
     "jsonschema": {"tools.foreign"},
     "PIL": {
         "browsers.picture_size",

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 from pytest_browsereval.browsers.base import ForeignTool
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.errors import BrowserEvalError
-from pytest_browsereval.features.mcp_browser.transport import (
+from pytest_browsereval.features.mcp_browser.server import (
     TOO_LARGE,
     Watch,
     connect_http,
