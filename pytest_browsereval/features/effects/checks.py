@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 from shutil import which
 
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.effects.diff import leaves_nothing
-from pytest_browsereval.features.effects.reading import Unreadable, copy_database, read_files
+from pytest_browsereval.features.effects.reading import Unreadable, read_files, read_known
 from pytest_browsereval.sites import SiteConfig, names_in
-from pytest_browsereval.sites.state import StateConfig
 
 
 def check_states(config: EvalConfig) -> None:
@@ -20,23 +18,23 @@ def check_states(config: EvalConfig) -> None:
     Raises:
         ConfigError: with file, line and what to write.
     """
-    for name, site in config.sites.items():
-        if site.state is None:
-            continue
-        if why := _find_problem(name, site, site.state, config):
+    watched = {name: site for name, site in config.sites.items() if site.state is not None}
+    for place, rule in enumerate(config.gate.rules):
+        if rule.type == "max_side_effects" and not watched:
+            why = "the rule counts changes to a site's state, but no site has a `state`."
+            raise config.wrong(("gate", "rules", place), f"{why} Write one, or take the rule out.")
+    for name, site in watched.items():
+        if why := _find_problem(name, site, config) or _find_unreadable(site, config):
             raise config.wrong(("sites", name, "state"), why)
-        if leaves_nothing(site.volatile, site.state.tables or ("\0",)):
+        if site.state and leaves_nothing(site.volatile, site.state.tables or ("\0",)):
             raise config.wrong(("sites", name, "volatile"), "it leaves nothing of the state to compare.")
 
 
-def _find_problem(name: str, site: SiteConfig, state: StateConfig, config: EvalConfig) -> str:
-    if state.storage is not None:
-        kind = config.browser.type
-        return (
-            ""
-            if config.browser.has_page
-            else f"a browser of type {kind} has no storage to read. Use another source."
-        )
+def _find_problem(name: str, site: SiteConfig, config: EvalConfig) -> str:
+    state = site.state
+    if state is None or state.storage is not None:
+        kind = "" if config.browser.has_page else config.browser.type
+        return kind and f"a browser of type {kind} has no storage to read. Use another source."
     known = {*config.sites, "python"} | ({"data"} if site.data else set())
     if unknown := sorted(names_in(state.place) - known):
         hint = "Give the site `data: FOLDER`." if unknown[0] == "data" else nearest(unknown[0], known).strip()
@@ -51,19 +49,18 @@ def _find_problem(name: str, site: SiteConfig, state: StateConfig, config: EvalC
             "all instances of the site would change it at once. Write a place of its own for each: "
             "{data} for its files, {" + name + "} for its address."
         )
-    return _find_unreadable(site, state, config)
+    return ""
 
 
-def _find_unreadable(site: SiteConfig, state: StateConfig, config: EvalConfig) -> str:
+def _find_unreadable(site: SiteConfig, config: EvalConfig) -> str:
     """Return why the first state cannot be read, as far as it is there before the site is started."""
-    if state.command and which(state.command[0].replace("{python}", sys.executable)) is None:
+    state = site.state
+    if state and state.command and which(state.command[0].replace("{python}", sys.executable)) is None:
         return f"{state.command[0]!r} is not a program that can be run."
-    first = state.fill_place(config.base_dir, config.base_dir / site.data if site.data else None)
     try:
-        if state.sqlite is not None and first.is_file():
-            copy_database(first, state.tables, state.max_bytes, is_at_rest=True)
-        elif state.files is not None and site.data:
-            read_files(first, state.max_bytes)
-    except (OSError, sqlite3.Error, Unreadable) as error:
+        read_known(site, config.base_dir)
+        if state and state.files is not None and site.data:
+            read_files(state.fill_place(config.base_dir, config.base_dir / site.data), state)
+    except (OSError, Unreadable) as error:
         return f"it cannot be read: {error}."
     return ""

@@ -28,26 +28,14 @@ MOST_COLUMNS, LONGEST_VALUE = 4, 60
 class Table:
     """Rows of a database or of a list, or the values of one object."""
 
-    rows: Sequence[Any] = ()
-    """Rows by column, or tuples in the order of ``columns``."""
+    rows: Sequence[Row] = ()
     key: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
     is_single: bool = False
     """Whether it is one object, whose values change and which is not added or removed."""
-
-    def list_rows(self, name: str, volatile: Sequence[str]) -> list[Row]:
-        """Return the rows without their volatile columns."""
-        rows = self.rows
-        if self.columns:
-            rows = [dict(zip(self.columns, row, strict=True)) for row in rows]
-        if not volatile:
-            return [*rows]
-        return [{c: value for c, value in row.items() if not matches(volatile, name, c)} for row in rows]
 
 
 State = Mapping[str, Table]
 """The tables of a site by name."""
-_NO_TABLE = Table()
 
 
 @dataclass(frozen=True)
@@ -133,14 +121,13 @@ def list_tables(value: JsonValue, key: str | Mapping[str, str] = "id") -> State:
 
 def _walk(name: str, value: JsonValue, key: str | Mapping[str, str]) -> Iterator[tuple[str, Table]]:
     if isinstance(value, list):
-        rows = [flatten(one) if isinstance(one, dict) else {VALUE: one} for one in value]
-        own = key if isinstance(key, str) else key.get(name, "id")
-        yield name, Table(rows, (own,))
+        rows: list[Row] = [flatten(one) if isinstance(one, dict) else {VALUE: one} for one in value]
+        yield name, Table(rows, (key if isinstance(key, str) else key.get(name, "id"),))
         return
     given = value if isinstance(value, dict) else {VALUE: value}
-    plain = {c: v for c, v in given.items() if v is not None and not isinstance(v, dict | list)}
+    plain: Row = {c: v for c, v in given.items() if v is not None and not isinstance(v, dict | list)}
     if plain or not given:
-        yield name, Table([plain], is_single=True) if plain else _NO_TABLE
+        yield name, Table([plain] if plain else [], is_single=True)
     for inner, one in given.items():
         if isinstance(one, dict | list):
             yield from _walk(f"{name}.{inner}" if name else inner, one, key)
@@ -150,9 +137,8 @@ def flatten(row: Mapping[str, JsonValue], above: str = "") -> Row:
     """Return a row whose inner objects are columns: ``address.city``."""
     flat: Row = {}
     for name, value in row.items():
-        inner = (
-            flatten(value, f"{above}{name}.") if isinstance(value, dict) and value else {above + name: value}
-        )
+        is_inner = isinstance(value, dict) and value
+        inner = flatten(value, f"{above}{name}.") if is_inner else {above + name: value}  # type: ignore[arg-type]
         for column, one in inner.items():  # two of one name, as above, are kept as a list
             flat[column] = sorted([flat[column], one], key=_spell) if column in flat else one
     return flat
@@ -168,7 +154,7 @@ def compare_states(before: State, after: State, volatile: Sequence[str] = ()) ->
     """
     found: list[Difference] = []
     for name in sorted(before.keys() | after.keys()):
-        old, new = before.get(name, _NO_TABLE), after.get(name, _NO_TABLE)
+        old, new = before.get(name, Table()), after.get(name, Table())
         # Equal tables may have true for 1, which their texts tell apart.
         if repr(old) != repr(new) and not matches(volatile, name):
             found += _compare_tables(name, old, new, volatile)
@@ -176,38 +162,42 @@ def compare_states(before: State, after: State, volatile: Sequence[str] = ()) ->
 
 
 def _compare_tables(name: str, old: Table, new: Table, volatile: Sequence[str]) -> Iterator[Difference]:
-    rows = old.list_rows(name, volatile), new.list_rows(name, volatile)
-    key = old.key or new.key
-    if all(one.is_single or not one.rows for one in (old, new)):
-        indexes: list[dict[Any, Row]] = [{(): next(iter(each), {})} for each in rows]
+    rows = [
+        [{c: v for c, v in row.items() if not matches(volatile, name, c)} for row in one.rows]
+        for one in (old, new)
+    ]
+    is_single, key = all(one.is_single or not one.rows for one in (old, new)), old.key or new.key
+    if is_single:
+        key, (before, after) = (), ({"": next(iter(each), {})} for each in rows)
     else:
-        if old.is_single or new.is_single or any(c not in row for c in key for each in rows for row in each):
+        if old.is_single or new.is_single or not all(_has_key(each, key) for each in rows):
             key = ()
-        indexes = [_index(each, key) for each in rows]
-        if key and any(len(index) < len(each) for index, each in zip(indexes, rows, strict=True)):
-            key, indexes = (), [_index(each, ()) for each in rows]
-    before, after = indexes
-    for place in [*before, *(one for one in after if one not in before)]:
+        before, after = (_index(each, key) for each in rows)
+    for place in {**before, **after}:
         old_row, new_row = before.get(place), after.get(place)
         if old_row is None or new_row is None:
             kind: Any = "added" if old_row is None else "removed"
-            # A volatile table as a whole, `sessions.*`, has no columns left.
-            if old_row or new_row:
+            if old_row or new_row:  # a volatile table as a whole, `sessions.*`, has no columns left
                 yield Difference(kind, name, key, old_row or {}, new_row or {})
             continue
-        changed = [c for c in {**old_row, **new_row} if is_other(old_row.get(c), new_row.get(c))]
+        changed = tuple(c for c in {**old_row, **new_row} if is_other(old_row.get(c), new_row.get(c)))
         if changed:
-            yield Difference("changed", name, key, old_row, new_row, tuple(changed))
+            yield Difference("changed", name, key, old_row, new_row, changed)
 
 
-def _index(rows: Iterable[Row], key: tuple[str, ...]) -> dict[Any, Row]:
+def _has_key(rows: Sequence[Row], key: tuple[str, ...]) -> bool:
+    """Whether a key tells all rows apart."""
+    places = {repr([row.get(c) for c in key]) for row in rows}
+    return all(c in row for c in key for row in rows) and len(places) == len(rows)
+
+
+def _index(rows: Iterable[Row], key: tuple[str, ...]) -> dict[str, Row]:
     """Return rows by their keys; without a key by all that they are, and by how many alike come before."""
-    if key:
-        return {_spell([row[c] for c in key]): row for row in rows}
-    index, seen = {}, Counter[str]()
+    index: dict[str, Row] = {}
+    seen = Counter[str]()
     for row in rows:
-        text = _spell(row)
-        index[text, seen[text]] = row
+        text = _spell([row[c] for c in key] if key else row)
+        index[f"{text} {seen[text]}"] = row
         seen[text] += 1
     return index
 
@@ -242,23 +232,16 @@ def describe_difference(difference: Difference, *, with_values: bool = True) -> 
         with_values: False names table, key and columns only, for places that others may read.
     """
     one, row = difference, difference.row
-    name = " ".join([one.table, *(_show(row.get(c)) for c in one.key)])
+    name = " ".join([one.table, *(show(row.get(c), LONGEST_VALUE) for c in one.key)])
     others = [c for c in row if c not in (*one.key, *one.columns) and isinstance(row[c], str | int | float)]
-    listed = ", ".join(f"{c} {_show(row[c])}" for c in others[: MOST_COLUMNS if one.kind != "changed" else 2])
+    shown = ", ".join(f"{c} {show(row[c], LONGEST_VALUE)}" for c in others[:MOST_COLUMNS])
+    listed = shown if with_values else ""
     if one.kind != "changed":
-        name = name if one.key else f"a row of {one.table}" if one.table else "a row"
-        return f"{name} was {one.kind}" + (f": {listed}" if listed and with_values else "")
-    shown = [f"{c} was changed" for c in one.columns]
-    if with_values:
-        shown = [
-            f"{said} from {_show(one.before.get(c))} to {_show(one.after.get(c))}"
-            for c, said in zip(one.columns, shown, strict=True)
-        ]
-    said = join_first(shown, MOST_COLUMNS)
+        name = name if one.key else f"a row of {one.table}"
+        return f"{name} was {one.kind}" + (f": {listed}" if listed else "")
+    ends = {c: [show(each.get(c), LONGEST_VALUE) for each in (one.before, one.after)] for c in one.columns}
+    moves = {c: f" from {old} to {new}" if with_values else "" for c, (old, new) in ends.items()}
+    said = join_first([f"{c} was changed{move}" for c, move in moves.items()], MOST_COLUMNS)
     if not one.key:  # the values of an object
-        return said if not one.table else f"{one.table}: {said}"
-    return f"{name}{f' ({listed})' if listed and with_values else ''}: {said}"
-
-
-def _show(value: JsonValue) -> str:
-    return show(value, LONGEST_VALUE)
+        return f"{one.table}: {said}" if one.table else said
+    return f"{name}{f' ({listed})' if listed else ''}: {said}"

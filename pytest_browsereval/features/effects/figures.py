@@ -30,20 +30,19 @@ class MaxSideEffectsRule(GateRule):
     def check(self, trials: Sequence[StoredAttempt]) -> RuleResult:
         """Count them; that of a judged trial which was to be compared, and was not, is unknown."""
         compared, unknown = list_compared(trials), [one for one in trials if _lacks_comparison(one)]
+        having, judged = (
+            [one for one in compared if one.side_effects],
+            format_count(len(compared), "judged trial"),
+        )
+        is_met = bool(compared) and not unknown and len(having) <= self.most
+        message = f"{len(having):,} of {judged} had side effects, which is "
+        message += f"{'within' if len(having) <= self.most else 'over'} {self.most:,}"
         if unknown:
             message = f"what {format_count(len(unknown), 'judged trial')} changed is not known"
-            return RuleResult(self.type, is_met=False, message=message, tasks=_list_rows(unknown))
-        if not compared:
-            return RuleResult(self.type, is_met=False, message="no judged trial was compared with effects")
-        having = [one for one in compared if one.side_effects]
-        is_met = len(having) <= self.most
-        figures = f"{len(having):,} of {format_count(len(compared), 'judged trial')} had side effects"
-        message = f"{figures}, which {'is within' if is_met else 'is over'} {self.most:,}"
-        return RuleResult(self.type, is_met, message, tasks=() if is_met else _list_rows(having))
-
-
-def _list_rows(trials: Sequence[StoredAttempt]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one.query_id for one in trials))
+        elif not compared:
+            message = "no judged trial was compared with effects"
+        tasks = () if is_met else tuple(dict.fromkeys(one.query_id for one in unknown or having))
+        return RuleResult(self.type, is_met, message, tasks=tasks)
 
 
 def list_compared(trials: Sequence[StoredAttempt]) -> list[StoredAttempt]:
@@ -54,10 +53,8 @@ def list_compared(trials: Sequence[StoredAttempt]) -> list[StoredAttempt]:
 def _lacks_comparison(one: StoredAttempt) -> bool:
     """Whether a judged trial has effects, and the grade that is about them broke: others have decided."""
     has_broken = any(grade.verdict is Verdict.ERRORED for grade in one.grader_results.values())
-    if one.verdict is Verdict.ERRORED or one.side_effects is not None or not has_broken:
-        return False
-    task = one.task
-    return task is not None and bool(task.effects)
+    is_open = one.side_effects is None and one.verdict is not Verdict.ERRORED and has_broken
+    return is_open and one.task is not None and bool(one.task.effects)
 
 
 @lru_cache(maxsize=1)
@@ -69,12 +66,11 @@ def sum_up_side_effects(run: StoredRun) -> dict[str, Any]:
     having = [one for one in compared if one.side_effects]
     rows = Counter(one.query_id for one in having)
     kinds = Counter(kind for one in having for kind in _list_kinds(one))
-    count = format_count(len(compared), "judged trial")
-    line = f"in none of {count}"
+    line = f"in {f'{len(having):,}' if having else 'none'} of {format_count(len(compared), 'judged trial')}"
     if having:
         each = ", ".join(f"{kind} {n:,}" for kind, n in sorted(kinds.items()))
         named = join_first([f"{one_line(name, 60)} {n:,}" for name, n in rows.most_common()], MOST_NAMED)
-        line = f"in {len(having):,} of {count} ({each}): {named}"
+        line += f" ({each}): {named}"
     return {
         "line": line,
         "trials": len(having),

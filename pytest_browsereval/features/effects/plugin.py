@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 def pytest_browsereval_check_run(active_run: ActiveRun) -> None:
     """Refuse sites whose state cannot be read, or has changes of several attempts, and a rule without any."""
     config = active_run.config
-    for place, rule in enumerate(config.gate.rules):
-        if rule.type == "max_side_effects" and all(site.state is None for site in config.sites.values()):
-            why = (
-                "the rule counts changes to a site's state that rows do not name, but no site has a `state`."
-            )
-            raise config.wrong(("gate", "rules", place), f"{why} Write one, or take the rule out.")
-    if any(site.state is not None for site in config.sites.values()):
+    if config.gate.rules or any(site.state is not None for site in config.sites.values()):
         from pytest_browsereval.features.effects.checks import check_states
 
         check_states(config)
@@ -47,7 +41,7 @@ def pytest_browsereval_watch_agent(  # noqa: PLR0917 hooks are called with keywo
     """Keep what an attempt changes, where its row says what is to change."""
     if not any(one.reads.effects for grader in graders for one in unfold(grader)):
         return None
-    from pytest_browsereval.features.effects.observation import keep_differences
+    from pytest_browsereval.features.effects.grader import keep_differences
     from pytest_browsereval.features.effects.reading import Source
 
     sources = [
@@ -60,8 +54,8 @@ def pytest_browsereval_watch_agent(  # noqa: PLR0917 hooks are called with keywo
 
 def pytest_browsereval_task_done(folder: Path) -> None:
     """Let go of what changed in an attempt at a protected row, once it is graded."""
-    if observation := sys.modules.get("pytest_browsereval.features.effects.observation"):
-        observation.UNSAVED.pop(folder, None)
+    if grader := sys.modules.get("pytest_browsereval.features.effects.grader"):
+        grader.UNSAVED.pop(folder, None)
 
 
 def pytest_browsereval_sum_up(run: StoredRun) -> Mapping[str, Any]:

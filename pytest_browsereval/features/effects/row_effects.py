@@ -24,18 +24,23 @@ from pytest_browsereval.features.effects.reading import Schema
 from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.criteria import make_criterion
 from pytest_browsereval.graders.values import show
+from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.grades import Criterion
 from pytest_browsereval.redaction.marks import MARK
+from pytest_browsereval.sites import SiteConfig
 
 NOTHING = "nothing"
-KINDS = ("added", "changed", "removed")
-_KEYS = (*KINDS, "where", "equals", "by", "count", "site")
-_PATH = re.compile(r"([^\[\]]+)\[([^\[\]]*)\](?:\.([^\[\]]+))?")
-_EXAMPLES = {
+EXAMPLES = {
     "added": '{"added": "orders", "where": {"user": "ada"}, "equals": {"sku": "mug"}}',
     "changed": '{"changed": "stock[sku=mug].left", "by": -2}',
     "removed": '{"removed": "orders", "where": {"id": 7}}',
 }
+KEYS = (*EXAMPLES, "where", "equals", "by", "count", "site")
+MOST_ALIKE = 1_000
+"""Rows of one effect."""
+MOST_NAMED = 5
+"""Side effects that a criterion names."""
+_PATH = re.compile(r"([^\[\]]+)(?:\[((?:[^\[\]=,]+=[^\[\],]*(?:,|(?=\])))+)\](?:\.([^\[\]*]+))?)?")
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,8 @@ class Effect:
     """One change that a row asks for."""
 
     kind: str
+    written: str
+    """The path as it is written: ``stock[sku=mug].left``."""
     path: str
     """A table or, of a change, ``table``, ``table.column`` or ``column``."""
     column: str
@@ -54,75 +61,85 @@ class Effect:
     equals: JsonValue = None
     has_equals: bool = False
     by: int | float | None = None
-    count: int = 1
     site: str = ""
 
     @property
     def title(self) -> str:
         """What reports call it."""
+        return f"{self.kind}: {self.subject}"
+
+    @property
+    def subject(self) -> str:
+        """What it is about."""
         where = ", ".join(f"{c} {show(v, 60)}" for c, v in self.where.items())
-        times = f"{self.count} times " if self.count > 1 else ""
-        column = f".{self.column}" if self.column else ""
-        chosen = ",".join(f"{c}={v}" for c, v in self.selected.items())
-        path = f"{self.path}[{chosen}]{column}" if chosen else f"{self.path}{column}"
-        return f"{times}{self.kind}: {path}" + (f" ({where})" if where else "")
+        return f"{self.written} ({where})" if where else self.written
 
     @property
     def columns(self) -> Mapping[str, JsonValue]:
         """What several columns are to be."""
         return flatten(self.equals) if isinstance(self.equals, dict) and not self.column else {}
 
-    def list_columns(self) -> list[str]:
-        """Return the columns that it names apart from its path."""
-        return [*self.where, *self.selected, *self.columns, *filter(None, [self.column])]
+    @property
+    def compares(self) -> bool:
+        """Whether it says what a value is to be."""
+        return self.has_equals or self.by is not None
 
     @property
     def vagueness(self) -> tuple[bool, int]:
         """How little it says: least for one that names most."""
-        says_what = self.has_equals or self.by is not None or self.column
         said = len(self.where) + len(self.selected) + len(self.columns)
-        return self.kind == "changed" and not says_what, -said
+        return self.kind == "changed" and not self.compares and not self.column, -said
 
-    def find_columns(self, one: Difference) -> set[str] | None:
+    def find_columns(self, one: Difference) -> frozenset[str] | None:
         """Return which columns of a difference it is about; all of them are none. None if it is another's."""
-        if one.kind != self.kind or (self.site and one.site != self.site):
+        if one.kind != self.kind or self.site not in ("", one.site):
             return None
-        for column, value in self.selected.items():
-            if _text(_known(one, column)) != value:
-                return None
-        if any(is_other(_known(one, column), value) for column, value in self.where.items()):
+        if any(_text(_known(one, c)) != text for c, text in self.selected.items()):
+            return None
+        if any(is_other(_known(one, c), value) for c, value in self.where.items()):
             return None
         if self.kind != "changed":
-            return set() if one.table == self.path else None
+            return frozenset() if one.table == self.path else None
+        changed = frozenset(one.columns)
         if one.table == self.path:
-            named = {self.column} if self.column else {*self.columns} or {*one.columns}
-            return named & {*one.columns} or None
-        named = {c for c in one.columns if self.path == (f"{one.table}.{c}" if one.table else c)}
-        return named or None
+            named = {self.column} if self.column else {*self.columns} or {*changed}
+        else:
+            named = {c for c in changed if self.path == (f"{one.table}.{c}" if one.table else c)}
+        return changed & named or None
 
-    def find_problem(self, one: Difference, columns: set[str], *, with_values: bool) -> str:
+    def find_problem(self, one: Difference, columns: Collection[str], *, with_values: bool) -> str:
         """Return why a difference that it is about is not as it is to be; empty if it is.
 
         Raises:
             Fault: a value was not written, so that nobody knows.
         """
         if self.by is not None:
-            (column,) = columns if len(columns) == 1 else ("",)
-            old, new = one.before.get(column) or 0, one.after.get(column) or 0
-            if MARK in (old, new):
-                raise _report_unwritten(one.table, column)
-            if not isinstance(old, int | float) or not isinstance(new, int | float):
-                return f"{column or one.table} is not a number"
+            column = next(iter(columns))
+            old, new = (_known(one, column, row) or 0 for row in (one.before, one.after))
+            if len(columns) > 1 or not isinstance(old, int | float) or not isinstance(new, int | float):
+                return f"{one.table}: {', '.join(sorted(columns))} is not one number"
             moved = round(new - old, 9)
             said = f"{column} was changed by {moved:g}" if with_values else f"{column} was changed otherwise"
             return "" if moved == self.by else f"{said}, not by {self.by:g}"
-        if not self.has_equals:
-            return ""
-        expected = self.columns or dict.fromkeys(columns, self.equals)
-        wrong = [c for c, v in expected.items() if is_other(_known(one, c, is_after=True), v)]
+        expected = (self.columns or dict.fromkeys(columns, self.equals)) if self.has_equals else {}
+        wrong = {c: v for c, v in expected.items() if is_other(_known(one, c, one.after), v)}
         found = {c: f"{show(one.after.get(c), 60)}, " if with_values else "" for c in wrong}
-        shown = [f"{c} is {found[c]}not {show(expected[c], 60)}" for c in wrong]
-        return ", ".join(shown)
+        return ", ".join(f"{c} is {found[c]}not {show(v, 60)}" for c, v in wrong.items())
+
+
+def _known(one: Difference, column: str, row: Mapping[str, JsonValue] | None = None) -> JsonValue:
+    value = (one.row if row is None else row).get(column)
+    if value is not None and MARK in json.dumps(value, ensure_ascii=False):
+        place = f"{one.table}.{column}"
+        raise GraderFault(f"an effect compares {place}, which is not written (a secret, or `hide`)")
+    return value
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else show(value)
+
+
+# -- read
 
 
 def read_effects(given: Any) -> list[Effect]:
@@ -131,36 +148,35 @@ def read_effects(given: Any) -> list[Effect]:
     Raises:
         ValueError: they are not well formed; the message says what to write.
     """
-    return [] if given == NOTHING else [_read_effect(block) for block in given]
+    blocks = () if given == NOTHING else given
+    return [effect for block in blocks for effect in [_read_effect(block)] * block.get("count", 1)]
 
 
 def _read_effect(block: Mapping[str, Any]) -> Effect:
-    kinds = [kind for kind in KINDS if kind in block]
     for key in block:
-        if key not in _KEYS:
-            known = ", ".join(_KEYS)
-            raise ValueError(f"an effect has the unknown key {key!r}.{nearest(key, _KEYS)} Known: {known}.")
-    if len(kinds) != 1 or not isinstance(block[kinds[0]], str) or not block[kinds[0]].strip():
-        raise ValueError(
-            f"the effect {show(dict(block))} has to name one table under added, changed or removed, such as "
-            f"{_EXAMPLES['added']}."
-        )
-    kind, path, column, selected = kinds[0], block[kinds[0]].strip(), "", {}
-    example = f"Write one such as {_EXAMPLES[kind]}."
-    if "[" in path:
-        found = _PATH.fullmatch(path)
-        pairs = [one.partition("=") for one in found[2].split(",")] if found else []
-        if found is None or not all(name.strip() and sign for name, sign, _ in pairs):
-            raise ValueError(f"the path {path!r} of an effect cannot be read. {example}")
-        selected = {name.strip(): value.strip().strip("\"'") for name, _, value in pairs}
-        path, column = found[1], found[3] or ""
-    if problem := _find_misuse(block, kind, column, is_selected=bool(selected)):
-        raise ValueError(f"the effect {show(dict(block))}: {problem}. {example}")
-    by, count, where = block.get("by"), block.get("count", 1), flatten(_as_columns(block.get("where", {})))
-    equals, has_equals = block.get("equals"), "equals" in block
-    if kind == "added" and has_equals:
-        equals = _as_columns(equals)
-    return Effect(kind, path, column, where, selected, equals, has_equals, by, count, block.get("site", ""))
+        if key not in KEYS:
+            known = ", ".join(KEYS)
+            raise ValueError(f"an effect has the unknown key {key!r}.{nearest(key, KEYS)} Known: {known}.")
+    kind = next((kind for kind in EXAMPLES if kind in block), "added")
+    found = _PATH.fullmatch(str(block.get(kind) or "").strip())
+    problem = "its path cannot be read" if found is None else _find_misuse(block, kind, found)
+    if found is None or problem:
+        raise ValueError(f"the effect {show(dict(block))}: {problem}. Write one such as {EXAMPLES[kind]}.")
+    pairs = (pair.partition("=") for pair in (found[2] or "").split(",") if pair)
+    selected = {name.strip(): value.strip().strip("\"'") for name, _, value in pairs}
+    equals = block.get("equals")
+    return Effect(
+        kind,
+        found[0],
+        found[1],
+        found[3] or "",
+        flatten(_as_columns(block.get("where", {}))),
+        selected,
+        _as_columns(equals) if kind == "added" and "equals" in block else equals,
+        "equals" in block,
+        block.get("by"),
+        block.get("site", ""),
+    )
 
 
 def _as_columns(given: Any) -> Any:
@@ -168,21 +184,23 @@ def _as_columns(given: Any) -> Any:
     return given if isinstance(given, dict) else {VALUE: given}
 
 
-def _find_misuse(block: Mapping[str, Any], kind: str, column: str, *, is_selected: bool) -> str:
+def _find_misuse(block: Mapping[str, Any], kind: str, path: re.Match[str]) -> str:
     """Return which key of an effect says what it cannot; empty if none does."""
-    count, by = block.get("count", 1), block.get("by", 1)
+    by, count, is_change = block.get("by", 1), block.get("count", 1), kind == "changed"
+    rows = [block[key] for key in (("where",) if is_change else ("where", "equals")) if key in block]
     is_number = isinstance(by, int | float) and not isinstance(by, bool) and by != 0  # 0 is no change
-    is_of_column = kind == "changed" and "equals" not in block and (column or not is_selected)
-    for key in ("where", "equals") if kind == "added" else ("where",):
-        if isinstance(block.get(key, {}), type(None) | list):
-            said = f"`{key}` is {show(block[key])}, and has to be an object of columns"
-            return f"{said}, or an entry of a list of texts"
+    is_of_column = is_change and "equals" not in block and (path[3] or not path[2])
     misuses = {
-        f"`count` is {show(count)}, and has to be a whole number from 1": (
-            not isinstance(count, int) or isinstance(count, bool) or count < 1
+        "it has to name one table under added, changed or removed": (
+            not isinstance(block.get(kind), str) or len({*block} & {*EXAMPLES}) != 1
         ),
-        f"the path {block[kind]!r} names a column, and whole rows are {kind}": column and kind != "changed",
-        f"`*` names no column; {block[kind]!r} without it means any change of the row": column == "*",
+        "`where` and `equals` have to be an object of columns, or an entry of a list of texts": (
+            any(isinstance(one, type(None) | list) for one in rows)
+        ),
+        f"`count` is {show(count)}, and has to be a whole number from 1 to {MOST_ALIKE:,}": (
+            type(count) is not int or not 1 <= count <= MOST_ALIKE
+        ),
+        "its path names a column, and whole rows are added or removed": path[3] and not is_change,
         f"`by` is {show(by)}, and has to be the number by which one column was changed, without `equals`": (
             "by" in block and not (is_number and is_of_column)
         ),
@@ -194,62 +212,55 @@ def _find_misuse(block: Mapping[str, Any], kind: str, column: str, *, is_selecte
     return next((said for said, is_so in misuses.items() if is_so), "")
 
 
-def list_unwritten(effect: Effect, hide: Sequence[str]) -> Iterator[str]:
-    """Yield the columns that an effect compares and whose values are never written."""
-    compares = effect.has_equals or effect.by is not None
-    compared = (one for one in effect.list_columns() if compares or one != effect.column)
-    places = [(effect.path, column) for column in compared]
-    if compares:
-        table, _, column = effect.path.rpartition(".")
-        places.append((table, column))
-    for table, column in places:
-        if is_hidden(hide, table, column):
-            yield f"{table}.{column}" if table else column
-
-
-def find_unseen(effect: Effect, states: Sequence[tuple[Sequence[str], Schema | None]]) -> str:
+def find_blind(effect: Effect, states: Sequence[tuple[SiteConfig, Schema | None]]) -> str:
     """Return why an effect is seen in no state, with the nearest name; empty if it is or may be.
 
     Args:
         effect: of a row.
-        states: of the sites that it may be about: what is volatile there, and tables with their columns, as
-            far as they are known.
+        states: of the sites that it may be about: each with tables and columns as far as they are known.
     """
-    problems = [
-        _find_volatile(effect, volatile) or _find_missing(effect, known) for volatile, known in states
-    ]
+    problems = [_find_unseen(effect, site) or _find_missing(effect, known) for site, known in states]
     return problems[0] if all(problems) else ""
 
 
-def _find_volatile(effect: Effect, volatile: Sequence[str]) -> str:
-    places = [(effect.path, column) for column in (*effect.list_columns(), "\0")]
-    places += [("", effect.path)] if effect.kind == "changed" else []
-    if not any(matches(volatile, *place) for place in places):
-        return ""
-    left_out = ", ".join(volatile)
-    return f"the effect {effect.title!r} is about what `volatile` of its site leaves out: {left_out}."
+def _find_unseen(effect: Effect, site: SiteConfig) -> str:
+    said = [*effect.columns, *filter(None, [effect.column])]
+    table, _, column = effect.path.rpartition(".")
+    own = [(table, column)] if effect.kind == "changed" else []
+    named = [(effect.path, one) for one in (*effect.where, *effect.selected)]
+    compared = [*((effect.path, one) for one in said), *own]
+    for place in (*named, *(compared if effect.compares else ())):
+        if is_hidden(site.hide, *place):
+            name = ".".join(filter(None, place))
+            why = "it is in `hide`, or its name is that of a secret"
+            return f"an effect compares {name}, whose values are never stored: {why}. Compare another column."
+    if any(matches(site.volatile, *place) for place in (*named, *compared, (effect.path, "\0"))):
+        left_out = ", ".join(site.volatile)
+        return f"the effect {effect.title!r} is about what `volatile` of its site leaves out: {left_out}."
+    return ""
 
 
 def _find_missing(effect: Effect, known: Schema | None) -> str:
+    """Return which table or column of an effect a database does not have."""
     if known is None:
         return ""
-    columns, path = effect.list_columns(), effect.path
+    path, columns = effect.path, [*effect.where, *effect.selected, *effect.columns, effect.column]
     above = [one for one in known if effect.kind == "changed" and path.startswith(f"{one}.")]
     table = path if path in known else max(above, key=len, default="")
     if not table:
         hint = nearest(path, known) or nearest(path.rpartition(".")[0], known)
         tables = ", ".join(known) or "none"
         return f"an effect names {path!r}, and the state has no such table.{hint} Tables: {tables}."
-    if table != path:
-        columns.append(path.removeprefix(f"{table}."))
+    columns.append(path.removeprefix(table)[1:])
     there = known[table]
-    missing = [one for one in columns if there is not None and one not in there]
-    if there is None or not missing:
+    if there is None:
         return ""
-    return (
-        f"an effect names the column {missing[0]!r}, which {table!r} does not have."
-        f"{nearest(missing[0], there)} Columns: {', '.join(there)}."
-    )
+    missing = next((one for one in columns if one and one not in there), "")
+    said = f"an effect names the column {missing!r}, which {table!r} does not have."
+    return f"{said}{nearest(missing, there)} Columns: {', '.join(there)}." if missing else ""
+
+
+# -- matched
 
 
 def match_effects(
@@ -257,8 +268,7 @@ def match_effects(
 ) -> tuple[tuple[Criterion, ...], list[Difference]]:
     """Return a criterion for each effect, and the side effects: what else has changed.
 
-    An effect takes as many differences as its ``count``: first those that are as it says, then others that
-    ``where`` finds, which fail it.
+    An effect takes one difference that is as it says, or else one that ``where`` finds, which fails it.
 
     Args:
         effects: of the row.
@@ -268,142 +278,90 @@ def match_effects(
     Raises:
         Fault: source *grader*: a value that is compared was not written.
     """
-    matching = _Matching(effects, differences, with_values=with_values)
+    matching = _Matching(effects, differences, with_values)
     # Those that say more choose first; what takes any change has the columns that are left.
     order = sorted(range(len(effects)), key=lambda number: effects[number].vagueness)
     for number in order:
-        for unit in range(effects[number].count):
-            if not matching.take((number, unit), set()):
-                break
-    matching.take_near(order)
-    left = matching.list_left()
-    changed = {name for one in left for name in (one.table, *(f"{one.table}.{c}" for c in one.columns))}
-    criteria = (_judge(*pair, changed) for pair in zip(effects, matching.list_problems(), strict=True))
-    return tuple(criteria), left
-
-
-_Unit = tuple[int, int]
-"""An effect's number, and which of its ``count``."""
+        matching.take(number, set())
+    for number in (one for one in order if one not in matching.taken):
+        matching.take_near(number)
+    left = [one for _, one in matching.list_free()]
+    names = {name for one in left for name in (one.table, *(f"{one.table}.{c}" for c in one.columns))}
+    problems = [matching.taken[n][2] if n in matching.taken else None for n in range(len(effects))]
+    return tuple(_judge(*pair, names) for pair in zip(effects, problems, strict=True)), left
 
 
 class _Matching:
-    """Which effects are about which columns of which differences.
-
-    What is taken already is given up where its effect finds another one: effects may overlap, and a right
-    attempt must not fail by their order.
-    """
+    """Which effects are about which columns of which differences."""
 
     def __init__(
-        self, effects: Sequence[Effect], differences: Sequence[Difference], *, with_values: bool
+        self,
+        effects: Sequence[Effect],
+        differences: Sequence[Difference],
+        with_values: bool,  # noqa: FBT001
     ) -> None:
         self._effects, self._differences, self._with_values = effects, differences, with_values
-        self._taken: dict[_Unit, tuple[int, frozenset[str], str]] = {}
-        """By unit: the place of the difference, its columns, and why it is not as it is to be."""
-        self._owners: dict[int, list[_Unit]] = {}
-        self._found: dict[tuple[int, int], tuple[frozenset[str], str] | None] = {}
-        """By effect and place, where nothing of the difference is taken."""
+        self.taken: dict[int, tuple[int, frozenset[str], str]] = {}
+        """By effect: the place of the difference, its columns, and why it is not as it is to be."""
+        self._held: dict[int, set[int]] = {place: set() for place in range(len(differences))}
+        found = {id(one): [self._find(one, each) for each in differences] for one in effects}
+        right = {
+            own: {n: one for n, one in enumerate(row) if one and not one[1]} for own, row in found.items()
+        }
+        self._right = [right[id(one)] for one in effects]
 
-    def take(self, unit: _Unit, tried: set[int]) -> bool:
-        """Return whether a difference that is as the effect says was found, if need be by moving others."""
-        for place in range(len(self._differences)):
-            if place in tried or (found := self._find_whole(unit[0], place)) is None or found[1]:
-                continue
-            tried.add(place)
-            holders = [one for one in self._owners.get(place, ()) if self._is_in_way(one, found[0])]
-            if not holders or (len(holders) == 1 and self.take(holders[0], tried)):
-                self._put(unit, place, *found)
-                return True
-        return False
-
-    def take_near(self, order: Sequence[int]) -> None:
-        """Give effects that lack a difference one that ``where`` finds, which fails them."""
-        for number in order:
-            for unit in ((number, n) for n in range(self._effects[number].count)):
-                if unit not in self._taken and not self._put_near(unit):
-                    break
-
-    def _put_near(self, unit: _Unit) -> bool:
-        for place, columns in self._list_free():
-            one = replace(self._differences[place], columns=tuple(columns))
-            if found := self._find(unit[0], one):
-                self._put(unit, place, *found)
-                return True
-        return False
-
-    def _find_whole(self, number: int, place: int) -> tuple[frozenset[str], str] | None:
-        if (number, place) not in self._found:
-            self._found[number, place] = self._find(number, self._differences[place])
-        return self._found[number, place]
-
-    def _find(self, number: int, one: Difference) -> tuple[frozenset[str], str] | None:
-        columns = self._effects[number].find_columns(one)
+    def _find(self, effect: Effect, one: Difference) -> tuple[frozenset[str], str] | None:
+        columns = effect.find_columns(one)
         if columns is None:
             return None
-        problem = self._effects[number].find_problem(one, columns, with_values=self._with_values)
-        return frozenset(columns), problem
+        return columns, effect.find_problem(one, columns, with_values=self._with_values)
 
-    def _is_in_way(self, unit: _Unit, columns: frozenset[str]) -> bool:
-        return not columns or bool(self._taken[unit][1] & columns)
+    def take(self, number: int, tried: set[int]) -> bool:
+        """Take a right difference, if need be from an effect that finds another: effects may overlap."""
+        free_first = sorted(self._right[number].items(), key=lambda one: bool(self._held[one[0]]))
+        for place, found in free_first:
+            if place in tried:
+                continue
+            tried.add(place)
+            holders = [one for one in self._held[place] if not found[0] or self.taken[one][1] & found[0]]
+            if not holders or (len(holders) == 1 and self.take(holders[0], tried)):
+                self._put(number, place, found)
+                return True
+        return False
 
-    def _put(self, unit: _Unit, place: int, columns: frozenset[str], problem: str) -> None:
-        if unit in self._taken:
-            self._owners[self._taken[unit][0]].remove(unit)
-        self._taken[unit] = place, columns, problem
-        self._owners.setdefault(place, []).append(unit)
+    def take_near(self, number: int) -> None:
+        """Take a free difference that ``where`` finds, which fails the effect."""
+        for place, one in self.list_free():
+            if found := self._find(self._effects[number], one):
+                self._put(number, place, found)
+                return
 
-    def _list_free(self) -> Iterator[tuple[int, list[str]]]:
+    def _put(self, number: int, place: int, found: tuple[frozenset[str], str]) -> None:
+        if number in self.taken:
+            self._held[self.taken[number][0]].remove(number)
+        self.taken[number] = (place, *found)
+        self._held[place].add(number)
+
+    def list_free(self) -> Iterator[tuple[int, Difference]]:
+        """Yield what no effect is about, with its place."""
         for place, one in enumerate(self._differences):
-            owners = self._owners.get(place, [])
-            gone = {column for unit in owners for column in self._taken[unit][1]}
-            free = [column for column in one.columns if column not in gone]
-            if free or not owners:
-                yield place, free
-
-    def list_left(self) -> list[Difference]:
-        """Return what no effect is about."""
-        return [replace(self._differences[place], columns=tuple(free)) for place, free in self._list_free()]
-
-    def list_problems(self) -> list[list[str]]:
-        """Return, for each effect, why its differences are not as they are to be."""
-        found: list[list[str]] = [[] for _ in self._effects]
-        for (number, _), (_, _, problem) in sorted(self._taken.items()):
-            found[number].append(problem)
-        return found
+            gone = {column for number in self._held[place] for column in self.taken[number][1]}
+            free = tuple(column for column in one.columns if column not in gone)
+            if free or not self._held[place]:
+                yield place, replace(one, columns=free)
 
 
-def _judge(effect: Effect, problems: Sequence[str], changed: Collection[str]) -> Criterion:
-    right = problems.count("")
-    wrong = [problem for problem in problems if problem]
-    if len(problems) < effect.count:
-        found = f"{len(problems)} of {effect.count}" if problems else "nothing"
-        subject = effect.title.partition(f"{effect.kind}: ")[2]
+def _judge(effect: Effect, problem: str | None, changed: Collection[str]) -> Criterion:
+    if problem is None:
         name = f"{effect.path}.{effect.column}" if effect.column else effect.path
         # A state without a schema has every name, also a misspelt one.
-        hint = "" if problems or name in changed else nearest(name, changed)
-        wrong.append(f"{found} of {subject} was {effect.kind}{hint and '.'}{hint}")
-    expected = effect.equals if effect.has_equals else effect.by if effect.by is not None else effect.count
-    return make_criterion(effect.title, "; ".join(wrong), expected=expected, actual=None if wrong else right)
+        hint = "" if name in changed else nearest(name, changed)
+        problem = f"nothing of {effect.subject} was {effect.kind}{hint and '.'}{hint}"
+    expected = effect.equals if effect.has_equals else effect.by
+    return make_criterion(effect.title, problem, expected=expected)
 
 
-def judge_others(
-    side_effects: Sequence[Difference], *, with_values: bool = False, most: int = 5
-) -> Criterion:
+def judge_others(side_effects: Sequence[Difference], *, with_values: bool = False) -> Criterion:
     """Return the criterion that nothing else has changed, which names five side effects."""
     words = [describe_difference(one, with_values=with_values) for one in side_effects]
-    more = [f"and {len(words) - most} more"] if len(words) > most else []
-    return make_criterion("nothing else changed", "; ".join([*words[:most], *more]))
-
-
-def _known(one: Difference, column: str, *, is_after: bool = False) -> JsonValue:
-    value = (one.after if is_after else one.row).get(column)
-    if value is not None and MARK in json.dumps(value, ensure_ascii=False):
-        raise _report_unwritten(one.table, column)
-    return value
-
-
-def _report_unwritten(table: str, column: str) -> GraderFault:
-    return GraderFault(f"an effect compares {table}.{column}, which is not written (a secret, or `hide`)")
-
-
-def _text(value: JsonValue) -> str:
-    return value if isinstance(value, str) else show(value)
+    return make_criterion("nothing else changed", join_first(words, MOST_NAMED, "; "))

@@ -65,3 +65,9 @@ def list_side_effects(run: EvalRun, query_id: str) -> list[str]:
     details: Any = run.attempt(query_id).grader_results["effects"].details
     assert details["side_effects"] == len(details["found"])
     return [one["words"] for one in details["found"]]
+
+
+def assert_unwritten(run: EvalRun, *secrets: str) -> None:
+    """No file of a run but its pictures has a text."""
+    files = [one for one in run.folder.rglob("*") if one.is_file() and one.parent.name != "screenshots"]
+    assert [one for one in files for secret in secrets if secret.encode() in one.read_bytes()] == []
