@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from pydantic import BaseModel, ConfigDict
 
@@ -35,28 +35,23 @@ class Line(BaseModel):
     way: str
     """Hash of the steps."""
     began: float
-    """When the session began."""
+    """When the session began, in seconds since 1970."""
     probe: Probe
 
-    def is_of(self, trial: Trial, began: float) -> bool:
-        """Whether it is what this session has found for the row and the variant."""
-        is_same = (self.query_id, self.variant) == (trial.key.query_id, trial.key.variant)
-        return is_same and self.row_hash == trial.content_hash and self.began == began
 
-    def proves(self, trial: Trial, way: str) -> bool:
-        """Whether it proves a way."""
-        is_same = (self.query_id, self.row_hash, self.way) == (trial.key.query_id, trial.content_hash, way)
-        return is_same and self.probe.outcome is ProbeOutcome.WORKS
-
-
-def read_probes(run: StoredRun) -> Iterator[Line]:
-    """Yield the lines of a run."""
-    yield from run.read_lines(JOURNAL, Line.model_validate)
+def has_probed(run: StoredRun, trial: Trial, way: str) -> bool:
+    """Whether a probe of a run has passed by a way."""
+    key = trial.key.query_id, trial.content_hash, way, ProbeOutcome.WORKS
+    lines = run.read_lines(JOURNAL, Line.model_validate)
+    return any((one.query_id, one.row_hash, one.way, one.probe.outcome) == key for one in lines)
 
 
 def find_probe(store: RunStore, trial: Trial, began: float) -> Probe | None:
     """Return what this session has found for a row and a variant; None if it has not looked."""
-    return next((one.probe for one in read_probes(store.run) if one.is_of(trial, began)), None)
+    key = trial.key.query_id, trial.key.variant, trial.content_hash, began
+    lines: Iterator[Line] = store.run.read_lines(JOURNAL, Line.model_validate)
+    found = (one for one in lines if (one.query_id, one.variant, one.row_hash, one.began) == key)
+    return next((one.probe for one in found), None)
 
 
 def write_probe(store: RunStore, trial: Trial, way: str, began: float, probe: Probe) -> None:
@@ -85,13 +80,12 @@ async def hold_row(store: RunStore, trial: Trial) -> AsyncIterator[None]:
     name = f"probe-{safe_folder(trial.key.query_id)}-{safe_folder(trial.key.variant)}"
     (store.root / LOCKS).mkdir(parents=True, exist_ok=True)
     lock = FileLock(store.root / LOCKS / re.sub(r"[^\w%.-]", "_", name), timeout=0, thread_local=False)
-    while not lock.is_locked:
-        try:
-            lock.acquire()
-        except Timeout:
+    with suppress(OSError, NotImplementedError):  # a disk without locks: nobody can be asked
+        while not lock.is_locked:
+            with suppress(Timeout):
+                lock.acquire()
+                break
             await asyncio.sleep(LOOK_S)
-        except (OSError, NotImplementedError):  # a disk without locks: nobody can be asked
-            break
     try:
         yield
     finally:

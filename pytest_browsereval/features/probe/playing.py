@@ -15,8 +15,7 @@ from typing import Any
 from pytest_browsereval.agents.scripted import ScriptedConfig, check_steps
 from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.errors import ErrorSource, Fault, TerminationReason
-from pytest_browsereval.features.probe.checks import NotTriedError
-from pytest_browsereval.features.probe.ways import Way
+from pytest_browsereval.features.probe.ways import NotTriedError, Way
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
@@ -46,8 +45,8 @@ _NAME = re.compile(r"""(?:name|text|label|placeholder)=(?:"([^"]+)"|'([^']+)'|([
 class Played:
     """What ways came to, played one after another."""
 
-    row: str = ""
-    """The row whose way broke."""
+    row: str
+    """The row whose way broke, or the last one."""
     step: int | None = None
     """Which step broke; 0 is the start page, None the grades at the end."""
     text: str = ""
@@ -68,31 +67,24 @@ class Player:
     """
 
     def __init__(self, session: Session, variant: str, folder: Path, node_id: str) -> None:
-        self._node_id = node_id
-        run = copy.copy(session.run)
+        self._node_id, run = node_id, copy.copy(session.run)
         har = bool(run.config.capture.har)  # what goes out is neither recorded nor replayed
-        run.config = run.config.model_copy(
-            update={
-                "variants": {variant: ScriptedConfig()},
-                "capture": run.config.capture.model_copy(update={"har": har}),
-            }
-        )
+        capture = run.config.capture.model_copy(update={"har": har})
+        changed = {"variants": {variant: ScriptedConfig()}, "capture": capture}
+        run.config = run.config.model_copy(update=changed)
         run.store = RunStore(folder, worker=run.store.worker)
         run.budget = Budget(BudgetConfig(), run.store, run.began)
         run.outages = Outages(run.store, run.began, run.redact, keeps_going=True)
         run.model_calls = CassetteSource()
         self._refusal, self._pause_s = "", 0.0
-        ask = run.behaviour.tool_call
-        run.behaviour = replace(
-            run.behaviour,
-            **dict.fromkeys(("message", "create_agent", "record_window", "follow", "review")),
-            tool_call=partial(self._note_refusal, ask),
-        )
+        off: dict[str, Any] = dict.fromkeys(("message", "create_agent", "record_window", "follow", "review"))
+        ask = partial(self._ask, run.behaviour.tool_call)
+        run.behaviour = replace(run.behaviour, **off, tool_call=ask)
         run.toolsets = run.make_toolsets(run.survey)
         self._session = copy.copy(session)
         self._session.run, self._session.cassettes = run, Cassettes(run.config)
 
-    async def _note_refusal(self, ask: ToolCallHook | None, *call: Any) -> object:
+    async def _ask(self, ask: ToolCallHook | None, *call: Any) -> object:
         """Pause, and ask plug-ins and guards before a call: what they refuse is not the site's fault."""
         await asyncio.sleep(self._pause_s)
         reason = ask(*call) if ask else None
@@ -128,21 +120,21 @@ class Player:
             ways: what is played, in its order.
             is_slow: pause before each step as the agent did that found it, for half of its time at most.
         """
-        sites, last = self._session.run.config.sites, ways[-1].trial
-        used = {name for way in ways for name in list_own_sites(way.trial.task, sites)}
-        restarted = {name for name in used - last.site_urls.keys() if sites[name].reset == RESTART}
-        played = Played(has_passed=True)
+        config, last = self._session.run.config, ways[-1].trial
+        used = {name for way in ways for name in list_own_sites(way.trial.task, config.sites)}
+        restarted = {name for name in used - last.site_urls.keys() if config.sites[name].reset == RESTART}
+        played = Played(last.key.query_id)
         try:
             async with self._session.sites.lease(restarted) as urls:
                 for way in ways:
-                    longest = self._session.run.config.limits.timeout_ms / 2000 / len(way.steps)
+                    longest = config.limits.timeout_ms / 2000 / len(way.steps)
                     self._pause_s = min(way.pause_s, longest) if is_slow else 0.0
                     played = await self._play_one(way, {**last.site_urls, **urls})
                     if not played.has_passed:
                         break
         except Fault as fault:  # it does not start, or has ended
-            text, is_unclear = _shorten(str(fault)), fault.source not in OF_SITE
-            return Played(last.key.query_id, 0, text, is_unclear=is_unclear)
+            is_unclear = fault.source not in OF_SITE
+            return Played(last.key.query_id, 0, _shorten(str(fault)), is_unclear=is_unclear)
         return played
 
     async def _play_one(self, way: Way, urls: dict[str, str]) -> Played:
@@ -163,23 +155,22 @@ class Player:
 
     def _read(self, way: Way, data: TaskMetadata, asked: Sequence[GraderConfig]) -> Played:
         """Return what a way came to, by the record of it."""
-        row, step, rule = way.trial.key.query_id, data.total_steps, self._session.run.config.pass_when
-        failed = [one for each in data.errors if (one := _FAILED.fullmatch(each.message))]
+        row, step = way.trial.key.query_id, data.total_steps
+        failed = [one[1] for each in data.errors if (one := _FAILED.fullmatch(each.message))]
         if data.limit and data.termination_reason is not TerminationReason.TIMEOUT:
             return Played(row, text=data.limit, is_unclear=True)
-        if data.limit or failed:
-            text = data.limit or failed[0][1]
-            if data.broken_page:
+        if data.limit or failed or data.error_source in OF_SITE:
+            text = data.limit or next(iter(failed), data.reason)
+            if data.broken_page and (data.limit or failed):
                 text = f"the page is broken: {data.broken_page}"
             return Played(row, step, _shorten(text), name_target(way, step), is_unclear=bool(self._refusal))
-        if data.error_source in OF_SITE:
-            return Played(row, step, _shorten(data.reason), name_target(way, step))
         has_judge = any(not one.advisory for one in asked)
         if data.verdict is Verdict.PASSED or (not has_judge and not data.errors):
             return Played(row, has_passed=True)
+        rule = self._session.run.config.pass_when
         is_whole = len(asked) == len(way.trial.graders) or rule == "all"
         return Played(
-            row, None, _shorten(data.reason), is_unclear=data.verdict is Verdict.ERRORED or not is_whole
+            row, text=_shorten(data.reason), is_unclear=data.verdict is Verdict.ERRORED or not is_whole
         )
 
 
@@ -189,8 +180,8 @@ def name_target(way: Way, step: int) -> str:
         return ""
     given = way.steps[step - 1]
     others = (one for key, one in given.items() if key != "tool")
-    texts = [one for one in (*map(given.get, ("target", "source", "url")), *others) if isinstance(one, str)]
-    target = texts[0] if texts else str(given.get("tool"))
+    texts = (one for one in (*map(given.get, ("target", "source", "url")), *others) if isinstance(one, str))
+    target = next(texts, str(given.get("tool")))
     found = [one for match in _NAME.findall(target) for one in match if one]
     return one_line(found[-1].strip() if found else target, 60)
 

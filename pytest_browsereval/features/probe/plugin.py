@@ -14,13 +14,23 @@ if TYPE_CHECKING:
     from pytest_browsereval.run.store import RunStore
     from pytest_browsereval.runs.run import StoredRun
 
+OFF = "Write `probe: off`, or `--eval-set probe=off` on the command line"
+
 
 def pytest_browsereval_check_run(active_run: ActiveRun) -> None:
     """Refuse probes where the known way would not be played on fresh state, or not on the real site."""
-    if active_run.config.probe == "failed" and active_run.trials.makes_attempts:
-        from pytest_browsereval.features.probe.checks import check_probes
-
-        check_probes(active_run)
+    config = active_run.config
+    if config.probe == "off" or not active_run.trials.makes_attempts:
+        return
+    if config.attacks:
+        why = "under attack the known way may break by the attack, not by the site"
+        raise config.wrong(("probe",), f"{why}. {OFF}, or leave `attacks` out.")
+    if active_run.model_calls.mode == "replay":
+        raise config.wrong(("probe",), f"a replay does not ask the pages, so no way can break. {OFF}.")
+    for name, site in config.sites.items():
+        if site.static is None and site.reset is None:
+            why = f"the site {name!r} has no `reset`, so the known way would find what the agent has changed"
+            raise config.wrong(("probe",), f"{why}. Give it one (`reset: restart`), or write `probe: off`.")
 
 
 def pytest_browsereval_review_attempt(
@@ -35,16 +45,29 @@ def pytest_browsereval_review_attempt(
 
 
 def pytest_browsereval_sum_up(run: StoredRun) -> Mapping[str, Any]:
-    """Return how many failures are the site's, and how many the agent's."""
-    from pytest_browsereval.features.probe.figures import sum_up_probes
+    """Return how many failures are the site's and how many the agent's, and the pass rate with both."""
+    from pytest_browsereval.features.shared.probes import count_probes
+    from pytest_browsereval.model.display import percent
 
-    found = sum_up_probes(run.summary)
-    return {"probes": found} if found else {}
+    count = count_probes(trial.last for trial in run.summary.plain if trial.last.probe is not None)
+    if not count.total:
+        return {}
+    passed, of = run.summary.rate.passed, run.summary.rate.judged + count.site
+    line, rate = count.describe("probed failure"), passed / of if of else None
+    if count.site and rate is not None:
+        line += f"; pass rate with those of the site as failures {percent(rate)} ({passed:,}/{of:,})"
+    figures = {
+        "line": line,
+        "site": count.site,
+        "agent": count.agent,
+        "unknown": count.unknown,
+        "breaks_at": list(count.places),
+        "pass_rate_with_site": None if rate is None else round(rate, 6),
+    }
+    return {"probes": figures}
 
 
 def pytest_browsereval_describe_run(run: StoredRun) -> Sequence[str]:
     """Return the same in words."""
-    from pytest_browsereval.features.probe.figures import sum_up_probes
-
-    found = sum_up_probes(run.summary)
-    return (found["line"],) if found else ()
+    found = pytest_browsereval_sum_up(run)
+    return (found["probes"]["line"],) if found else ()

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import islice
+from functools import cached_property, lru_cache
+from itertools import islice, pairwise
 from pathlib import Path
-from weakref import WeakKeyDictionary
 
 from pydantic import JsonValue
 
+from pytest_browsereval.agents.scripted import find_variable
 from pytest_browsereval.datasets.ids import safe_id
-from pytest_browsereval.errors import DatasetError
-from pytest_browsereval.features.probe.checks import NotTriedError
-from pytest_browsereval.features.probe.journal import read_probes
-from pytest_browsereval.features.probe.steps import read_steps
-from pytest_browsereval.features.shared.ways import Call
-from pytest_browsereval.graders.base import GraderConfig
-from pytest_browsereval.graders.nested import unfold
+from pytest_browsereval.errors import BrowserEvalError, DatasetError, UsageError
+from pytest_browsereval.features.probe.journal import has_probed
+from pytest_browsereval.features.shared.ways import LOOKS, Call, Refused, read_way
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.needs import ask_needs
 from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.lookup import earlier
@@ -37,6 +33,11 @@ MOST_RUNS = 10
 """Earlier runs that are looked through for a proof, the newest first."""
 MOST_PASSES = 5
 """Attempts whose steps are looked at."""
+_POINTS = {"x", "y", "start_x", "path", "position"}
+
+
+class NotTriedError(BrowserEvalError):
+    """The known way of a row cannot be played."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Way:
     is_proved: bool = False
     """Whether they have passed with the row as it is."""
     pause_s: float = 0.0
-    """The longest pause between two actions of the agent that passed with them."""
+    """The longest time between two actions of the agent that passed: what the page had to get ready."""
 
     @cached_property
     def hash(self) -> str:
@@ -60,17 +61,6 @@ class Way:
 def hash_steps(steps: Sequence[Mapping[str, JsonValue]]) -> str:
     """Return 16 hex digits over steps."""
     return hashlib.sha256(json.dumps(list(steps), sort_keys=True).encode()).hexdigest()[:16]
-
-
-def checks_site(way: Way) -> bool:
-    """Whether a grader that is asked looks at more than the answer, which is the same on any page."""
-    task = way.trial.task
-    for grader in (part for one in way.trial.graders for part in unfold(one)):
-        needs = ask_needs(grader, task)
-        looks = type(grader).observe is not GraderConfig.observe if needs.page is None else needs.page
-        if not grader.advisory and not needs.models and (looks or needs.traffic or grader.reads.effects):
-            return True
-    return False
 
 
 def find_ways(trial: Trial, run: ActiveRun, root: Path) -> list[Way]:
@@ -84,8 +74,15 @@ def find_ways(trial: Trial, run: ActiveRun, root: Path) -> list[Way]:
     Raises:
         NotTriedError: a row that it depends on is not there.
     """
-    runs = _list_runs(run, root)
+    runs = [StoredRun(root), *_list_earlier(root, run.baseline)]
     return [_find_way(one, run, runs) for one in (*_list_before(trial, run), trial)]
+
+
+@lru_cache(maxsize=4)
+def _list_earlier(root: Path, baseline: Path | None) -> list[StoredRun]:
+    """Return the run that a run is compared with, and the latest before it."""
+    named = [baseline] if baseline is not None and baseline.is_dir() else []
+    return [StoredRun(one) for one in (*named, *islice(earlier(root), MOST_RUNS))]
 
 
 def _list_before(trial: Trial, run: ActiveRun) -> list[Trial]:
@@ -121,27 +118,12 @@ def _find_way(trial: Trial, run: ActiveRun, runs: Sequence[StoredRun]) -> Way:
     own = Way(trial, trial.task.solution)
     if own.steps and any(_is_proved(own, one, run) for one in runs):
         return replace(own, is_proved=True)
-    passed = (one for stored in runs for one in _list_passed(trial, stored))
-    for attempt in () if trial.task.protected else islice(passed, MOST_PASSES):
-        if (found := read_steps(attempt, run.config, trial.task.query)) is not None:
-            is_proved = found.is_sure or any(_has_probed(trial, hash_steps(found.calls), one) for one in runs)
-            way = Way(trial, found.calls, is_proved, found.pause_s)
-            if way.is_proved or not own.steps:
-                return way
+    passes = (one for stored in runs for one in _list_passed(trial, stored))
+    for attempt in () if trial.task.protected else islice(passes, MOST_PASSES):
+        way = _read_passed(attempt, trial, run, runs)
+        if way is not None and (way.is_proved or not own.steps):
+            return way
     return own
-
-
-RUNS: WeakKeyDictionary[ActiveRun, dict[Path, list[StoredRun]]] = WeakKeyDictionary()
-"""Earlier runs that were read already, by the folder of the run that they are earlier than."""
-
-
-def _list_runs(run: ActiveRun, root: Path) -> list[StoredRun]:
-    """Return this run, the one that it is compared with, and the latest before it."""
-    known = RUNS.setdefault(run, {})
-    if root not in known:
-        baseline = [run.baseline] if run.baseline is not None and run.baseline.is_dir() else []
-        known[root] = [StoredRun(one) for one in (*baseline, *islice(earlier(root), MOST_RUNS))]
-    return [StoredRun(root), *known[root]]
 
 
 def _list_passed(trial: Trial, stored: StoredRun) -> list[StoredAttempt]:
@@ -150,13 +132,9 @@ def _list_passed(trial: Trial, stored: StoredRun) -> list[StoredAttempt]:
     return [one for one in lines if (one.query_id, one.row_hash, one.verdict) == key]
 
 
-def _has_probed(trial: Trial, way: str, stored: StoredRun) -> bool:
-    return any(one.proves(trial, way) for one in read_probes(stored))
-
-
 def _is_proved(way: Way, stored: StoredRun, run: ActiveRun) -> bool:
-    is_probed = _has_probed(way.trial, way.hash, stored)
-    return is_probed or any(_has_played(one, way, run) for one in _list_passed(way.trial, stored))
+    passes = _list_passed(way.trial, stored)
+    return has_probed(stored, way.trial, way.hash) or any(_has_played(one, way, run) for one in passes)
 
 
 def _has_played(one: StoredAttempt, way: Way, run: ActiveRun) -> bool:
@@ -170,3 +148,41 @@ def _has_played(one: StoredAttempt, way: Way, run: ActiveRun) -> bool:
         return False
     known = redact_json(fill(list(way.steps), stored.site_urls), run.redact)
     return hash_steps(known) == hash_steps(stored.task.solution)
+
+
+# -- the steps of a pass
+
+
+def _read_passed(
+    attempt: StoredAttempt, trial: Trial, run: ActiveRun, runs: Sequence[StoredRun]
+) -> Way | None:
+    """Return the steps of an attempt that has passed; None if they cannot be played."""
+    try:
+        passed = read_way(attempt, run.config).clean
+    except (Refused, UsageError):
+        return None
+    if not passed.calls:
+        return None
+    acts = [one for one in attempt.steps if one.call.tool not in LOOKS and one.ended_at and one.started_at]
+    gaps = [
+        (after.started_at - before.ended_at).total_seconds()
+        for before, after in pairwise([*acts, *attempt.steps[-1:]])
+        if before.ended_at and after.started_at
+    ]
+    way = Way(trial, passed.solve(), pause_s=max([0.0, *gaps]))
+    is_sure = all(_is_sure(call, trial.task.query) for call in passed.calls)
+    return replace(way, is_proved=is_sure or any(has_probed(one, trial, way.hash) for one in runs))
+
+
+def _is_sure(call: Call, query: str) -> bool:
+    """Whether a call means the same on another day, as the words and numbers of the query do.
+
+    A number may be of an order, or of one of several elements; a text may be one that the page had shown,
+    such as a code.
+    """
+    types = "target" in call and "text" in call and find_variable(call) is None
+    if not _POINTS.isdisjoint(call) or (types and str(call["text"]).casefold() not in query.casefold()):
+        return False
+    given = " ".join(str(call[key]) for key in ("target", "source") if key in call)
+    others = " ".join(str(call[key]) for key in ("url", "value", "values") if key in call)
+    return not re.search(r"\d", given) and {*re.findall(r"\d+", others)} <= {*re.findall(r"\d+", query)}
