@@ -27,9 +27,15 @@ def run_harvest(arguments: argparse.Namespace) -> int:
 
     from pytest_browsereval.config import load_config
     from pytest_browsereval.features.harvest.search import harvest
+    from pytest_browsereval.features.harvest.writer import make_rows, make_tests
     from pytest_browsereval.features.shared.proof import ORACLE, Stage
 
-    _check_file(arguments.out, arguments.to)
+    out: Path = arguments.out
+    if out.exists() or not out.absolute().parent.is_dir() or not out.match(NAMES[arguments.to]):
+        raise UsageError(
+            f"{out}: --to {arguments.to} writes a new file that is named like {NAMES[arguments.to]}, into a "
+            "folder that is there. Name another one."
+        )
     run = read_run(arguments.door, arguments.run_name, arguments.config)
     path = arguments.config or _find_config(run)
     arguments.door.load_conftests(path)
@@ -38,29 +44,11 @@ def run_harvest(arguments: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="browsereval-harvest-") as folder:
         stage = Stage(config, Path(folder), tuple(arguments.eval_set))
         found = harvest(run, config, registry, stage)
-    if arguments.to == "pytest":
-        from pytest_browsereval.features.harvest.writer import make_tests as make
-    else:
-        from pytest_browsereval.features.harvest.row_file import make_rows as make
-    text = make(found, config, arguments.out)
+    text = (make_tests if arguments.to == "pytest" else make_rows)(found, config, out)
     if found.rows:
-        write(arguments.out, text)
-    write_reports(arguments, _make_report(found, arguments.out))
+        write(out, text)
+    write_reports(arguments, _make_report(found, out))
     return int(note_edited([run]) or bool(found.refused) or not found.rows)
-
-
-def _check_file(path: Path, to: str) -> None:
-    """Refuse a file that cannot be written, or that nobody would read, before anything is played.
-
-    Raises:
-        UsageError: with what to name.
-    """
-    if path.exists():
-        raise UsageError(f"{path} exists already, and is left alone. Name a new file.")
-    if not path.absolute().parent.is_dir():
-        raise UsageError(f"{path}: there is no folder {path.parent}. Create it, or name another file.")
-    if not path.match(NAMES[to]):
-        raise UsageError(f"{path}: --to {to} writes a file that is named like {NAMES[to]}.")
 
 
 def _find_config(run: StoredRun) -> Path:
@@ -83,31 +71,25 @@ def _make_report(found: Harvest, output: Path) -> Report:
     from pytest_browsereval.model.display import format_count
     from pytest_browsereval.report.report import Report, Row, Table
 
-    count = len(found.rows)
-    total = format_count(count + len(found.refused), "row")
-    where = f" in {output}" if count else "; nothing is written"
+    count, refused = len(found.rows), found.refused
+    total, where = (
+        format_count(count + len(refused), "row"),
+        f" in {output}" if count else "; nothing is written",
+    )
+    rows = [Row((name, why), sentence=f"{name}: {why}") for name, why in refused.items()]
+    title = f"{format_count(len(rows), 'row')} refused:"
     notes = [f"{format_count(found.attacked, 'row')} under attack: only plain rows are harvested"]
     return Report(
         title=f"{count} of {total} harvested{where}",
-        tables=[
-            Table(
-                ("row", "reason"),
-                [Row((name, why), sentence=f"{name}: {why}") for name, why in found.refused.items()],
-                f"{format_count(len(found.refused), 'row')} refused:",
-                most=max(1, len(found.refused)),
-            )
-        ],
+        tables=[Table(("row", "reason"), rows, title, most=max(1, len(rows)))],
         notes=notes if found.attacked else [],
         content=lambda: {
             "harvested": [
-                {
-                    "query_id": row.task.query_id,
-                    "steps": len(row.task.solution) - 1,
-                    "taken": row.way.taken if row.way else 0,
-                }
+                {"query_id": row.name, "steps": len(row.task.solution) - 1, "taken": row.way.taken}
                 for row in found.rows
+                if row.way
             ],
-            "refused": [{"query_id": name, "reason": why} for name, why in found.refused.items()],
+            "refused": [{"query_id": name, "reason": why} for name, why in refused.items()],
             "under_attack": found.attacked,
             "file": str(output) if count else None,
         },

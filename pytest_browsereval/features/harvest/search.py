@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from pydantic import JsonValue
 
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.datasets.reader import index_rows
 from pytest_browsereval.errors import ConfigError, DatasetError
-from pytest_browsereval.features.harvest.answers import list_shown
 from pytest_browsereval.features.shared.proof import (
     NO_OP,
     ORACLE,
     Stage,
-    close_rows,
     find_obstacle,
     has_judged,
     has_solved,
-    list_needed,
 )
-from pytest_browsereval.features.shared.ways import WAITS, Call, Refused, Way, read_way
+from pytest_browsereval.features.shared.ways import WAITS, Refused, Way, read_way
+from pytest_browsereval.graders.dates import read_date
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.tasks import Task
@@ -55,6 +57,11 @@ class Row:
     """What of the answer the page shows at its end."""
 
     @property
+    def name(self) -> str:
+        """The id of the row."""
+        return self.trial.task.query_id
+
+    @property
     def dataset(self) -> DatasetConfig:
         """The block that it is of."""
         return self.entry.dataset
@@ -62,11 +69,11 @@ class Row:
     @property
     def task(self) -> Task:
         """The row with its solution, as far as one is proved."""
-        return self.make_task(self.way.solve(None, *self.shown)) if self.way else self.trial.task
+        return self.solve(self.way, texts=self.shown) if self.way else self.trial.task
 
-    def make_task(self, solution: Sequence[Call]) -> Task:
-        """Return the row with a solution."""
-        return self.trial.task.model_copy(update={"solution": tuple(solution)})
+    def solve(self, way: Way, answer: str | None = None, texts: Iterable[str] = ()) -> Task:
+        """Return the row with a way as its solution."""
+        return self.trial.task.model_copy(update={"solution": way.solve(answer, *texts)})
 
 
 @dataclass(frozen=True)
@@ -79,28 +86,20 @@ class Try:
     """In the place of its own."""
     texts: tuple[str, ...] = ()
     """What the page has to show at its end."""
-    is_own: bool = False
-    """Whether it has the row's own id, by which others depend on it; then it is played alone once more."""
     number: int = 0
+    """Tells it from others at the row; 0 has the row's own id."""
 
     @property
     def task(self) -> Task:
-        """The row with the way as its solution, under an id of its own."""
-        task = self.row.make_task(self.way.solve(self.answer, *self.texts))
-        return task if self.is_own else task.model_copy(update={"query_id": f"{task.query_id}~{self.number}"})
+        """The row with the way as its solution."""
+        task = self.row.solve(self.way, self.answer, self.texts)
+        own = {"query_id": f"{task.query_id}~{self.number}"}
+        return task.model_copy(update=own) if self.number else task
 
     @property
     def dataset(self) -> DatasetConfig:
         """The block that the row is of."""
         return self.row.dataset
-
-
-@dataclass(frozen=True)
-class Idle:
-    """A row of which nothing is done, after all that it depends on."""
-
-    task: Task
-    dataset: DatasetConfig
 
 
 @dataclass
@@ -125,16 +124,10 @@ def harvest(run: StoredRun, config: EvalConfig, registry: Registry, stage: Stage
         stage: where they are played.
     """
     result = Harvest(attacked=len({one.query_id for one in run.attempts if one.derived is not None}))
-    rows = {row.task.query_id: row for row in _read_rows(run, config, registry, result)}
-    kept = {row.task.query_id for row in close_rows([*rows.values()])}
-    result.refused |= dict.fromkeys(rows.keys() - kept, "it depends on a row without a known way")
-    _prove([rows[name] for name in rows if name in kept], stage, result)
-    proved = [row for row in rows.values() if row.way]
-    result.rows = close_rows(proved)
-    lost = {row.task.query_id for row in proved} - {row.task.query_id for row in result.rows}
-    result.refused |= dict.fromkeys(lost, "it depends on a row that was not harvested")
-    order = list(dict.fromkeys(one.query_id for one in run.attempts))
-    result.refused = {name: result.refused[name] for name in order if name in result.refused}
+    rows = [*_read_rows(run, config, registry, result)]
+    _search(rows, stage, result)
+    _refuse_idle([row for row in rows if row.way], stage, result)
+    result.rows = [row for row in rows if row.way]
     return result
 
 
@@ -157,10 +150,9 @@ def _read_rows(run: StoredRun, config: EvalConfig, registry: Registry, result: H
         try:
             row = Row(entries[name], plan.ready(entries[name]))
             _check_row(row, config)
-            _find_ways(run, row, config)
+            row.ways = _find_ways(run, row, config)
             for way in row.ways:
-                solved = replace(row.trial, task=row.make_task(way.solve()))
-                plan.check_agent(solved, row.entry, active.toolsets)
+                plan.check_agent(replace(row.trial, task=row.solve(way)), row.entry, active.toolsets)
         except (Refused, ConfigError, DatasetError) as error:
             result.refused[name] = one_line(str(error), 300)
         else:
@@ -175,124 +167,92 @@ def _check_row(row: Row, config: EvalConfig) -> None:
     """
     if why := find_obstacle(row.task, row.trial.graders):
         raise Refused(why)
+    if row.task.depends_on:
+        raise Refused("it depends on another row, so its way cannot be proved alone")
     for name in sorted({*row.task.sites} | names_in(row.task.model_dump_json())):
         site = config.sites.get(name)
         if site is not None and site.static is None and site.reset is None:
             raise Refused(f"its site {name!r} has no `reset`, so each try would change the next one")
 
 
-def _find_ways(run: StoredRun, row: Row, config: EvalConfig) -> None:
-    """Find the shortest ways of the passed attempts.
+def _find_ways(run: StoredRun, row: Row, config: EvalConfig) -> list[Way]:
+    """Return the shortest ways of the passed attempts.
 
     Raises:
         Refused: there is none.
     """
-    own = [one for one in run.attempts if one.query_id == row.task.query_id and one.derived is None]
+    own = [one for one in run.attempts if one.query_id == row.name and one.derived is None]
     passed = [one for one in own if one.verdict is Verdict.PASSED]
-    current = [one for one in passed if one.row_hash == row.trial.content_hash]
     why = "no attempt of it passed" if not passed else "the row was changed since the run"
     found = list[Way]()
-    for one in current:
+    for one in passed:
         try:
-            found.append(read_way(one, config))
+            found += [read_way(one, config)] if one.row_hash == row.trial.content_hash else []
         except (Refused, DatasetError) as error:
             why = str(error)
-    found.sort(key=lambda way: len(way.clean.calls))
-    row.ways = [way for place, way in enumerate(found) if way not in found[:place]][:MOST_WAYS]
-    if not row.ways:
+    if not found:
         raise Refused(why)
+    found.sort(key=lambda way: len(way.clean.calls))
+    return [way for place, way in enumerate(found) if way not in found[:place]][:MOST_WAYS]
 
 
 # -- what holds
 
-Search = Generator[list[Try], list[str], str]
-"""Yields what is to be played, takes why each does not hold, and returns why no way of the row does."""
 
-
-def _prove(rows: Sequence[Row], stage: Stage, result: Harvest) -> None:
+def _search(rows: Sequence[Row], stage: Stage, result: Harvest) -> None:
     """Find the shortest way that holds of each row; say of the others why there is none."""
-    tied = {name for row in rows for name in row.task.depends_on}
-    searches = {
-        row.task.query_id: _search(row, is_free=not (row.task.depends_on or row.task.query_id in tied))
+    first = [Try(row, row.ways[0].clean) for row in rows]
+    blind = [Try(row, row.ways[0].clean, "-", number=1) for row in rows]
+    whys = _play(stage, [*first, *blind])
+    is_blind = {one.row.name: not why for one, why in zip(blind, whys[len(rows) :], strict=True)}
+    for one, why in zip(first, whys, strict=False):
+        one.row.way = None if why else one.way
+        result.refused |= {one.row.name: f"its known way does not pass again: {why}"} if why else {}
+    found = [row for row in rows if row.way]
+    for row in _improve(
+        [row for row in rows if not row.way],
+        stage,
+        lambda row: [row.ways[0], *(one.clean for one in row.ways[1:])],
+    ):
+        del result.refused[row.name]
+    # Nobody can tell what the agent had to see on its way, only that the page has to show the answer.
+    _find_shown([row for row in found if not is_blind[row.name]], stage)
+    _improve([row for row in found if is_blind[row.name] or row.shown], stage, _drop_detours)
+    left = [row for row in found if is_blind[row.name]]
+    for _ in range(MOST_ROUNDS):
+        left = _improve(left, stage, _drop_parts)
+
+
+def _improve(rows: Sequence[Row], stage: Stage, shorten: Callable[[Row], list[Way]]) -> list[Row]:
+    """Give each row the shortest of several ways that holds; returns the rows for which one does."""
+    tries = [Try(row, way, None, row.shown, n) for row in rows for n, way in enumerate(shorten(row), 1)]
+    good = [one for one, why in zip(tries, _play(stage, tries), strict=True) if not why]
+    best = {one.row.name: one for one in sorted(good, key=lambda one: -len(one.way.calls))}
+    for one in best.values():
+        one.row.way = one.way
+    return [one.row for one in best.values()]
+
+
+def _find_shown(rows: Sequence[Row], stage: Stage) -> None:
+    """Note the texts of each row's answer that its last page shows, if it shows all of it."""
+    texts = {row.name: list_shown(row.trial.task, row.way) for row in rows if row.way}
+    tries = [
+        Try(row, row.way, None, (text,), number)
         for row in rows
+        if row.way
+        for number, text in enumerate((text for part in texts[row.name] for text in part), 1)
+    ]
+    held = {
+        (one.row.name, *one.texts) for one, why in zip(tries, _play(stage, tries), strict=True) if not why
     }
-    asked = {name: next(search) for name, search in searches.items()}
-    while asked:
-        whys = iter(_play(stage, [one for tries in asked.values() for one in tries]))
-        answers = {name: [next(whys) for _ in tries] for name, tries in asked.items()}
-        asked = {}
-        for name, found in answers.items():
-            try:
-                asked[name] = searches[name].send(found)
-            except StopIteration as end:
-                if end.value:
-                    result.refused[name] = end.value
-    idle, output = _play_idle(close_rows([row for row in rows if row.way]), stage)
     for row in rows:
-        name = row.task.query_id
-        verdict = idle[name].last.verdict if name in idle else Verdict.ERRORED
-        if row.way and verdict is not Verdict.FAILED:
-            why = f"did not end: {idle[name].last.reason if name in idle else output}"
-            why = "passes as well" if verdict is Verdict.PASSED else why
-            row.way, result.refused[name] = None, one_line(f"the agent `noop` {why}", 300)
+        parts = [[text for text in part if (row.name, text) in held] for part in texts[row.name]]
+        row.shown = tuple(dict.fromkeys(part[0] for part in parts)) if all(parts) else ()
 
 
-def _play_idle(rows: Sequence[Row], stage: Stage) -> tuple[dict[str, StoredTrial], str]:
-    """Return what becomes of rows of which nothing is done, and the last words of pytest."""
-    found, output = stage.play(NO_OP, [row for row in rows if not row.task.depends_on], has_judged)
-    for row in (row for row in rows if row.task.depends_on):
-        # What it depends on has to pass for it to begin, so that is done.
-        before = list_needed(rows, [row.task.query_id])
-        idle = row.make_task([{"tool": "done", "answer": "-"}])
-        played = [Idle(idle, one.dataset) if one is row else one for one in before]
-        more, output = stage.play(ORACLE, played, has_judged)
-        found |= {name: trial for name, trial in more.items() if name == row.task.query_id}
-    return found, output
-
-
-def _search(row: Row, *, is_free: bool) -> Search:
-    """Search for the shortest way of a row.
-
-    Args:
-        row: where it is put.
-        is_free: whether it depends on no other row and none on it: only then it is played several times.
-    """
-    way = row.ways[0].clean
-    why, *blind = yield [Try(row, way, is_own=True), *([Try(row, way, "-")] if is_free else [])]
-    if why and is_free:
-        others = [row.ways[0], *(one.clean for one in row.ways[1:])]
-        whys = yield [Try(row, one) for one in others]
-        good = [one for one, bad in zip(others, whys, strict=True) if not bad]
-        why, way, blind = ("", good[0], []) if good else (why, way, [])
-    if why:
-        return f"its known way does not pass again: {why}"
-    row.way = way
-    if is_free and blind == [""]:
-        yield from _cut(row, _drop_detours, *([_drop_parts] * MOST_ROUNDS))
-    elif is_free and (parts := list_shown(row.trial.task, way)):
-        # Nobody can tell what the agent had to see on its way, only that the page has to show the answer.
-        told = iter((yield [Try(row, way, texts=(text,)) for texts in parts for text in texts]))
-        held = [[text for text in texts if not next(told)] for texts in parts]
-        row.shown = tuple(dict.fromkeys(texts[0] for texts in held)) if all(held) else ()
-        if row.shown:
-            yield from _cut(row, _drop_detours)
-    return ""
-
-
-def _cut(row: Row, *shortened: Callable[[Way], list[Way]]) -> Generator[list[Try], list[str], None]:
-    """Leave out of a way what it holds without."""
-    for shorten in shortened:
-        assert row.way is not None  # noqa: S101 the caller has found one
-        shorter = shorten(row.way)
-        whys = yield [Try(row, one, texts=row.shown) for one in shorter]
-        good = [one for one, bad in zip(shorter, whys, strict=True) if not bad]
-        row.way = min(good, key=lambda one: len(one.calls), default=row.way)
-        if not good and shorten is _drop_parts:
-            return
-
-
-def _drop_detours(way: Way) -> list[Way]:
+def _drop_detours(row: Row) -> list[Way]:
     """Return a way without what led back to where it was, all of it and each; without what is soft; both."""
+    way = row.way or row.ways[0]
     every, at, loops = range(len(way.calls)), 0, list[range]()
     while at < len(way.calls):
         back = [end for end in every[at + 1 :] if way.urls[end + 1] == way.urls[at] != way.urls[end]]
@@ -305,8 +265,9 @@ def _drop_detours(way: Way) -> list[Way]:
     return [way.keep([one for one in every if one not in cut]) for cut in {tuple(one) for one in cuts} if cut]
 
 
-def _drop_parts(way: Way) -> list[Way]:
+def _drop_parts(row: Row) -> list[Way]:
     """Return a way without each quarter of it; a wait by itself keeps what follows from coming too early."""
+    way = row.way or row.ways[0]
     places, size = range(len(way.calls)), -(-len(way.calls) // PARTS)
     parts = [places[begin : begin + size] for begin in places[:: max(1, size)]]
     acts = [part for part in parts if any(way.calls[place]["tool"] not in WAITS for place in part)]
@@ -315,12 +276,9 @@ def _drop_parts(way: Way) -> list[Way]:
 
 def _play(stage: Stage, tries: Sequence[Try]) -> list[str]:
     """Return why each does not hold; empty texts for those that do."""
-    tries = [replace(one, number=number) for number, one in enumerate(tries, 1)]
-    own = {one.task.query_id for one in tries if one.is_own}
-    trials, output = stage.play(
-        ORACLE, tries, lambda trial: trial.last.query_id not in own or has_solved(trial)
-    )
-    return [_describe(trials.get(one.task.query_id), output) for one in tries]
+    own = {one.task.query_id for one in tries if not one.number}  # these are played alone once more
+    found, output = stage.play(ORACLE, tries, lambda one: one.last.query_id not in own or has_solved(one))
+    return [_describe(found.get(one.task.query_id), output) for one in tries]
 
 
 def _describe(trial: StoredTrial | None, output: str) -> str:
@@ -329,3 +287,58 @@ def _describe(trial: StoredTrial | None, output: str) -> str:
         return f"no attempt was made: {output[-300:]}"
     errors = (error.message for error in trial.last.metadata.errors)
     return "" if has_solved(trial) else next(errors, trial.last.reason) or trial.verdict
+
+
+def _refuse_idle(rows: Sequence[Row], stage: Stage, result: Harvest) -> None:
+    """Refuse rows that pass where nothing is done, or where nobody knows."""
+    found, output = stage.play(NO_OP, rows, has_judged)
+    for row in rows:
+        last = found[row.name].last if row.name in found else None
+        if last is None or last.verdict is not Verdict.FAILED:
+            why = f"did not end: {last.reason if last else output}"
+            why = "passes as well" if last and last.verdict is Verdict.PASSED else why
+            row.way, result.refused[row.name] = None, one_line(f"the agent `noop` {why}", 300)
+
+
+# -- answers
+
+LONGEST = 200
+"""Characters of a text that is looked for."""
+MOST_SPELLINGS = 3
+"""Texts of one answer that are tried."""
+_NUMBER = re.compile(r"([$€£¥]?)(\d(?:[\d.,]*\d)?)( [A-Za-z]\w+)?")
+_DATE = re.compile(r"\d{1,2}\.? [A-Za-z]+ \d{4}|[A-Za-z]+ \d{1,2}, \d{4}|\d{4}-\d\d-\d\d")
+
+
+def list_shown(task: Task, way: Way) -> list[list[str]]:
+    """Return how the last looks of a way may have shown each part of the answer, the best text first.
+
+    Empty unless they showed all of it.
+
+    Args:
+        task: the row, whose ``answer`` counts before the agent's own.
+        way: of a passed attempt.
+    """
+    answer: JsonValue = way.answer if task.answer is None else task.answer
+    values = answer if isinstance(answer, list) else [answer]
+    parts = [list(islice(dict.fromkeys(_find(one, way.seen)), MOST_SPELLINGS)) for one in values]
+    return parts if all(parts) else []
+
+
+def _find(value: JsonValue, seen: str) -> Iterator[str]:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        found = [one for one in _NUMBER.findall(seen) if _read(one[1]) == abs(value)]
+        # With the word that follows: a digit by itself is on most pages.
+        yield from ("".join(one) for one in found if one[2])
+        yield from (f"{sign}{digits}" for sign, digits, _ in found if sign or len(digits) > 2)
+    elif isinstance(value, str) and 0 < len(value) <= LONGEST:
+        if value.casefold() in seen.casefold():
+            yield value
+        elif wanted := read_date(value):
+            dates = ((text, read_date(text)) for text in _DATE.findall(seen))
+            yield from (text for text, moment in dates if moment and wanted.mismatch(moment) is None)
+
+
+def _read(digits: str) -> float | None:
+    plain = digits.replace(",", "")
+    return float(plain) if plain.count(".") <= 1 else None

@@ -1,7 +1,8 @@
-"""Harvested rows as tests of pytest-playwright, in which nothing of this package is left."""
+"""Harvested rows as a file of rows, or as tests of pytest-playwright without anything of this package."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -28,13 +29,8 @@ COMPARISONS = (
 )
 """Those that `template.txt` has."""
 CONTEXT = (
-    "viewport",
-    "locale",
-    "timezone_id",
-    "color_scheme",
-    "device_scale_factor",
-    "is_mobile",
-    "has_touch",
+    *("viewport", "locale", "timezone_id", "color_scheme"),
+    *("device_scale_factor", "is_mobile", "has_touch"),
 )
 """Options of a window that a test may repeat: none holds a secret or a path."""
 STEPS: Mapping[str, tuple[str, str]] = {
@@ -47,14 +43,8 @@ STEPS: Mapping[str, tuple[str, str]] = {
     "check": ("target", "{target}.check()"),
     "uncheck": ("target", "{target}.uncheck()"),
     "drag": ("source target", "{source}.drag_to({target})"),
-    "upload_file": ("target files", "upload(page, {target}, {files})"),
-    "click_at": ("x y button click_count", "page.mouse.click({x}, {y}, {more})"),
-    "hover_at": ("x y", "page.mouse.move({x}, {y})"),
-    "type_at": ("x y text clear", "type_at(page, {x}, {y}, {text}, {clear})"),
     "type_keys": ("text", "page.keyboard.type({text})"),
-    "drag_at": ("start_x start_y end_x end_y", "drag_at(page, {start_x}, {start_y}, {end_x}, {end_y})"),
     "scroll": ("direction amount", "scroll(page, {direction}, {amount})"),
-    "scroll_at": ("x y direction amount", "scroll(page, {direction}, {amount}, {x}, {y})"),
     "navigate": ("url", "page.goto({url})"),
     "go_back": ("", "page.go_back()"),
     "go_forward": ("", "page.go_forward()"),
@@ -63,7 +53,6 @@ STEPS: Mapping[str, tuple[str, str]] = {
     "wait_for_text": ("text gone timeout_s", "shows(page, {text}, is_there={is_there}, ignores_case=True)"),
     "handle_dialog": ("accept text", ""),  # it is answered by what stands before the call that opens it
     "select_tab": ("tab_id", "page = tab(page, {tab_id})"),
-    "close_tab": ("tab_id", "page = close_tab(page, {tab_id})"),
 }
 """By tool: the arguments that can be written, and the line of a test."""
 _FRAME = re.compile(r' ?>>> ?(?=(?:[^"]*"[^"]*")*[^"]*$)')
@@ -84,7 +73,7 @@ def make_tests(found: Harvest, config: EvalConfig, output: Path) -> str:
         base = re.sub(r"\W+", "_", row.task.query_id, flags=re.ASCII).strip("_").lower()[:60] or "row"
         name = next(one for one in (base, *(f"{base}_{n}" for n in range(2, 10_000))) if one not in tests)
         try:
-            about, *lines = _Writer(row, config, home).write()
+            about, *lines = _Writer(row, config).write()
             if any(f"{{{name}}}" in line for name in config.sites for line in lines):
                 raise Refused("it has the address of a site within a text, which cannot be written in a test")  # noqa: TRY301
         except Refused as error:
@@ -109,6 +98,24 @@ def make_tests(found: Harvest, config: EvalConfig, output: Path) -> str:
     return "\n\n\n".join([text.rstrip(), *tests.values()]) + "\n"
 
 
+def make_rows(found: Harvest, config: EvalConfig, output: Path) -> str:
+    """Return the lines of a file of rows with their solutions; see `make_tests`.
+
+    Rows whose files would be somewhere else from there are refused.
+    """
+    lines = []
+    for row in list(found.rows):
+        home = row.dataset.file(config.base_dir).parent
+        if row.task.files and home.resolve() != output.absolute().parent.resolve():
+            found.rows.remove(row)
+            found.refused[row.name] = f"its files are relative to {home}. Write the rows there"
+            continue
+        given = row.task.model_dump(mode="json", exclude_defaults=True)
+        files = {"files": [one.path for one in row.task.files]} if row.task.files else {}
+        lines.append(json.dumps({**given, **files}, ensure_ascii=False))
+    return "".join(f"{line}\n" for line in lines)
+
+
 def _find_way(path: Path, home: Path) -> str:
     return Path(os.path.relpath(path, home)).as_posix()
 
@@ -119,11 +126,10 @@ class _Writer:
     Args:
         row: with its solution.
         config: its config.
-        home: the folder of the file.
     """
 
-    def __init__(self, row: Row, config: EvalConfig, home: Path) -> None:
-        self._row, self._config, self._home = row, config, home
+    def __init__(self, row: Row, config: EvalConfig) -> None:
+        self._row, self._config = row, config
 
     def write(self) -> Iterator[str]:
         """Yield the lines of its body.
@@ -187,9 +193,8 @@ class _Writer:
             "more": ", ".join(more),
             "chosen": repr(call.get("values") or call.get("value")),
             "is_there": repr(not call.get("gone")),
-            "files": self._write_files(call),
         }
-        defaults = {"target": "page.keyboard", "amount": "3", "clear": "False"}
+        defaults = {"target": "page.keyboard", "amount": "3"}
         line = line if more else line.replace(", {more}", "")
         return line.format(**{**defaults, **parts})
 
@@ -200,21 +205,6 @@ class _Writer:
         if self._config.variables.get(name):
             raise Refused("it types a code of two-factor authentication")
         return f"os.environ[{name!r}]"
-
-    def _write_files(self, call: Call) -> str:
-        if call["tool"] != "upload_file":
-            return ""
-        if not call.get("target"):
-            raise Refused("it uploads a file without the name of a field, which cannot be written in a test")
-        given, known = call.get("files"), self._row.trial.files
-        found = []
-        for name in [given] if isinstance(given, str) else given if isinstance(given, list | tuple) else []:
-            last = str(name).replace("\\", "/").rpartition("/")[2]  # the tool takes it as a name, too
-            alike = [one for one in known if one in (name, last) or one.endswith(f"/{last}")]
-            if name not in alike and len(alike) != 1:
-                raise Refused(f"it uploads {one_line(str(name), 80)!r}, but the row has no such file")
-            found.append(known[str(name) if name in alike else alike[0]])
-        return f"[{', '.join(f'HERE / {_find_way(one, self._home)!r}' for one in found)}]"
 
     def _write_check(self, grader: PageStateGrader | StateDiffGrader, check: Mapping[str, Any]) -> str:
         if isinstance(grader, StateDiffGrader):

@@ -114,8 +114,6 @@ def test_rows_are_refused_by_name(evals: Evals, monkeypatch: pytest.MonkeyPatch)
         row("once", graders=[{"type": "command", "command": ["{python}", "verify.py"]}], start_url="{shop}/"),
         row("hidden", **HATS)
         | {"solution": [{"tool": "fill", "target": "#code", "text": "tulip-9-tulip"}, CLICK, DONE]},
-        row("after", depends_on=["once"], **HATS) | solved,
-        row("later", depends_on=["hidden"], **HATS) | solved,
         row("chained", depends_on=["good"], **HATS) | solved,
     ]
     trusted = [{"path": "rows.jsonl", "trusted": True}]
@@ -124,7 +122,7 @@ def test_rows_are_refused_by_name(evals: Evals, monkeypatch: pytest.MonkeyPatch)
     kept = [{**one, "query": "Other"} if one["query_id"] == "changed" else one for one in rows]
     evals.write_rows(*(strip_solution(one) for one in kept if one["query_id"] != "gone"))
     found, refused, printed = harvested(evals, run, 1)
-    assert found.keys() == {"good", "chained"}
+    assert found.keys() == {"good"}
     begins = {
         "failed": "no attempt of it passed",
         "changed": "the row was changed since the run",
@@ -133,14 +131,13 @@ def test_rows_are_refused_by_name(evals: Evals, monkeypatch: pytest.MonkeyPatch)
         "idle": "the agent `noop` passes as well",
         "once": "its known way does not pass again: ",
         "hidden": "the log hides a secret",
-        "after": "its known way does not pass again: it depends on 'once'",
-        "later": "it depends on a row without a known way",
+        "chained": "it depends on another row, so its way cannot be proved alone",
     }
     assert refused.keys() == begins.keys()
     for name, begin in begins.items():
         assert refused[name].startswith(begin)
         assert f"{name}: {begin}" in " ".join(printed.split())
-    assert "2 of 11 rows harvested" in printed
+    assert "1 of 9 rows harvested" in printed
 
 
 def test_what_is_typed_is_checked_first(evals: Evals) -> None:
@@ -148,14 +145,12 @@ def test_what_is_typed_is_checked_first(evals: Evals) -> None:
     evals.play([row("a")])
     run = evals.run_folder()
     new = ("--to=rows", "--out=new.jsonl")
+    rows, tests = "--to rows writes a new file that is named like *.jsonl", "named like test_*.py"
     for args, said in (
-        ((str(run), "--to=rows", "--out=rows.jsonl"), "rows.jsonl exists already, and is left alone"),
-        ((str(run), "--to=rows", "--out=no/new.jsonl"), "there is no folder no. Create it"),
-        ((str(run), "--to=rows", "--out=new.csv"), "--to rows writes a file that is named like *.jsonl"),
-        (
-            (str(run), "--to=pytest", "--out=shop.py"),
-            "--to pytest writes a file that is named like test_*.py",
-        ),
+        ((str(run), "--to=rows", "--out=rows.jsonl"), rows),
+        ((str(run), "--to=rows", "--out=no/new.jsonl"), rows),
+        ((str(run), "--to=rows", "--out=new.csv"), rows),
+        ((str(run), "--to=pytest", "--out=shop.py"), tests),
         (("no-such-run", *new), "no-such-run"),
         ((str(run), "--to=row", "--out=new.jsonl"), "invalid choice: 'row'"),
         ((str(run), *new, "--config=other.yaml"), "other.yaml"),

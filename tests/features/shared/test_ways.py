@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.harvest.answers import list_shown
+from pytest_browsereval.features.harvest.search import list_shown
 from pytest_browsereval.features.shared.ways import Way, read_selectors
 from pytest_browsereval.model.tasks import Task
 
