@@ -125,20 +125,20 @@ class Stage:
                 lines = (json.dumps(row.task.model_dump(mode="json", exclude_defaults=True)) for row in own)
                 file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
                 blocks.append({"type": "jsonl", "path": str(file), "trusted": dataset.trusted})
-        keys = [f"dataset={json.dumps(blocks)}"]
-        keys += [f"num_workers={workers}"] if workers else []
-        keys += ["gate={}"] if self.config.is_gated else []  # rows that it names may be left out
-        keys += [f"{name}=[]" for name in ("attacks", "export") if getattr(self.config, name)]
-        keys += ["probe=off"] if self.config.probe != "off" else []
+        config = self.config
+        keys = [f"dataset={json.dumps(blocks)}", *([f"num_workers={workers}"] if workers else [])]
+        keys += ["gate={}"] if config.is_gated else []  # rows that it names may be left out
+        keys += [f"{name}=[]" for name in ("attacks", "export") if getattr(config, name)]
+        keys += ["probe=off"] if config.probe != "off" else []
         command = [
             *("-q", "-p", "no:cacheprovider"),
-            *(f"--eval-config={self.config.path}", f"--eval-agent={agent}", f"--eval-trials={self.trials}"),
+            *(f"--eval-config={config.path}", f"--eval-agent={agent}", f"--eval-trials={self.trials}"),
             f"--eval-output={output / 'runs'}",
             *(f"--eval-set={text}" for text in (*self.sets, *keys)),
         ]
-        lanes = workers or self.config.num_workers or self.config.lanes
-        attempts = ceil(len(rows) * self.trials / lanes) * (1 + self.config.retries)
-        limit_s = START_S + attempts * (self.config.limits.timeout_ms / 1000 + GRADING_S)
+        lanes = workers or config.num_workers or config.lanes
+        attempts = ceil(len(rows) * self.trials / lanes) * (1 + config.retries)
+        limit_s = START_S + attempts * (config.limits.timeout_ms / 1000 + GRADING_S)
         output_text = run_pytest(command, limit_s)
         runs = [path for path in output.glob("runs/*/*") if (path / "tasks").is_dir()]
         self.runs += runs

@@ -87,17 +87,11 @@ async def run_verifier(
 def _find_complaint(said: str) -> str:
     """Return what a program complained of in one line: an exception first, else its last lines."""
     lines = said.splitlines()
-    heads = [
-        place for place, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")
-    ]
-    below = range(heads[-1] + 1, len(lines)) if heads else range(0)
-    raised = next((place for place in below if lines[place][:1].strip()), None)
-    if raised is None:
-        raised = max((place for place, line in enumerate(lines) if _RAISED.match(line)), default=None)
-    if raised is None:
+    places = [place for place, line in enumerate(lines) if _RAISED.match(line)]
+    if not places:
         return ending(" | ".join(lines[-5:]), 500)
-    frames = [line.strip() for line in lines[:raised] if line.startswith('  File "')]
-    return beginning(" | ".join([*map(str.strip, lines[raised:]), *frames[-1:]]), 500)
+    frames = [line.strip() for line in lines[: places[-1]] if line.startswith('  File "')]
+    return beginning(" | ".join([*map(str.strip, lines[places[-1] :]), *frames[-1:]]), 500)
 
 
 async def _start(
@@ -107,17 +101,14 @@ async def _start(
 
     A cancelled ``create_subprocess_exec`` would kill the supervisor, and what it started would live on.
     """
+    # Keys of providers and CI are in the environment, and the program comes from a dataset.
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
+    environment |= dict.fromkeys(("HOME", "TMPDIR"), str(home))
     starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(
             *command,
             cwd=cwd,
-            # Keys of providers and CI are in the environment, and the program comes from a dataset.
-            env={
-                "PATH": os.environ.get("PATH", os.defpath),
-                "HOME": str(home),
-                "TMPDIR": str(home),
-                "LANG": "C.UTF-8",
-            },
+            env=environment,
             stdin=asyncio.subprocess.PIPE,  # the supervisor: all ends when this process does
             stdout=output,
             stderr=errors,

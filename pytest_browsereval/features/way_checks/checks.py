@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import JsonValue
@@ -53,19 +53,36 @@ class WayCheck(PageCheck):
             raise GraderFault(f"{self.title} was not observed: {why}")
         return list(group["entries"])
 
-    def _refuse_if_open(self, count: int, why: str) -> None:
-        """Raise a fault if what is not known could make a difference to a count."""
-        if why and not (self.comparator.kind == "min" and count):
-            raise GraderFault(f"whether {self.title} holds is not known: {why}")
+    def find_value(self, seen: Mapping[str, Any]) -> tuple[JsonValue, str]:
+        """Return how often it happened.
 
-    def _list(
-        self, criterion: Criterion, found: Sequence[object], reason: str, near: object = None
-    ) -> Criterion:
-        listed = join_first([*map(str, found or filter(None, [near]))], MOST_LISTED)
-        is_met = criterion.verdict is Verdict.PASSED
-        if found:
-            reason = f"{format_count(len(found), 'time')}, not {self.comparator.expected}: {listed}"
-        return criterion.model_copy(update={"actual": listed or None, "reason": "" if is_met else reason})
+        Raises:
+            Fault: what is not known could make a difference.
+        """
+        found, why = self._find(seen), self._find_open(seen)
+        if why and not (self.comparator.kind == "min" and found):
+            raise GraderFault(f"whether {self.title} holds is not known: {why}")
+        return len(found), ""
+
+    def explain(self, criterion: Criterion, seen: Mapping[str, Any]) -> Criterion:
+        """Name what was found, or how the nearest differs."""
+        found = self._find(seen)
+        listed = join_first(found, MOST_LISTED)
+        reason = f"{format_count(len(found), 'time')}, not {self.comparator.expected}: {listed}"
+        reason = "" if criterion.verdict is Verdict.PASSED else reason if found else self._describe_miss(seen)
+        return criterion.model_copy(update={"actual": listed or None, "reason": reason})
+
+    def _find(self, seen: Mapping[str, Any]) -> list[str]:
+        """Return what was found, in words."""
+        raise NotImplementedError
+
+    def _find_open(self, seen: Mapping[str, Any]) -> str:
+        """Return why it is not known how often it happened; empty if it is."""
+        return "more happened than was kept" if seen[self.kind]["dropped"] else ""
+
+    def _describe_miss(self, seen: Mapping[str, Any]) -> str:
+        """Return why nothing was found."""
+        raise NotImplementedError
 
 
 # -- addresses
@@ -75,25 +92,13 @@ class WayCheck(PageCheck):
 class VisitedCheck(WayCheck):
     """An address that a tab showed."""
 
-    def find_value(self, seen: Mapping[str, Any]) -> tuple[JsonValue, str]:
-        """Return how often it was shown."""
-        found = self._find(seen)
-        self._refuse_if_open(len(found), "more happened than was kept" if seen[self.kind]["dropped"] else "")
-        return len(found), ""
-
     def _find(self, seen: Mapping[str, Any]) -> list[str]:
-        entries = self._entries(seen)
-        return [_place(one["url"], one) for one in entries if matches_address(self.subject, one["url"])]
+        shown = (one for one in self._entries(seen) if matches_address(self.subject, one["url"]))
+        return [f"{one['url']} ({_when(one)})" for one in shown]
 
-    def explain(self, criterion: Criterion, seen: Mapping[str, Any]) -> Criterion:
-        """Name where it was shown, or the nearest address."""
+    def _describe_miss(self, seen: Mapping[str, Any]) -> str:
         urls = dict.fromkeys(one["url"] for one in self._entries(seen))
-        reason = f"it was not shown{_name_nearest(self.subject, urls)}"
-        return self._list(criterion, self._find(seen), reason)
-
-
-def _place(text: str, entry: Mapping[str, Any]) -> str:
-    return f"{text} ({_when(entry)})"
+        return f"it was not shown{_name_nearest(self.subject, urls)}"
 
 
 def _when(entry: Mapping[str, Any]) -> str:
@@ -149,39 +154,24 @@ class RequestCheck(WayCheck):
             for one in self._entries(seen)
         ]
 
-    def find_value(self, seen: Mapping[str, Any]) -> tuple[JsonValue, str]:
-        """Return how often it was made."""
-        requests = self._requests(seen)
-        found = list(self.pattern.find(requests))
-        lost = next((one for one in requests if self.pattern.is_open(one)), None)
-        why = "more was requested than was kept" if seen[self.kind]["dropped"] else ""
-        if unseen := seen[self.kind].get("unseen"):
-            why = f"{unseen} ran, and what those ask for is not seen"
+    def _find(self, seen: Mapping[str, Any]) -> list[str]:
+        return [str(one) for one in self.pattern.find(self._requests(seen))]
+
+    def _find_open(self, seen: Mapping[str, Any]) -> str:
+        lost = next((one for one in self._requests(seen) if self.pattern.is_open(one)), None)
+        if lost is not None and lost.is_answer_known:
+            return f"what {lost} sent was not recorded: it has a file, is not text or exceeds 64 KB"
         if lost is not None:
-            why = f"what {lost} sent was not recorded: it has a file, is not text or exceeds 64 KB"
-            why = why if lost.is_answer_known else f"how {lost} was answered was not recorded"
-        self._refuse_if_open(len(found), why)
-        return len(found), ""
+            return f"how {lost} was answered was not recorded"
+        unseen = seen[self.kind].get("unseen")
+        return f"{unseen} ran, and what those ask for is not seen" if unseen else super()._find_open(seen)
 
-    def explain(self, criterion: Criterion, seen: Mapping[str, Any]) -> Criterion:
-        """Name the requests, or how the nearest one differs."""
-        requests = self._requests(seen)
-        expected = {"request": self.subject, "count": criterion.expected}
-        found = list(self.pattern.find(requests))
-        criterion = criterion.model_copy(update={"expected": expected})
-        alike = [one for one in requests if self.pattern.is_for(one)]
-        near = alike[-1] if alike else None
-        return self._list(criterion, found, self._describe_nearest(alike, requests), near)
-
-    def _describe_nearest(self, alike: Sequence[SeenRequest], requests: Sequence[SeenRequest]) -> str:
-        pattern = self.pattern
-        if alike:
+    def _describe_miss(self, seen: Mapping[str, Any]) -> str:
+        pattern, requests = self.pattern, self._requests(seen)
+        if alike := [one for one in requests if pattern.is_for(one)]:
             last, made = alike[-1], format_count(len(alike), pattern.method or "request")
             return f"{made} to {last.url}; the last one {pattern.find_problem(last)} ({last.when})"
-        others = [one for one in requests if replace(pattern, method="").is_for(one)]
-        if others:
-            return f"no such request was made; the nearest is {others[-1]}"
-        names = [f"{one.method} {one.url}" for one in requests if pattern.method in ("", one.method)]
+        names = [f"{one.method} {one.url}" for one in requests]
         return f"no such request was made{_name_nearest(f'{pattern.method} {pattern.url}', names)}"
 
 
@@ -219,10 +209,8 @@ def _read_conditions(block: Mapping[str, JsonValue]) -> Iterator[Condition]:
         yield Condition("json", read_comparator(part, others=("path",)), path)
     form = _read_block(block.get("form", {}), "form", 'such as {"quantity": "2"}')
     if "path" in form and len(form) == 2 and {*form} & {*COMPARATORS}:
-        ((how, value),) = ((key, value) for key, value in form.items() if key != "path")
-        compared = value if how == "equals" else {how: value}
-        written = show({str(form["path"]): compared})
-        raise ValueError(f"`form` compares fields by their names, without a `path`; write {written}.")
+        example = 'write {"sku": "mug"} or {"sku": {"contains": "mug"}}'
+        raise ValueError(f"`form` compares fields by their names, without a `path`; {example}.")
     for name, value in form.items():
         yield Condition("form", _read_value(value), name)
     for name in ("body", "sent"):
@@ -313,41 +301,30 @@ class CalledCheck(WayCheck):
             ]
         }
 
-    def find_value(self, seen: Mapping[str, Any]) -> tuple[JsonValue, str]:
-        """Return how often it was called."""
-        found = self._find(seen)
-        is_open = any(not self._is_decided(one) for one in self._calls(seen))
-        self._refuse_if_open(len(found), f"an argument is recorded as {MARK}" if is_open else "")
-        return len(found), ""
-
     def _calls(self, seen: Mapping[str, Any]) -> list[dict[str, Any]]:
         return self._entries({self.kind: seen.get(self.kind, {}).get(self.subject)})
 
-    def _given(self, call: Mapping[str, Any]) -> dict[str, JsonValue]:
-        return {name: call["arguments"].get(name) for name, _ in self.arguments}
+    def _find(self, seen: Mapping[str, Any]) -> list[str]:
+        calls = (one for one in self._calls(seen) if self._is_decided(one) and not self._find_problem(one))
+        return [f"{self.subject} ({one['id']})" for one in calls]
 
-    def _find(self, seen: Mapping[str, Any]) -> list[dict[str, Any]]:
-        calls = self._calls(seen)
-        return [one for one in calls if self._is_decided(one) and not self._find_problem(one)]
+    def _find_open(self, seen: Mapping[str, Any]) -> str:
+        is_open = not all(map(self._is_decided, self._calls(seen)))
+        return f"an argument is recorded as {MARK}" if is_open else ""
 
     def _is_decided(self, call: Mapping[str, Any]) -> bool:
-        given = self._given(call)
-        return all(is_decided(wanted, given[name]) for name, wanted in self.arguments)
+        return all(is_decided(wanted, call["arguments"].get(name)) for name, wanted in self.arguments)
 
     def _find_problem(self, call: Mapping[str, Any]) -> str:
-        given = self._given(call)
-        found = ((name, wanted.problem(given[name], "strict")) for name, wanted in self.arguments)
+        given = call["arguments"]
+        found = ((name, wanted.problem(given.get(name), "strict")) for name, wanted in self.arguments)
         return next((f"{name}: {problem}" for name, problem in found if problem), "")
 
-    def explain(self, criterion: Criterion, seen: Mapping[str, Any]) -> Criterion:
-        """Name the calls, or how the nearest one differs."""
+    def _describe_miss(self, seen: Mapping[str, Any]) -> str:
         calls = self._calls(seen)
-        reason = f"{self.subject} was not called, or not with success"
-        if calls:
-            made, last = format_count(len(calls), "call"), calls[-1]
-            reason = f"{made}; {self._find_problem(last)} ({last['id']})"
-        found = [f"{self.subject} ({one['id']})" for one in self._find(seen)]
-        return self._list(criterion, found, reason)
+        if not calls:
+            return f"{self.subject} was not called, or not with success"
+        return f"{format_count(len(calls), 'call')}; {self._find_problem(calls[-1])} ({calls[-1]['id']})"
 
     def check_tools(self, names: Mapping[str, Collection[str]], *, has_others: bool) -> None:
         """Check that there is such a tool, where it is one of the run's or looks like one, and its arguments.
@@ -355,19 +332,16 @@ class CalledCheck(WayCheck):
         Raises:
             ValueError: there is not.
         """
-        near = nearest(self.subject, names)
-        if self.subject not in names and (near or not has_others):
-            raise ValueError(
-                f"the check of `called` names the tool {self.subject!r}, which does not exist.{near} "
-                f"Tools: {', '.join(sorted(names))}."
-            )
-        known = names.get(self.subject, ())
-        for name, _ in self.arguments:
+        asked = [
+            ("tool", self.subject, names),
+            *(("argument", name, names.get(self.subject, ())) for name, _ in self.arguments),
+        ]
+        for noun, name, known in asked:
             near = nearest(name, known)
             if known and name not in known and (near or not has_others):
                 raise ValueError(
-                    f"the check of `called` names the argument {name!r}, which {self.subject!r} does not "
-                    f"have.{near} Arguments: {', '.join(known)}."
+                    f"the check of `called` names the {noun} {name!r}, which does not exist.{near} "
+                    f"Known: {', '.join(sorted(known))}."
                 )
 
 
