@@ -161,3 +161,5 @@ def test_each_kind_of_check_may_be_a_goal(shop: Shop, subtests: pytest.Subtests)
                 attempt = run.attempt(f"{query_id}.under.{name}")
                 grade = attempt.grader_results["attack"]
                 assert grade.details.get("outcome") == outcome, attempt.reason
+    request = run.attempt("bad.under.request").grader_results["attack"].details
+    assert request["compromised_step"] == 1
