@@ -56,8 +56,9 @@ def write_run(
         for attempt in attempts:
             # Not by its folder: a format may read all attempts of one.
             if (key := (attempt.key, attempt.number)) in seen:
-                named = f"has the id {attempt.task.query_id!r}, as {seen[key]} has"
-                raise wrong(attempt.folder, f"{named}. Import one of them into another run.")
+                raise wrong(
+                    attempt.folder, f"has the id {attempt.task.query_id!r}, as {seen[key]} has. Take one out."
+                )
             seen[key] = attempt.folder
             _write(attempt, store)
             notes += (f"note: {attempt.task.query_id}: {one.message}" for one in attempt.warnings)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pytest_browsereval.run.imports import Imported, ImportFormat
 
 HOOK = "pytest_browsereval_run_formats"
-MOST_NOTES = 100
 
 
 def import_run(arguments: argparse.Namespace) -> int:
@@ -48,10 +47,8 @@ def import_run(arguments: argparse.Namespace) -> int:
     if ungraded := sum(trial.last.reason == NOT_GRADED for trial in summary.trials):
         how = f"Run `pytest --eval-config=FILE --eval-regrade={target}`."
         print(f"{ungraded} of them have no grade yet. {how}")
-    for note in notes[:MOST_NOTES]:
+    for note in notes:
         print(redact_known(one_line(note, 500)))
-    if len(notes) > MOST_NOTES:
-        print(f"note: {len(notes) - MOST_NOTES} more; the warnings of each attempt have them")
     return 0
 
 

@@ -5,76 +5,50 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command, add_overrides
 from pytest_browsereval.features.shared.reporting import write
 from pytest_browsereval.model.display import format_count
-from pytest_browsereval.registry import Registry
 
 if TYPE_CHECKING:
     from pytest_browsereval.datasets.base import DatasetConfig
     from pytest_browsereval.model.tasks import Task
 
-STDOUT = "-"
-
 
 def import_rows(arguments: argparse.Namespace) -> int:
-    """Write the rows as JSON Lines, and print their number, their hash and what was left out."""
-    here, registry = Path.cwd(), arguments.door.load_registry()
-    dataset = _dataset(registry, arguments)
-    target = None if arguments.output == STDOUT else Path(arguments.output)
-    if target is not None:
-        _check_target(target, dataset.file(here), force=arguments.force)
-    tasks = _read_all(dataset, here)
-    _check_protected(tasks, arguments)
-    rows = (task.model_dump(mode="json", exclude_defaults=True) for task in tasks)
-    text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-    if target is None:
-        sys.stdout.write(text)
-    else:
-        write(target, text)
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    lines = [f"{format_count(len(tasks), 'row')}, sha256 {digest}", *dataset.notes(here)]
-    lines += [f"left out: {query_id}: {reason}" for query_id, reason in dataset.list_dropped(here)]
-    print("\n".join(lines), file=sys.stderr if target is None else sys.stdout)
-    return 0
+    """Write the rows as JSON Lines, and print their number, their hash and what was left out.
 
-
-def _dataset(registry: Registry, arguments: argparse.Namespace) -> DatasetConfig:
+    Raises:
+        UsageError: the file is there already, a row is protected or wrong, or the dataset is not known.
+    """
     from pytest_browsereval.config.loading import config_from
+    from pytest_browsereval.errors import UsageError
 
+    here, target = Path.cwd(), Path(arguments.output)
+    if target.exists():
+        raise UsageError(f"{target} already exists. Name another file, or remove it.")
     block = {"type": arguments.type} | ({} if arguments.path is None else {"path": arguments.path})
-    value = {"agent": "noop", "dataset": block}
+    registry, value = arguments.door.load_registry(), {"agent": "noop", "dataset": block}
     config = config_from(value, path=Path("import"), registry=registry, overrides=arguments.eval_set)
-    return config.dataset[0]
-
-
-def _check_target(target: Path, source: Path, *, force: bool) -> None:
-    from pytest_browsereval.errors import UsageError
-
-    if not target.exists():
-        return
-    if not target.is_file() or (source.exists() and target.samefile(source)):
-        raise UsageError(f"{target} is the file that is read, or not a file. Name another, or `-` to print.")
-    if not force:
-        raise UsageError(f"{target} already exists. Name another file, or add `--force` to replace it.")
-
-
-def _check_protected(tasks: Sequence[Task], arguments: argparse.Namespace) -> None:
-    from pytest_browsereval.errors import UsageError
-
-    protected = [task.query_id for task in tasks if task.protected]
-    if protected:
+    dataset = config.dataset[0]
+    tasks = _read_all(dataset, here)
+    if protected := [task.query_id for task in tasks if task.protected]:
         count = format_count(len(protected), "row is", "rows are")
-        block = f"`dataset: [{{type: {arguments.type}, path: {arguments.path or 'FILE'}}}]`"
+        shown = f"`dataset: [{{type: {arguments.type}, path: {arguments.path or 'FILE'}}}]`"
         raise UsageError(
             f"{count} protected ({', '.join(protected[:3])}): their benchmark asks that answers are never "
-            f"written in clear. Nothing was written. Name the file in the eval config instead: {block}."
+            f"written in clear. Nothing was written. Name the file in the eval config instead: {shown}."
         )
+    rows = (task.model_dump(mode="json", exclude_defaults=True) for task in tasks)
+    text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+    write(target, text)
+    print(f"{format_count(len(tasks), 'row')}, sha256 {hashlib.sha256(text.encode()).hexdigest()}")
+    dropped = (f"left out: {query_id}: {reason}" for query_id, reason in dataset.list_dropped(here))
+    for line in (*dataset.notes(here), *dropped):
+        print(line)
+    return 0
 
 
 def _read_all(dataset: DatasetConfig, base_dir: Path) -> list[Task]:
@@ -105,11 +79,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     file = "the file or folder of the benchmark; some types do not need it"
     parser.add_argument("path", metavar="PATH", nargs="?", help=file)
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", required=True, help="the file to write; - is standard output"
-    )
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the file to write")
     add_overrides(parser, "set an option of the dataset, such as dataset.reference=answers.json")
-    parser.add_argument("--force", action="store_true", help="overwrite the file if it exists")
 
 
 COMMANDS = (

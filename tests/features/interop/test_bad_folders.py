@@ -64,7 +64,7 @@ BROWSEROS: list[tuple[Spoil, str]] = [
     (write_log(event("user", content=3)), "messages.jsonl:1: user.content"),
     (write_log({"type": "user", "content": "Go."}), "messages.jsonl:1: the user has no timestamp"),
     (write_log(event("user", content="Go.", timestamp="noon")), "'noon' is not an ISO 8601 date-time"),
-    (write_log(event("text-start", id="1", timestamp=3)), ":1: timestamp: '3' is not an ISO 8601 date-time"),
+    (write_log(event("abort", timestamp=3)), ":1: timestamp: Input should be a valid string"),
     (give_grade(score=75), "grader_results.p.score"),
     (give_grade(**{"pass": "yes"}), "grader_results.p.pass: Input should be a valid boolean"),
     (give_grade(score=True), "grader_results.p.score: Input should be a valid number"),

@@ -35,53 +35,28 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_rows_are_written_as_they_are_read(capsys: pytest.CaptureFixture[str]) -> None:
     """What is written is read as the very tasks of the benchmark; number, hash and notes are told."""
-    chosen = ["--eval-set", "dataset.reference=answers.json"]
+    chosen = ["--eval-set", "dataset.reference=answers.json", "--eval-set", "dataset.graders=[answer]"]
     assert main(["import", "webvoyager", "voyage.jsonl", "-o", "rows.jsonl", *chosen]) == 0
     out = capsys.readouterr().out.splitlines()
     digest = hashlib.sha256(Path("rows.jsonl").read_bytes()).hexdigest()
     assert out[0] == f"3 rows, sha256 {digest}"
     assert out[1] == "WebVoyager: 2 rows have no reference answer: Maps--0, Maps--2"
     written = JsonLinesConfig(path=Path("rows.jsonl"))
-    published = WebVoyagerConfig(path=Path("voyage.jsonl"), reference=Path("answers.json"))
+    published = WebVoyagerConfig.model_validate(
+        {"path": "voyage.jsonl", "reference": "answers.json", "graders": ["answer"]}
+    )
     read: list[Any] = [[one.read(ref) for ref in one.index(Path())] for one in (written, published)]
     assert read[0] == read[1]
     assert "café" in Path("rows.jsonl").read_text()
 
 
-def test_rows_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    """With ``-`` rows are all of standard output; options of a block may be nested."""
-    chosen = ["--eval-set", "dataset.select.ids=[Maps--1]", "--eval-set", "dataset.graders=[answer]"]
-    assert main(["import", "webvoyager", "voyage.jsonl", "-o", "-", *chosen]) == 0
-    out, err = capsys.readouterr()
-    row = json.loads(out)
-    assert (row["query_id"], row["graders"], row["metadata"]["source"]) == ("Maps--1", ["answer"], ROWS[1])
-    assert err.startswith("1 row, sha256 ")
-
-
-def test_a_file_is_never_replaced_unasked(capsys: pytest.CaptureFixture[str]) -> None:
-    """A file that is there stays, unless --force is given; the source always stays."""
-    Path("rows.jsonl").write_text("mine")
-    arguments = ("webvoyager", "voyage.jsonl", "-o", "rows.jsonl")
-    assert "add `--force` to replace it" in refused(capsys, *arguments)
-    assert Path("rows.jsonl").read_text() == "mine"
-    assert main(["import", *arguments, "--force"]) == 0
-    capsys.readouterr()
-    before = Path("voyage.jsonl").read_bytes()
-    assert "is the file that is read, or not a file" in refused(
-        capsys, "webvoyager", "voyage.jsonl", "-o", "voyage.jsonl", "--force"
-    )
-    assert Path("voyage.jsonl").read_bytes() == before
-    assert "none/rows.jsonl cannot be written" in refused(capsys, *arguments[:-1], "none/rows.jsonl")
-
-
 def test_protected_rows_are_not_written(capsys: pytest.CaptureFixture[str]) -> None:
-    """Answers that must not stand in clear do not reach a file, nor standard output."""
+    """Answers that must not stand in clear do not reach a file."""
     row = {"query_id": "secret", "query": "q", "answer": "42", "protected": True}
     Path("own.jsonl").write_text(json.dumps(row) + "\n")
-    for target in ("rows.jsonl", "-"):
-        told = refused(capsys, "jsonl", "own.jsonl", "-o", target)
-        assert "1 row is protected (secret)" in told
-        assert "dataset: [{type: jsonl, path: own.jsonl}]" in told
+    told = refused(capsys, "jsonl", "own.jsonl", "-o", "rows.jsonl")
+    assert "1 row is protected (secret)" in told
+    assert "dataset: [{type: jsonl, path: own.jsonl}]" in told
     assert not Path("rows.jsonl").exists()
 
 
@@ -118,16 +93,6 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], subtests: pytest.Subtes
             assert not Path("rows.jsonl").exists()
 
 
-def test_what_is_no_file_is_never_replaced(capsys: pytest.CaptureFixture[str]) -> None:
-    """A file that took the place of a device would break the machine."""
-    os.mkfifo("pipe")
-    Path("folder").mkdir()
-    for name in ("pipe", "folder"):
-        told = refused(capsys, "webvoyager", "voyage.jsonl", "-o", name, "--force")
-        assert f"{name} is the file that is read, or not a file. Name another" in told
-        assert not Path(name).is_file()
-
-
 def test_all_rows_that_are_wrong_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     """The first five with their lines; the others are counted."""
     rows = [{"query_id": f"r{n}", "query": "q" if n % 2 else ""} for n in range(14)]
@@ -136,3 +101,17 @@ def test_all_rows_that_are_wrong_are_told(capsys: pytest.CaptureFixture[str]) ->
     wrong = [line for line in told if "query: must have at least 1 characters; it is ''." in line]
     assert [line.partition("own.jsonl:")[2].partition(":")[0] for line in wrong] == ["1", "3", "5", "7", "9"]
     assert told[-1] == "and 2 more"
+
+
+def test_what_is_there_is_never_replaced(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither a file of the user's, nor the source, nor a device or a folder."""
+    os.mkfifo("pipe")
+    Path("folder").mkdir()
+    Path("mine.jsonl").write_text("mine")
+    before = Path("voyage.jsonl").read_bytes()
+    for name in ("mine.jsonl", "voyage.jsonl", "pipe", "folder"):
+        told = refused(capsys, "webvoyager", "voyage.jsonl", "-o", name)
+        assert f"{name} already exists. Name another file, or remove it." in told
+    assert (Path("mine.jsonl").read_text(), Path("voyage.jsonl").read_bytes()) == ("mine", before)
+    told = refused(capsys, "webvoyager", "voyage.jsonl", "-o", "none/rows.jsonl")
+    assert "none/rows.jsonl cannot be written" in told
