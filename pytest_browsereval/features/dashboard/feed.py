@@ -91,7 +91,7 @@ class Feed:
         control = self.watched.control.read_state()
         running = {flight.node_id for flight in self._flights}
         summary = self.run.sum_up_lines()
-        ended = {"exit_code": self._queue.exit_code, "why": list(self._queue.why), "at": self._queue.ended_at}
+        ended = {"exit_code": self._queue.exit_code, "at": self._queue.ended_at}
         self.states = {
             "lanes": self._lanes(),
             "queue": self._queue.state(running, control),

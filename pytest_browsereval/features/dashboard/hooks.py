@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Generator
 from typing import Any
 
@@ -16,24 +16,12 @@ from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.redaction import usage_errors
 from pytest_browsereval.hooks.share import count_lanes
-from pytest_browsereval.model.display import format_count, one_line
+from pytest_browsereval.model.display import one_line
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry
 
 # Characters of a task; the page cuts it as well.
 LONGEST = 160
-
-# Characters of a reason why the run has ended as it did.
-LONGEST_WHY = 400
-
-
-_ENDINGS = {
-    2: "it was interrupted",
-    3: "pytest broke, or lost a row",
-    4: "it could not be started as asked",
-    5: "there was nothing to run",
-}
-"""What an exit code comes from that says nothing of verdicts and rules."""
 
 
 class LiveView:
@@ -102,7 +90,7 @@ class LiveView:
     def _begin(self) -> None:
         for active_run in dict.fromkeys(self._controller.rows.values()):
             if not self._queues[active_run].began_at:
-                processes = self._count_processes()
+                processes = len(getattr(self._session.config.option, "tx", None) or [])  # one for each of -n
                 lanes = count_lanes(active_run.config, max(processes, 1))
                 trials = self._list_trials(active_run)
                 self._queues[active_run].begin(trials, processes=processes, lanes=lanes)
@@ -116,11 +104,6 @@ class LiveView:
         entries = {entry.name: entry for entry in active_run.plan.entries(only=only)}
         found = ((node_id, entries[name]) for node_id, name in names.items() if name in entries)
         return {node_id: Trial(entry.key, _task(active_run, entry)) for node_id, entry in found}
-
-    def _count_processes(self) -> int:
-        specs: list[str] = getattr(self._session.config.option, "tx", None) or []
-        counts = [spec.partition("*")[0] if "*" in spec else "1" for spec in specs]
-        return sum(int(count) for count in counts if count.isdecimal())
 
     # -- the course
 
@@ -143,23 +126,10 @@ class LiveView:
     def pytest_unconfigure(self) -> None:
         """End the events of open pages, and close the port."""
         exit_code = int(self._pytest.exitstatus) if self._pytest else int(pytest.ExitCode.INTERNAL_ERROR)
-        for active_run, queue in list(self._queues.items()):
-            why = _explain_ending(active_run, self._controller, exit_code)
-            queue.end(exit_code, [one_line(active_run.redact(one), LONGEST_WHY) for one in why])
+        for queue in list(self._queues.values()):
+            queue.end(exit_code)
         if self._server is not None:
             self._server.close()
-
-
-def _explain_ending(active_run: ActiveRun, controller: Controller, exit_code: int) -> list[str]:
-    """Return why a run has ended red: what pytest says of it, missed rules of its gate, bad trials."""
-    rules = [rule for owner, _, rule in controller.gating.results if owner is active_run and not rule.is_met]
-    rows = {name for name, owner in controller.rows.items() if owner is active_run}
-    counts = Counter(verdict for name, verdict in controller.verdicts.items() if name in rows)
-    return [
-        *([_ENDINGS[exit_code]] if exit_code in _ENDINGS else []),
-        *(f"gate {rule.word}: {rule.name}: {rule.message}" for rule in rules),
-        *(f"{format_count(counts[kind], 'trial')} {kind}" for kind in ("failed", "errored") if counts[kind]),
-    ]
 
 
 def _task(active_run: ActiveRun, entry: Entry) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,8 +41,6 @@ class Queue:
         self.processes, self.lanes = 1, 1
         self.exit_code: int | None = None
         """Of the session, once it has ended."""
-        self.why: Sequence[str] = ()
-        """Why it has ended red."""
         self.began_at, self.ended_at = "", ""
         self.made: set[TrialKey] = set()
         """Trials with an attempt that has ended in the session: pytest reports trials in their order, so one
@@ -63,9 +61,9 @@ class Queue:
         if (trial := self.trials.get(node_id)) is not None:
             trial.is_over, trial.why = True, why
 
-    def end(self, exit_code: int, why: Sequence[str] = ()) -> None:
-        """Note that the session has ended, and why red."""
-        self.why, self.ended_at = why, now()
+    def end(self, exit_code: int) -> None:
+        """Note that the session has ended."""
+        self.ended_at = now()
         self.exit_code = exit_code  # the last: pages take it for the end
 
     def state(self, running: Collection[str], control: ControlState) -> dict[str, Any]:

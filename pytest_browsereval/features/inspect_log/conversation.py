@@ -57,11 +57,10 @@ class Conversation:
         """Of the agent itself; those of executors are in events."""
         self.events: list[Any] = []
         self._count = 0
-        self._shown: set[int] = set()
         self._ids = UniqueNames()
 
     def add(self, entries: Sequence[Entry], start: str) -> None:
-        """Add what happened, and pictures that belong to no step.
+        """Add what happened.
 
         Args:
             entries: of the attempt.
@@ -70,10 +69,6 @@ class Conversation:
         self._add(entries, None, self.messages)
         if not self.messages:
             self._add([UserMessage(content=start, timestamp="")], None, self.messages)
-        for number, path in self._pictures.items():
-            if number not in self._shown:
-                data = {"number": number, "image": self._encode(path)}
-                self._note(None, None, self._api.InfoEvent, source="picture", data=data)
         if not any(isinstance(event, self._api.ModelEvent) for event in self.events):
             # `messages_df` finds messages in model events alone, and fails if there is none.
             model = name_model(None, None, self._agent)
@@ -159,7 +154,6 @@ class Conversation:
         if result is not None:
             error = api.ToolCallError(type="unknown", message=text) if result.is_error else None
             if step.picture is not None and result.screenshot is not None and self._pictures:
-                self._shown.add(result.screenshot)
                 content = [api.ContentText(text=text), api.ContentImage(image=self._encode(step.picture))]
             said = {"tool_call_id": name, "function": call.function, "error": error}
             chat.append(api.ChatMessageTool(content=content, id=self._make_id("message"), **said))

@@ -132,7 +132,6 @@ class _Log:
         given = manifest.get("config")
         config: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
         numbers = {key: value for key, value in config.items() if isinstance(value, int)}
-        packages = given if isinstance(given := manifest.get("packages"), Mapping) else {}
         details = {"variant": self._variant, "config_hash": manifest.get("config_hash"), "run": self._run.id}
         details |= {"incomplete": self._incomplete} if self._incomplete else {}
         return api.EvalLog(
@@ -154,7 +153,6 @@ class _Log:
                 ),
                 tags=[self._variant, *self._marks],
                 metadata=clean_json(details),
-                packages={str(name): str(version) for name, version in packages.items()},
                 headline_metric=api.HeadlineMetric(scorer=VERDICT, metric="accuracy"),
             ),
             plan=api.EvalPlan(steps=[api.EvalPlanStep(solver=agent)]),

@@ -18,7 +18,6 @@ from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.redaction.marks import WITHHELD
 from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.runs.attempt import StoredAttempt
-from pytest_browsereval.runs.trial import total_cost
 from pytest_browsereval.runs.turns import find_model
 
 VERDICT = "verdict"
@@ -174,19 +173,9 @@ class TrialWriter:
         return clean_json(
             {
                 "task": record.query_id,
-                "variant": record.variant,
                 "verdict": str(record.verdict),
-                "error_source": record.error_source and str(record.error_source),
-                "attempts": len(records),
-                "tags": list(record.tags),
-                "website": record.website,
                 "attack": record.derived and record.derived.name,
                 "attack_outcome": (outcome := find_outcome(record)) and str(outcome),
-                "steps": record.total_steps,
-                "termination_reason": str(record.termination_reason),
-                "cost_usd": total_cost(one.cost_usd for one in records),
-                "start_url": record.start_url,
-                "row_hash": record.row_hash,
                 OURS: kept,
             }
         )

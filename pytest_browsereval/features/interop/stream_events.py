@@ -40,7 +40,8 @@ def read_log(path: Path) -> tuple[list[Message], tuple[EvalWarning, ...]]:
     texts: dict[str, tuple[str, list[str]]] = {}
     lines = path.read_bytes().split(b"\n")
     for number, line in enumerate(lines, 1):
-        where, value = f"{format_path(path)}:{number}", None
+        where = f"{format_path(path)}:{number}"
+        value: Any = None
         try:
             value = json_value(line.decode()) if line.strip() else {"type": "start"}
             messages += _read(value, texts)

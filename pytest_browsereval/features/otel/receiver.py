@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 MOST_REFUSALS = 3
 """After so many in a row the receiver is given up: what it refuses it looks at, which takes its time."""
-FINAL = frozenset({401, 403, 404, 405, 408, 429})
-"""Answers that the next request would get as well."""
 
 
 class Receiver:
@@ -91,8 +89,7 @@ class Receiver:
         """
         self._refusals += 1
         self.why = one_line(why if status is None else f"HTTP status {status}, {why}", 300)
-        is_final = status is not None and (status >= 500 or status in FINAL)
-        self.is_over = is_final or self._refusals >= MOST_REFUSALS
+        self.is_over = self._refusals >= MOST_REFUSALS
 
     def list_secrets(self) -> list[str]:
         """Return the values of all headers, which a receiver may repeat."""

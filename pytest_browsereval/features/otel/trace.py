@@ -171,11 +171,8 @@ class _AttemptSpans:
             "browsereval.reason": self._text(data.reason),
             "browsereval.cost_usd": data.cost_usd,
             "browsereval.steps": data.total_steps,
-            "browsereval.termination_reason": data.termination_reason,
-            "browsereval.website": data.website,
             "browsereval.attack": data.derived and data.derived.name,
             "browsereval.attack.outcome": find_outcome(data),
-            "browsereval.tags": data.tags or None,
             "test.case.name": data.node_id or None,
             "test.case.result.status": LABELS.get(data.verdict),
         }
@@ -244,7 +241,6 @@ class _AttemptSpans:
             "error.type": "tool_error" if is_error else None,
             "browsereval.step": step.number,
             "browsereval.url": self._text(step.result.url) if step.result and step.result.url else None,
-            "browsereval.screenshot": step.result.screenshot if step.result else None,
         }
         begin = _time(step.started_at, self._begin)
         span = self._start(f"execute_tool {tool}", parent, f"call/{step.call.tool_call_id}", begin, about)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import socket
 import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.door import Door
@@ -21,6 +23,7 @@ from pytest_browsereval.run.store import new_run_id
 
 PARTS_FOLDER = ".parts"
 """In the results folder: where parts go if no place is named."""
+CONNECT_S = 10.0
 PLAN_S = 600.0
 """How long pytest may take to check all rows."""
 
@@ -152,11 +155,15 @@ def _check_arguments(arguments: argparse.Namespace) -> None:
         raise UsageError(
             f"--name {name!a}: use up to 100 characters of A-Z a-z 0-9 . _ -, such as nightly-2026-11-25."
         )
-    if (arguments.address or "").startswith("ray://"):
-        raise UsageError(
-            f"--address {arguments.address!a}: ray:// is for Ray's client. Run this on a node of the "
-            "cluster with --address auto."
-        )
+    if arguments.address not in (None, "auto", "local"):
+        try:  # Ray would wait for minutes
+            place = urlsplit(f"//{arguments.address}")
+            socket.create_connection((place.hostname or "", place.port or 0), CONNECT_S).close()
+        except (OSError, ValueError) as error:
+            raise UsageError(
+                f"--address {arguments.address!a}: nothing answers there ({error}). Write HOST:PORT, or run "
+                "this on a node of the cluster with --address auto; ray:// is for Ray's client."
+            ) from None
     if arguments.address is None and arguments.cpus > (cores := os.cpu_count() or 1):
         raise UsageError(f"--cpus has to be up to {cores}, which this machine has.")
     for variable in arguments.env:

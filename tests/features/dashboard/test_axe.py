@@ -46,7 +46,7 @@ def test_axe_finds_nothing(axe: str, server: DashboardServer, session: Session, 
                 await find_nothing(watcher.page, f"{width} px, {scheme}")
             await watcher.page.get_by_role("button", name="Resume").click()
             await watcher.page.wait_for_selector("#now[data-state=running]")
-        session.queue.end(1, ["gate not met: min_pass_rate: pass rate 0.0%"])
+        session.queue.end(1)
         await watcher.page.wait_for_selector("#now[data-state=ended]")
         await find_nothing(watcher.page, "ended")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from contextlib import closing
 from pathlib import Path
 
@@ -100,11 +99,3 @@ def test_each_of_several_evals_has_its_page(session: Session, tmp_path: Path) ->
     with closing(DashboardServer(lambda: runs)) as served:
         live = [Asker.of(served.url).data(run)["live"] for run in (0, 1)]
     assert [(one["runs"], one["own"]) for one in live] == [(["shop", "bank"], 0), (["shop", "bank"], 1)]
-
-
-def test_a_dashboard_that_nobody_asks_ends_at_once() -> None:
-    """Nothing of it was served, and its port is free again."""
-    server = DashboardServer(list)
-    port = int(Asker.of(server.url).host.partition(":")[2])
-    server.close()
-    socket.create_server(("127.0.0.1", port)).close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from pathlib import Path
 
 import pytest
 
@@ -278,23 +277,6 @@ def test_a_run_that_lacks_trials_is_exported_with_a_note(evals: Evals) -> None:
     assert done.errlines == [f"note: a process is still writing the run: {lacks}"]
     ended = evals.run_command("export", str(run), "--to=csv")
     assert ended.errlines[0].startswith("note: the run was ended before its summary.json was written: 1 of")
-
-
-def test_a_run_in_parts_at_a_url_has_to_be_merged_first(evals: Evals, tmp_path: Path) -> None:
-    """The message has what to type, and what comes of it is exported."""
-    url = f"file://{tmp_path}/bucket"
-    evals.write_rows(*(row(name) for name in "abcdefgh"))
-    evals.write_config()
-    for part in (1, 2):
-        options = (f"--eval-output={url}", "--eval-run-name=nightly", f"--eval-shard={part}/2")
-        assert evals.run("shop.eval.yaml", *options).ret == 0
-    done = evals.run_command("export", f"{url}/shop/nightly", "--to=csv")
-    assert done.ret == 4
-    command = f"browsereval merge {url}/shop/nightly -o FOLDER"
-    assert f"is a run in 2 parts. Run `{command}`, and give that folder." in done.stderr.str()
-    assert evals.run_command(*command.split()[1:-1], "whole").ret == 0
-    whole = evals.run_command("export", "whole", "--to=csv")
-    assert (whole.outlines, whole.errlines) == (["csv: 8 of 8 trials in tables"], [])
 
 
 @pytest.mark.slow

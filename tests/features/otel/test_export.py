@@ -159,7 +159,7 @@ ANSWERS: tuple[tuple[Mood, str, int], ...] = (
     ("partly", "HTTP status 200, 2 spans refused: no room for [[]redacted]", 3),
     (302, "HTTP status 302, Found", 3),
     (400, "HTTP status 400, Bad Request", 3),
-    (405, "HTTP status 405, Method Not Allowed", 1),
+    (405, "HTTP status 405, Method Not Allowed", 3),
 )
 
 

@@ -132,6 +132,8 @@ REFUSED = {
     ("--parts", "9"): "--parts 9: 8 trials to run. Use fewer parts",
     ("--address", "auto"): "needs an --output that all its nodes reach",
     ("--address", "ray://far:10001", *OUT): "ray:// is for Ray's client",
+    ("--address", "127.0.0.1:9", *OUT): "--address '127.0.0.1:9': nothing answers there",
+    ("--address", "head", *OUT): "Write HOST:PORT",
     ("--", "--eval-baseline=gone"): "gone",
     ("--cpus", "9999"): "--cpus has to be up to",
     ("--env", "NOT_SET_ANYWHERE"): "--env 'NOT_SET_ANYWHERE': write only the name of a variable",

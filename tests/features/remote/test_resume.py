@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from typing import Any
 
 import pytest
@@ -215,33 +214,14 @@ def test_a_run_that_is_done_is_not_sent_again(evals: Evals, bucket: str) -> None
     assert "is done already" in again.stderr.str() + again.stdout.str()
 
 
-def test_a_copy_of_a_folder_is_another_try(evals: Evals, bucket: str) -> None:
-    """Two machines that wrote as one try would spoil what the other one has sent."""
-    write(evals)
-    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME, "--maxfail=1")
-    shutil.copytree(run.folder, run.folder.with_name("copy"))
-    evals.run("shop.eval.yaml", "--eval-resume=copy", f"--eval-output={bucket}", NAME)
-    assert len(objects(evals, "claim-*")) == 2
-    old = evals.run("shop.eval.yaml", f"--eval-resume={run.folder.name}", "--eval-set", "gate={}")
-    assert old.ret == 1
-    refused = evals.run_command("push", str(run.folder), bucket, "--name=nightly")
-    assert "is done by another try" in refused.stderr.str()
-    assert evals.run_command("runs", f"{bucket}/shop/nightly").ret == 0
-
-
-@pytest.mark.parametrize("option", ["--collect-only", "--eval-plan", "--setup-only"])
-def test_what_runs_nothing_takes_nothing_over(evals: Evals, bucket: str, option: str) -> None:
-    """The earlier try may be at work."""
+def test_what_runs_nothing_takes_nothing_over(evals: Evals, bucket: str) -> None:
+    """The earlier try may be at work; nor does a session that is refused, which ends without an attempt."""
     interrupt(evals, bucket)
     before = {path: path.read_bytes() for path in objects(evals, "*")}
-    evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME, option)
-    assert {path: path.read_bytes() for path in objects(evals, "*")} == before
-    assert calls(evals) == []
-
-
-def test_a_session_that_is_refused_takes_nothing_over(evals: Evals, bucket: str) -> None:
-    """Nor one that lacks a key, say: it would end without an attempt."""
-    interrupt(evals, bucket)
+    for option in ("--collect-only", "--eval-plan", "--setup-only"):
+        evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME, option)
+        assert {path: path.read_bytes() for path in objects(evals, "*")} == before
+        assert calls(evals) == []
     evals.write_rows(row("bad"), row("b", graders=["nonsense"]), row("c"), row("d"))
     run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
     assert run.ret == pytest.ExitCode.USAGE_ERROR

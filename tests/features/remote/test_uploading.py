@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from pathlib import Path
 from typing import Any
 from urllib.request import url2pathname
 
@@ -161,31 +159,6 @@ def test_ctrl_c_ends_what_is_sent_at_the_end(
     assert evals.run_command(*line.split()[1:]).ret == 0
 
 
-def test_nothing_waits_for_a_bucket_that_does_not_answer(
-    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Ctrl-C cannot reach a request: it is made in a thread that keeps nobody from ending."""
-    from obstore.store import LocalStore
-
-    write(evals)
-    callers = set()
-
-    def watch(real: Any) -> Any:
-        def call(*args: Any, **options: Any) -> Any:
-            callers.add(threading.current_thread().daemon)
-            return real(*args, **options)
-
-        return call
-
-    for name in ("put", "get", "delete", "list_with_delimiter"):
-        monkeypatch.setattr(LocalStore, name, watch(getattr(LocalStore, name)))
-    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}")
-    url = f"{bucket}/shop/{run.folder.name}"
-    assert evals.run_command("push", str(run.folder), bucket, "--name=again").ret == 0
-    assert evals.run_command("runs", url).ret == 0
-    assert callers == {True}
-
-
 def test_one_shard_may_have_all_rows(evals: Evals, bucket: str) -> None:
     """The others leave nothing, and the run is merged by the same command."""
     codes = [
@@ -251,14 +224,6 @@ def solve(context):
 """
 
 
-def test_where_no_eval_was_collected_the_url_is_refused(evals: Evals, bucket: str) -> None:
-    """As a folder is: other tests would be green, and nothing sent."""
-    (evals.path / "test_other.py").write_text("def test_other(): pass\n")
-    run = evals.run("test_other.py", f"--eval-output={bucket}")
-    assert run.ret == pytest.ExitCode.USAGE_ERROR
-    assert "--eval-output is about evals, but none was collected" in run.stderr.str() + run.stdout.str()
-
-
 @pytest.mark.parametrize(
     "args", [(), pytest.param(("-n1",), marks=pytest.mark.slow)], ids=["alone", "worker"]
 )
@@ -278,31 +243,4 @@ import pytest
 @pytest.mark.browsereval(config="shop.eval.yaml")
 async def test_rows(eval_task, run_eval):
     await run_eval(eval_task)
-"""
-
-
-@pytest.mark.slow
-def test_workers_have_their_part_claimed_while_rows_run(
-    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An earlier try that still runs stops within seconds, not after the first result."""
-    monkeypatch.setattr("pytest_browsereval.features.remote.hooks.CHECK_S", 0.02)
-    folder = Path(url2pathname(bucket.removeprefix("file://"))) / "shop"
-    (evals.path / "looking.py").write_text(LOOKING.format(folder=str(folder)))
-    evals.write([row("first"), row("second")], agent={"type": "function", "function": "looking:solve"})
-    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", "-n2")
-    run.assert_outcomes(passed=2)
-    assert run.ret == 0
-
-
-LOOKING = """
-import time
-from pathlib import Path
-
-def solve(context):
-    deadline = time.monotonic() + 60
-    while not list(Path({folder!r}).rglob("claim-*")):
-        assert time.monotonic() < deadline, "nobody has claimed the part"
-        time.sleep(0.02)
-    return "right"
 """

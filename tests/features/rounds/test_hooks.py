@@ -173,16 +173,6 @@ def test_an_interrupted_run_is_resumed_where_it_was(evals: Evals) -> None:
     assert evals.run_command("gate", str(evals.run_folder())).ret == 0
 
 
-@pytest.mark.slow
-def test_a_run_that_is_over_is_not_run_again(evals: Evals) -> None:
-    """A resume of a decided run makes no attempt and is as green."""
-    _write(evals, 20)
-    evals.run()
-    resumed = evals.run("shop.eval.yaml", "--eval-resume")
-    assert resumed.ret == pytest.ExitCode.OK
-    resumed.stdout.fnmatch_lines(["*40 of 40 trials have a result, 0 to run", "*42 passed, 40 not needed*"])
-
-
 def test_a_session_that_runs_nothing_ends_no_round(evals: Evals) -> None:
     """A list of the items and a resume that is refused leave what was decided as it is."""
     _write(evals, 20)
@@ -286,29 +276,25 @@ def test_the_plan_says_from_what_to_what(evals: Evals) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("keys", "said"),
-    [
-        (
-            {"gate": {"min_pass_rate": 1.0}},
-            "*trials: rounds end when the gate is decided, but it has no rule*",
-        ),
-        ({"gate": {"max_cost_usd": 1}}, "*trials: rounds end when the gate is decided, but it has no rule*"),
-        ({"trials": {"min": 3, "max": 3}}, "*trials*max is 3, but min is 3. Write a larger max*"),
-        ({"trials": {"most": 3}}, "*trials*"),
-        (
-            {"gate": {"min_task_rate": 0.8, "passed_trials": 2}},
-            "*gate.passed_trials: a row has 1 trial here*",
-        ),
-    ],
-)
-def test_what_nothing_can_decide_is_refused(evals: Evals, keys: dict[str, Any], said: str) -> None:
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"gate": {"min_pass_rate": 1.0}}, "*trials: rounds end when the gate is decided, but it has no rule*"),
+    ({"gate": {"max_cost_usd": 1}}, "*trials: rounds end when the gate is decided, but it has no rule*"),
+    ({"trials": {"min": 3, "max": 3}}, "*trials*max is 3, but min is 3. Write a larger max*"),
+    ({"trials": {"most": 3}}, "*trials*"),
+    ({"gate": {"min_task_rate": 0.8, "passed_trials": 2}}, "*gate.passed_trials: a row has 1 trial here*"),
+]
+"""Keys, and what is said of them."""
+
+
+def test_what_nothing_can_decide_is_refused(evals: Evals, subtests: pytest.Subtests) -> None:
     """Exit code 4, before anything is spent."""
-    _write(evals, 1, **keys)
-    result = evals.run()
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([said])
-    assert not (evals.path / "results").exists()
+    for keys, said in REFUSED:
+        with subtests.test(**keys):
+            _write(evals, 1, **keys)
+            result = evals.run()
+            assert result.ret == pytest.ExitCode.USAGE_ERROR
+            result.stderr.fnmatch_lines([said])
+            assert not (evals.path / "results").exists()
 
 
 def test_rounds_that_nothing_decides_are_refused(evals: Evals) -> None:

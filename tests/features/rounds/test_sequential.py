@@ -104,35 +104,6 @@ def test_the_first_look_is_a_binomial_test(rate: float, floor: float) -> None:
     assert exact <= RISK or rate > floor
 
 
-def test_one_row_over_many_rounds_is_as_likely_as_by_scipy() -> None:
-    """For a single row all depends on counts: going over them gives the chance of a decision."""
-    floor, rounds = 0.5, 9
-
-    def crosses(passed: int, made: int) -> bool:
-        # The order of rounds does not matter to one row.
-        wager = Wager(-floor, 1)
-        for number in range(made):
-            wager.add_round([float(number < passed) - floor])
-        return wager.log_capital >= -math.log(RISK)
-
-    alive, decided = {0: 1.0}, 0.0
-    for made in range(1, rounds + 1):
-        coin = scipy.stats.binom(1, floor)
-        following: dict[int, float] = {}
-        for passed, chance in alive.items():
-            for value in (0, 1):
-                following[passed + value] = following.get(passed + value, 0.0) + chance * float(
-                    coin.pmf(value)
-                )
-        decided += math.fsum(chance for passed, chance in following.items() if crosses(passed, made))
-        alive = {passed: chance for passed, chance in following.items() if not crosses(passed, made)}
-    by_paths = sum(
-        _is_decided(floor, [[value] for value in path], above=True) for path in product((0, 1), repeat=rounds)
-    )
-    assert decided == pytest.approx(by_paths / 2**rounds)
-    assert 0 < decided <= RISK
-
-
 def test_rows_that_never_change_are_decided_sooner_than_by_their_number() -> None:
     """A row's own history is taken off: what always passes or always fails leaves nothing to chance."""
     steady = [1] * 43 + [0] * 7

@@ -20,8 +20,6 @@ function drawNow() {
   $("now").textContent = isStarting ? wordOf(state) : `${wordOf(state)} ${figures(queue, run, lanes, hasEnded)}`;
   $("now").dataset.state = state;
   $("now").dataset.good = String(end.exit_code === 0);
-  $("why").replaceChildren(...(hasEnded ? end.why : []).map((/** @type {string} */ one) => element("li", {}, element("bdi", { textContent: one }))));
-  $("why").hidden = !hasEnded || !end.why.length;
   $("written").hidden = !hasEnded && !isLost;
   const isOver = hasEnded || isLost;
   $("pause").disabled = $("stop").disabled = isOver || control.stopped || isStarting;
