@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.commands.base import Command, run_command
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.model.display import join_first, one_line
+from pytest_browsereval.model.display import format_count, one_line
 
 if TYPE_CHECKING:
     from pytest_browsereval.door import Door
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 PASSED, FAILED, INTERRUPTED, INCOMPLETE, REFUSED = range(5)
 """Exit codes, as pytest has them."""
-LISTED = 20
-"""Parts that are named; the rest is counted."""
 
 
 def ray(arguments: argparse.Namespace) -> int:
@@ -69,8 +67,8 @@ def ray(arguments: argparse.Namespace) -> int:
             result = results[number]
             _say(f"part {number}: {result}", *result.tail)
         if missing:
-            named = f"{'part' if len(missing) == 1 else 'parts'} {join_first([*map(str, missing)], LISTED)}"
-            _say(f"{named} of {request.of} missing, so the run is not complete. Go on with it:", again)
+            counts = f"{len(missing)} of {format_count(request.of, 'part')}"
+            _say(f"{counts} missing, so the run is not complete. Go on with it:", again)
         if not done or (missing and len(done) == 1):  # nothing to merge it with
             return INCOMPLETE
         code = _decide(request, arguments.door, done, results, is_whole=not missing)

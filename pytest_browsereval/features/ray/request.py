@@ -120,11 +120,6 @@ def read_request(arguments: argparse.Namespace) -> Request:
         environment={variable: os.environ[variable] for variable in arguments.env},
     )
     plan = _plan(request, [f"--eval-baseline={one}" for one in given.baseline])
-    if arguments.parts > plan["trials"]["most"]:
-        raise UsageError(
-            f"--parts {arguments.parts}: {format_count(plan['trials']['most'], 'trial')} to run. Use fewer "
-            "parts; with 25 rows or more in each, the overhead of a part is small."
-        )
     if plan["part_gate"] is None:
         raise UsageError(
             f"{arguments.config}: trials are made until the gate is decided, and a part of a run cannot tell "

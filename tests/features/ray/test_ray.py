@@ -129,7 +129,6 @@ def test_without_ray_the_command_says_what_to_install(small: Evals, monkeypatch:
 
 OUT = ("--output", "runs")
 REFUSED = {
-    ("--parts", "9"): "--parts 9: 8 trials to run. Use fewer parts",
     ("--address", "auto"): "needs an --output that all its nodes reach",
     ("--address", "ray://far:10001", *OUT): "ray:// is for Ray's client",
     ("--address", "127.0.0.1:9", *OUT): "--address '127.0.0.1:9': nothing answers there",
@@ -233,7 +232,7 @@ def test_a_part_that_has_no_result_is_never_green(engine: Engine) -> None:
     text = run.stdout.str()
     assert "part 2: no result\nNodeDiedError:  [31mthe node is gone" in text
     assert "\x1b" not in text
-    assert "part 2 of 3 missing, so the run is not complete. Go on with it:" in text
+    assert "1 of 3 parts missing, so the run is not complete. Go on with it:" in text
     line = next(one.strip() for one in run.outlines if one.startswith("  browsereval ray "))
     assert line == "browsereval ray shop.eval.yaml --parts 3 --name nightly --again"
     engine.lost = frozenset()
