@@ -1,97 +1,236 @@
-"""Estimate of a run's trials, cost and time, before it starts."""
+"""``--eval-plan`` and ``--eval-plan-json``: print what a run will take, and run nothing."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import add
+from typing import Any
 
+import pytest
+
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.config.model import RoundsConfig
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.hooks.items import EvalItem
+from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.trials import TrialKey
+from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.run.lookup import LATEST, run_folder
+from pytest_browsereval.run.store import home_of
 from pytest_browsereval.runs.attempt import StoredAttempt
+from pytest_browsereval.runs.run import StoredRun
+
+_OF_PARTS = ("min_pass_rate", "variants", "quarantine", "confidence")
+"""Keys of a gate by which a part of a run can tell whether it needs further rounds."""
 
 
-@dataclass
-class Used:
-    """What trials have used, their retries included."""
+class Planning:
+    """Stands in for pytest's loop, once all rows were checked.
 
-    trials: float = 0
-    input_tokens: float = 0
-    output_tokens: float = 0
-    cost_usd: float | None = 0
-    """With what judges cost; None where a part of it is not known."""
-    duration_ms: float = 0
+    Args:
+        session: the eval session.
+        processes: how many the run would have.
+    """
 
-    def add(self, other: Used, times: float = 1) -> None:
-        """Add what others have used, so many times."""
-        self.trials += other.trials * times
-        self.input_tokens += other.input_tokens * times
-        self.output_tokens += other.output_tokens * times
-        self.duration_ms += other.duration_ms * times
-        is_known = self.cost_usd is not None and other.cost_usd is not None
-        self.cost_usd = (self.cost_usd or 0) + (other.cost_usd or 0) * times if is_known else None
+    def __init__(self, session: EvalSession, processes: int) -> None:
+        self._session = session
+        self._processes = processes
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Print the plan of each eval; no item is run."""
+        reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+        rows: dict[ActiveRun, list[EvalItem]] = {}
+        for item in session.items:
+            if isinstance(item, EvalItem):
+                rows.setdefault(item.active_run, []).append(item)
+        plans = {active_run.config.name: self._plan(active_run, items) for active_run, items in rows.items()}
+        others = len(session.items) - sum(map(len, rows.values()))
+        if session.config.getoption("eval_plan_json"):
+            evals = [{"eval": name, **plan} for name, plan in plans.items()]
+            reporter.line(json.dumps({"evals": evals, "other_tests": others}))
+            return True
+        for name, plan in plans.items():
+            reporter.section(f"plan of eval {name}")
+            for line in plan["text"]:
+                reporter.line(line)
+        if others:
+            reporter.line(f"plus {format_count(others, 'test')} outside evals")
+        reporter.line("nothing was run (--eval-plan)")
+        return True
+
+    def _plan(self, active_run: ActiveRun, items: list[EvalItem]) -> dict[str, Any]:
+        """Return the plan of an eval as ``--eval-plan-json`` prints it."""
+        config = active_run.config
+        keys = [entry.key for entry in active_run.trials.list_due(item.entry for item in items)]
+        # What is run in any case, where trials are made until something is decided.
+        least = [key for key in keys if key.trial <= config.least_trials]
+        at_once = config.num_workers or config.lanes * self._processes
+        run, attempts, why = self._read_earlier(active_run)
+        estimates = [estimate(part, attempts, at_once) for part in (least, keys)]
+        if attempts and estimates[1].unknown == len(keys):
+            why = f"run {run} has none of these variants"
+        budget, limits = config.budget, config.limits
+        given = {
+            "budget.max_cost_usd": budget.max_cost_usd,
+            "budget.max_minutes": budget.max_minutes,
+            "limits.max_cost_usd": limits.max_cost_usd,
+        }
+        plan: dict[str, Any] = {
+            "tasks": len({key.query_id for key in keys}),
+            "variants": len(config.variants),
+            "trials": {"least": len(least), "most": len(keys)},
+            "attempts": len(keys) * (1 + config.retries),
+            "at_once": at_once,
+            "estimate": None,
+            "why_unknown": why,
+            "limits": {name: value for name, value in given.items() if value is not None},
+            "results": str(home_of(config.output_dir, config.name)),
+            "is_gated": config.is_gated,
+            "part_gate": _make_part_gate(config),
+        }
+        if why is None:
+            figures = {name: one.as_json() for name, one in zip(("least", "most"), estimates, strict=True)}
+            counts = {"by_variant": estimates[1].by_variant, "not_included": estimates[1].unknown}
+            plan["estimate"] = {"run": run, **figures, **counts}
+        return {**plan, "text": list(_describe(plan, config))}
+
+    def _read_earlier(self, active_run: ActiveRun) -> tuple[str, Sequence[StoredAttempt], str | None]:
+        """Return the last run of the config and its attempts, or why there is none."""
+        config = active_run.config
+        try:
+            folder = run_folder(config, LATEST, config.base_dir, before=self._session.run_id)
+        except UsageError:
+            return "", (), "there is no earlier run of this config"
+        try:
+            return folder.name, StoredRun(folder).attempts, None
+        except UsageError as error:
+            return "", (), str(error)
+
+
+def _make_part_gate(config: EvalConfig) -> dict[str, Any] | None:
+    """Return the gate that a part of the run gets: none, as the gate is of all rows.
+
+    Where trials are made until the gate is decided, its pass rates end the rounds of each part, and no more;
+    None if it has only pass rates of rows that a part may lack.
+    """
+    gate = config.gate
+    if not isinstance(config.trials, RoundsConfig):
+        return {}
+    shares = [gate.min_pass_rate, *gate.variants.values()]
+    if any(share and share < 1 for share in shares):
+        return {**gate.model_dump(mode="json", include={*_OF_PARTS}), "undecided": "pass"}
+    return None
 
 
 @dataclass(frozen=True)
-class RunPlan:
-    """The size of a run, and what an earlier one says of it."""
+class Estimate:
+    """What trials will take, as an earlier run has it."""
 
-    trials: int
-    """That are to be run."""
-    attempts: int
-    """At most: each trial with all its retries."""
-    expected: Used = field(default_factory=Used)
-    """Of all trials that are not ``unknown``."""
-    by_variant: int = 0
+    input_tokens: float
+    output_tokens: float
+    cost_usd: float | None
+    """With what judges cost; None where a part of it is not known."""
+    duration_s: float
+    by_variant: int
     """Trials of tasks that the earlier run does not have: they count as the mean of their variant."""
-    unknown: int = 0
-    """Trials of variants that the earlier run does not have."""
-    longest_ms: float = 0
-    """The longest of the others, by the earlier run: this run takes at least as long."""
-    least: RunPlan | None = None
-    """What is run in any case, where trials are made until something is decided; None: all of it."""
+    unknown: int
+    """Trials of variants that it does not have: they are not included."""
+
+    def as_json(self) -> dict[str, float | None]:
+        """Return the sums."""
+        cost = None if self.cost_usd is None else round(self.cost_usd, 6)
+        tokens = {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
+        return {**tokens, "cost_usd": cost, "duration_s": round(self.duration_s, 3)}
 
 
-def plan_run(trials: Sequence[TrialKey], earlier: Iterable[StoredAttempt], *, retries: int) -> RunPlan:
-    """Return what a run will take.
+def estimate(trials: Sequence[TrialKey], earlier: Iterable[StoredAttempt], at_once: int) -> Estimate:
+    """Return what trials will take.
 
-    A trial is expected to take what the trials of its task and variant took on average in the earlier run.
+    Each is expected to take what the trials of its task and variant took on average, with their retries.
 
     Args:
         trials: those that are to be run.
         earlier: all attempts of an earlier run of the config.
-        retries: further attempts after an errored one.
+        at_once: attempts at the same time, if there are as many.
     """
-    of_task, of_variant = _sums(earlier)
-    expected, by_variant, unknown, longest = Used(), 0, 0, 0.0
+    sums, by_variant, means = _sum_up(earlier), 0, []
     for key in trials:
         # A new row has no history: the mean of its variant is the best guess.
-        found = of_task.get((key.query_id, key.variant)) or of_variant.get(key.variant)
-        if found is None:
-            unknown += 1
-            continue
-        expected.add(found, 1 / found.trials)
-        # Lanes do not make a single trial faster.
-        longest = max(longest, found.duration_ms / found.trials)
-        by_variant += (key.query_id, key.variant) not in of_task
-    return RunPlan(len(trials), len(trials) * (1 + retries), expected, by_variant, unknown, longest)
+        of_task = sums.get((key.query_id, key.variant))
+        if found := of_task or sums.get((key.variant,)):
+            by_variant += of_task is None
+            means.append([one / found[0] for one in found])
+    _, given, made, cost, total_ms = map(sum, zip(*means, strict=True)) if means else [0.0] * 5
+    # Lanes do not make a single trial faster, and more lanes than trials do not help.
+    longest_ms = max((one[-1] for one in means), default=0.0)
+    duration_ms = max(total_ms / max(1, min(at_once, len(means))), longest_ms)
+    known = None if math.isnan(cost) else cost
+    return Estimate(given, made, known, duration_ms / 1000, by_variant, len(trials) - len(means))
 
 
-def _sums(earlier: Iterable[StoredAttempt]) -> tuple[dict[tuple[str, str], Used], dict[str, Used]]:
-    """Return what all trials of each task and variant have used, and of each variant."""
-    of_task: defaultdict[tuple[str, str], Used] = defaultdict(Used)
-    of_variant: defaultdict[str, Used] = defaultdict(Used)
+def _sum_up(earlier: Iterable[StoredAttempt]) -> dict[tuple[str, ...], list[float]]:
+    """Return trials, tokens in and out, cost and time of each task and each variant; nan is not known."""
+    sums: defaultdict[tuple[str, ...], list[float]] = defaultdict(lambda: [0.0] * 5)
     seen: set[TrialKey] = set()
     for data in earlier:
-        key = data.key
-        used = Used(
-            # A further attempt is not a further trial: its cost counts, but the mean is by trial.
-            trials=key not in seen,
-            input_tokens=data.usage.input_tokens,
-            output_tokens=data.usage.output_tokens,
-            cost_usd=data.cost_usd,
-            duration_ms=data.total_duration_ms or 0,
+        cost = math.nan if data.cost_usd is None else data.cost_usd
+        # A further attempt is not a further trial: its cost counts, but the mean is by trial.
+        usage, is_first = data.usage, data.key not in seen
+        used = is_first, usage.input_tokens, usage.output_tokens, cost, data.total_duration_ms or 0
+        seen.add(data.key)
+        for place in ((data.query_id, data.variant), (data.variant,)):
+            sums[place] = list(map(add, sums[place], used))
+    return sums
+
+
+def _describe(plan: dict[str, Any], config: EvalConfig) -> Iterator[str]:
+    """Yield the plan as lines for people."""
+    least, most = plan["trials"].values()
+    parts = [format_count(plan["tasks"], "task")]
+    if plan["variants"] > 1:
+        parts.append(f"{plan['variants']} variants")
+    if config.most_trials > 1:
+        parts.append(f"{_range(config.least_trials, config.most_trials)} trials each")
+    trials = format_count(most, "trial") if least == most else f"{least} to {format_count(most, 'trial')}"
+    attempts = format_count(plan["attempts"], "attempt")
+    yield f"to run: {trials} ({', '.join(parts)}), at most {attempts}"
+    if (found := plan["estimate"]) is None:
+        yield f"tokens, cost and time: unknown, because {plan['why_unknown']}"
+    else:
+        ends = [found["least"], found["most"]]
+        given, made = (
+            _range(*(f"{end[key]:,.0f}" for end in ends)) for key in ("input_tokens", "output_tokens")
         )
-        seen.add(key)
-        of_task[data.query_id, data.variant].add(used)
-        of_variant[data.variant].add(used)
-    return dict(of_task), dict(of_variant)
+        costs = [end["cost_usd"] for end in ends]
+        cost = "cost unknown"
+        if None not in costs:
+            cost = f"{_range(*(f'${one:,.2f}' for one in costs))} at the prices of that run"
+        yield f"estimate from run {found['run']}:"
+        yield f"  {given} tokens in, {made} out, {cost}"
+        at_once = max(1, min(plan["at_once"], most - found["not_included"]))
+        yield f"  {_range(*(_time(end['duration_s']) for end in ends))} with {at_once} at once"
+        if found["by_variant"]:
+            many = format_count(found["by_variant"], "trial")
+            yield f"  {many} of tasks that are new since: the mean of their variant"
+        if found["not_included"]:
+            many = format_count(found["not_included"], "trial")
+            yield f"  not included: {many} of variants that are new since"
+    limits = [f"{name} {value:g}" for name, value in plan["limits"].items()]
+    yield f"limits: {', '.join(limits) or 'none (set budget.max_cost_usd or budget.max_minutes)'}"
+
+
+def _range(least: object, most: object) -> str:
+    return str(most) if least == most else f"{least} to {most}"
+
+
+def _time(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.1f} h"

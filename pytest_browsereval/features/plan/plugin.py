@@ -12,7 +12,7 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     """Print the plan in the place of the run."""
     if not config.stash.get(is_planned_key, False) or is_worker(config):
         return
-    from pytest_browsereval.features.plan.hooks import Planning
+    from pytest_browsereval.features.plan.planning import Planning
     from pytest_browsereval.hooks.session import eval_session_key
 
     planning = Planning(config.stash[eval_session_key], config.stash[processes_key])

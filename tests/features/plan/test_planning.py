@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.plan.planning import plan_run
+from pytest_browsereval.features.plan.planning import estimate
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.runs.attempt import StoredAttempt
@@ -19,29 +19,33 @@ def used(query_id: str, usd: float | None, **more: Any) -> StoredAttempt:
 def test_a_trial_takes_what_its_task_took_with_its_retries() -> None:
     """Two trials of a task in the earlier run, one of which needed two attempts."""
     earlier = [used("a", 1.0), used("a", 1.0, attempt=2), used("a", 4.0, trial=2), used("b", 10.0)]
-    plan = plan_run([TrialKey("a"), TrialKey("a", trial=2), TrialKey("a", trial=3)], earlier, retries=2)
-    assert (plan.trials, plan.attempts, plan.unknown, plan.by_variant) == (3, 9, 0, 0)
-    assert plan.expected.cost_usd == pytest.approx(9.0)
-    assert plan.expected.input_tokens == pytest.approx(4500)
-    assert plan.expected.duration_ms == pytest.approx(9000)
+    found = estimate([TrialKey("a"), TrialKey("a", trial=2), TrialKey("a", trial=3)], earlier, 1)
+    assert (found.unknown, found.by_variant) == (0, 0)
+    assert found.cost_usd == pytest.approx(9.0)
+    assert found.input_tokens == pytest.approx(4500)
+    assert found.duration_s == pytest.approx(9)
 
 
-def test_new_tasks_and_new_variants_are_told() -> None:
-    """A new task is like the others of its variant; of a new variant nothing is known."""
-    earlier = [used("a", 1.0), used("b", 3.0)]
-    plan = plan_run([TrialKey("c"), TrialKey("c", "other")], earlier, retries=0)
-    assert (plan.by_variant, plan.unknown) == (1, 1)
-    assert plan.expected.cost_usd == pytest.approx(2.0)
+def test_new_tasks_new_variants_and_unknown_costs_are_told() -> None:
+    """A new task is like the others of its variant; a sum with something unknown in it is unknown."""
+    found = estimate([TrialKey("c"), TrialKey("c", "other")], [used("a", 1.0), used("b", 3.0)], 1)
+    assert (found.by_variant, found.unknown) == (1, 1)
+    assert found.cost_usd == pytest.approx(2.0)
+    earlier = [used("a", 1.0), used("b", None)]
+    assert estimate([TrialKey("a"), TrialKey("b")], earlier, 1).cost_usd is None
+    assert estimate([TrialKey("a")], earlier, 1).cost_usd == 1.0
+    assert estimate([TrialKey("a")], [], 1).unknown == 1
 
 
-def test_a_cost_that_is_not_known_stays_so() -> None:
-    """A sum with something unknown in it is unknown."""
-    plan = plan_run([TrialKey("a"), TrialKey("b")], [used("a", 1.0), used("b", None)], retries=0)
-    assert plan.expected.cost_usd is None
-    assert plan_run([TrialKey("a")], [used("a", 1.0), used("b", None)], retries=0).expected.cost_usd == 1.0
-
-
-def test_without_an_earlier_run_nothing_is_guessed() -> None:
-    """Only what the config says."""
-    plan = plan_run([TrialKey("a")], [], retries=1)
-    assert (plan.trials, plan.attempts, plan.unknown) == (1, 2, 1)
+def test_a_run_takes_no_less_than_its_longest_trial() -> None:
+    """However many lanes there are for it."""
+    for minutes, at_once, told in (
+        ((10, 10), 8, 10),
+        ((10, 10), 1, 20),
+        ((10, 1), 2, 10),
+        ((10, 10, 10, 10), 2, 20),
+        ((), 8, 0),
+    ):
+        earlier = [stored(attempt(str(n), total_duration_ms=one * 60_000.0)) for n, one in enumerate(minutes)]
+        trials = [TrialKey(str(n)) for n in range(len(minutes))]
+        assert estimate(trials, earlier, at_once).duration_s == told * 60
