@@ -2,28 +2,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from pytest_browsereval.features.judges.fara import FaraAlignmentGrader
 from pytest_browsereval.model.grades import Verdict
 from tests.features.shared.judging.asking import recorded_in
 from tests.features.shared.judging.bench import Bench, aligned
 
 
-@pytest.mark.parametrize(("word", "verdict"), [("PASS", Verdict.PASSED), ("FAIL", Verdict.FAILED)])
-def test_a_verdict(tmp_path: Path, word: str, verdict: Verdict) -> None:
+def test_a_verdict(tmp_path: Path) -> None:
     """Task, actions and answer as texts; one question."""
-    bench = Bench(tmp_path, {"alignment": aligned(word)})
-    result = bench.judged(FaraAlignmentGrader, bench.attempt(("click", {"target": "Buy"}, "ok"), pictures=2))
-    assert (result.verdict, result.score) == (verdict, float(word == "PASS"))
-    assert result.reasoning == "the actions fit"
-    (request,) = bench.requests["alignment"]
-    user = request.messages[1]["content"]
-    assert isinstance(user, str)  # no pictures
-    assert '1. click(target="Buy") | page "http://shop.test/"' in user
-    assert "How much is it?" in user
-    assert "42" in user
-    assert result.fingerprint.startswith("fara_alignment/1/scripted/")
+    for word, verdict in (("PASS", Verdict.PASSED), ("FAIL", Verdict.FAILED)):
+        (folder := tmp_path / word).mkdir()
+        bench = Bench(folder, {"alignment": aligned(word)})
+        attempt = bench.attempt(("click", {"target": "Buy"}, "ok"), pictures=2)
+        result = bench.judged(FaraAlignmentGrader, attempt)
+        assert (result.verdict, result.score) == (verdict, float(word == "PASS"))
+        assert result.reasoning == "the actions fit"
+        (request,) = bench.requests["alignment"]
+        user = request.messages[1]["content"]
+        assert isinstance(user, str)  # no pictures
+        for told in ('1. click(target="Buy") | page "http://shop.test/"', "How much is it?", "42"):
+            assert told in user
 
 
 def test_doing_nothing_fails_without_a_question(tmp_path: Path) -> None:

@@ -184,25 +184,22 @@ def test_a_blocker_is_no_fault_of_the_agent(tmp_path: Path) -> None:
     assert result.details["failed_only_by_blockers"] is True
 
 
-@pytest.mark.parametrize(
-    ("said", "verdict"),
-    [
-        # It stood in the way, and the agent would have failed anyway.
-        (outcome(False, obstacle(pictures=[1])), Verdict.FAILED),  # noqa: FBT003
-        # The agent got there all the same.
-        (outcome(True, obstacle(pictures=[1])), Verdict.PASSED),  # noqa: FBT003
-        # Only the answer tells of it.
-        (outcome(False, obstacle(), only=True), Verdict.FAILED),  # noqa: FBT003
-        # An action ran into it.
-        (outcome(False, obstacle("site_down", actions=[1]), only=True), Verdict.ERRORED),  # noqa: FBT003
-    ],
-)
-def test_what_excuses(tmp_path: Path, said: Any, verdict: Verdict) -> None:
+def test_what_excuses(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """An obstacle excuses if it is the only reason and something recorded shows it."""
-    bench = bench_of(tmp_path, said=said)
-    result = bench.judged(RubricGrader, bench.attempt(CLICK, pictures=1))
-    assert result.verdict is verdict
-    assert len(result.details["blockers"]) == 1  # type: ignore[arg-type]
+    cases: dict[str, tuple[Any, Verdict]] = {
+        "the agent would have failed anyway": (outcome(False, obstacle(pictures=[1])), Verdict.FAILED),  # noqa: FBT003
+        "the agent got there": (outcome(True, obstacle(pictures=[1])), Verdict.PASSED),  # noqa: FBT003
+        "only the answer shows it": (outcome(False, obstacle(), only=True), Verdict.FAILED),  # noqa: FBT003
+        "an action shows it": (
+            outcome(False, obstacle("site_down", actions=[1]), only=True),  # noqa: FBT003
+            Verdict.ERRORED,
+        ),
+    }
+    for number, (why, (said, verdict)) in enumerate(cases.items()):
+        with subtests.test(why):
+            (folder := tmp_path / str(number)).mkdir()
+            bench = bench_of(folder, said=said)
+            assert bench.judged(RubricGrader, bench.attempt(CLICK, pictures=1)).verdict is verdict
 
 
 def test_a_blocker_excuses_no_bad_work(tmp_path: Path) -> None:
@@ -219,9 +216,9 @@ def test_a_blocker_excuses_no_bad_work(tmp_path: Path) -> None:
 # -- judges that cannot be believed
 
 
-@pytest.mark.parametrize(
-    ("answers", "told"),
-    [
+def test_a_judge_that_contradicts_itself_is_errored(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """Nothing is mended: not the points, not the pictures, not the reasons."""
+    cases: list[tuple[Any, str]] = [
         ({"outcome": outcome(True, obstacle(pictures=[1]), only=True)}, "the task is done, and failed"),  # noqa: FBT003
         ({"outcome": outcome(False, only=True)}, "names none that could not be avoided"),  # noqa: FBT003
         (
@@ -237,15 +234,15 @@ def test_a_blocker_excuses_no_bad_work(tmp_path: Path) -> None:
         ({"look": refuses(500)}, "gave no scores"),
         ({"read": refuses(500)}, "gave no scores without pictures"),
         ({"make": [made(1, 2, 3, 4)] * 2}, "gave no rubric"),
-    ],
-)
-def test_a_judge_that_contradicts_itself_is_errored(tmp_path: Path, answers: Any, told: str) -> None:
-    """Nothing is mended: not the points, not the pictures, not the reasons."""
-    bench = bench_of(tmp_path)
-    bench.answers |= answers
-    result = bench.judged(RubricGrader, bench.attempt(CLICK, pictures=1))
-    assert (result.verdict, result.score) == (Verdict.ERRORED, None)
-    assert told in result.reasoning
+    ]
+    for number, (answers, told) in enumerate(cases):
+        with subtests.test(told=told):
+            (folder := tmp_path / str(number)).mkdir()
+            bench = bench_of(folder)
+            bench.answers |= answers
+            result = bench.judged(RubricGrader, bench.attempt(CLICK, pictures=1))
+            assert (result.verdict, result.score) == (Verdict.ERRORED, None)
+            assert told in result.reasoning
 
 
 def test_hostile_material_decides_nothing(tmp_path: Path) -> None:

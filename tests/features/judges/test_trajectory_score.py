@@ -169,27 +169,19 @@ def test_a_model_scores_goal_and_plan(tmp_path: Path) -> None:
     assert result.fingerprint != heuristic
 
 
-@pytest.mark.parametrize(
-    ("goal", "total", "verdict", "told"),
-    [(1, 0.7, Verdict.PASSED, "0.70 >= 0.7 "), (0.9999, 0.69996, Verdict.FAILED, " < 0.7 ")],
-)
-def test_the_threshold_itself_passes(
-    tmp_path: Path, goal: float, total: float, verdict: Verdict, told: str
-) -> None:
-    """0.7 is enough, and nothing below it."""
-    with ScriptedModel(rating(goal, 0)) as model:
-        result = grade(TrajectoryScoreGrader(method="model", judge=judge_at(model)), tmp_path, *LOG)
-    assert (result.score, result.verdict) == (total, verdict)
-    assert told in result.reasoning
-
-
-@pytest.mark.parametrize("score", [1.5, -1, "8/10", None])
-def test_a_number_out_of_range_is_errored(tmp_path: Path, score: Any) -> None:
-    """It is never clamped, and never a neutral 0.5."""
-    with ScriptedModel(rating(0.5, score)) as model:
-        result = grade(TrajectoryScoreGrader(method="model", judge=judge_at(model)), tmp_path, *LOG)
-    assert (result.verdict, result.score) == (Verdict.ERRORED, None)
-    assert "gave no plan score" in result.reasoning
+def test_what_the_model_scores_is_taken_as_it_is(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """0.7 is enough, and nothing below it; a number out of range is errored, and never clamped."""
+    for goal, plan, score, told in (
+        (1, 0, 0.7, "0.70 >= 0.7 "),
+        (0.9999, 0, 0.69996, " < 0.7 "),
+        *((0.5, wrong, None, "gave no plan score") for wrong in (1.5, -1, "8/10", None)),
+    ):
+        with subtests.test(goal=goal, plan=plan), ScriptedModel(rating(goal, plan)) as model:
+            folder = tmp_path / f"{goal}{plan}".replace("/", "")
+            folder.mkdir()
+            result = grade(TrajectoryScoreGrader(method="model", judge=judge_at(model)), folder, *LOG)
+            assert (result.score, told in result.reasoning) == (score, True)
+            assert (result.verdict is Verdict.PASSED) == (score == 0.7)
 
 
 def test_a_model_is_not_asked_about_nothing(tmp_path: Path) -> None:

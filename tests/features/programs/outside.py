@@ -1,9 +1,8 @@
 """Programs of others, as far as an attempt meets them: ``outside.py FORM ARGUMENT...``.
 
-``claude``, ``codex`` and ``gemini`` stand in for the command lines of these names: they read the form of
-config that each of them reads, from where it reads it, and print what it prints. ``cdp`` drives the browser
-by the DevTools protocol; ``clicks`` clicks twice by MCP, which is spoken by hand, as a client of
-its own would.
+``codex`` stands in for the command line of this name: it reads its form of config and prints what it prints.
+``cdp`` drives the browser by the DevTools protocol; ``clicks`` clicks twice by MCP, which is spoken by
+hand, as a client of its own would.
 """
 
 from __future__ import annotations
@@ -27,13 +26,6 @@ Call = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 def say(**line: Any) -> None:
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()
-
-
-def read_config(path: str) -> dict[str, Any]:
-    """Return the server's block, with variables filled in, as Claude Code and Gemini CLI do."""
-    text = re.sub(r"\$\{(\w+)\}", lambda match: os.environ[match[1]], Path(path).read_text())
-    block: dict[str, Any] = json.loads(text)["mcpServers"]["browser"]
-    return block
 
 
 class Spoken:
@@ -90,34 +82,6 @@ async def order(call_tool: Call, prompt: str) -> str:
     return str(re.findall(r"Order (\S+) for", await call("read_text", target="#told"))[0])
 
 
-async def claude(words: list[str]) -> None:
-    parser = argparse.ArgumentParser(allow_abbrev=False)
-    parser.add_argument("--print", action="store_true", required=True)
-    parser.add_argument("--output-format", choices=["stream-json"])
-    for flag in ("--verbose", "--strict-mcp-config", "--no-session-persistence", "--disable-slash-commands"):
-        parser.add_argument(flag, action="store_true", required=True)
-    for option in ("--mcp-config", "--allowedTools", "--tools", "--model"):
-        parser.add_argument(option, required=True)
-    given = parser.parse_args(words)
-    block = read_config(given.mcp_config)
-    say(type="system", subtype="init", model=given.model, tools=["mcp__browser__click"])
-    call = Spoken(block["url"], block["headers"]).call
-    answer = await order(call, sys.stdin.read())
-    await call("done", {"answer": answer})
-    content = [{"type": "text", "text": "I ordered it."}, {"type": "tool_use", "name": "mcp__browser__done"}]
-    say(type="assistant", message={"role": "assistant", "content": content, "usage": {"input_tokens": 7}})
-    usage = {"input_tokens": 100, "cache_read_input_tokens": 50, "output_tokens": 20}
-    say(
-        type="result",
-        subtype="success",
-        is_error=False,
-        result="Ordered.",
-        num_turns=6,
-        total_cost_usd=0.0123,
-        usage=usage,
-    )
-
-
 async def leak(call_tool: Call) -> None:
     """Show its token wherever it can, and tell the test which one it was."""
     token = os.environ["BROWSEREVAL_MCP_TOKEN"]
@@ -152,20 +116,6 @@ async def codex(words: list[str]) -> None:
     say(type="turn.completed", usage={"input_tokens": 90, "cached_input_tokens": 60, "output_tokens": 9})
 
 
-async def gemini(words: list[str]) -> None:
-    parser = argparse.ArgumentParser(allow_abbrev=False)
-    parser.add_argument("--output-format", choices=["json"], required=True)
-    parser.parse_args(words)
-    block = read_config(".gemini/settings.json")
-    assert block["trust"] is True
-    answer = await order(Spoken(block["httpUrl"], block["headers"]).call, sys.stdin.read())
-    tokens = {"prompt": 70, "candidates": 5, "thoughts": 3, "cached": 10, "total": 78}
-    models = {"gemini-a": {"api": {"totalRequests": 2}, "tokens": tokens}}
-    models["gemini-b"] = {"api": {"totalRequests": 1}, "tokens": {**tokens, "prompt": 30}}
-    sys.stdout.write("Loaded cached credentials.\n")
-    sys.stdout.write(json.dumps({"response": answer, "stats": {"models": models}}, indent=2) + "\n")
-
-
 async def cdp(words: list[str]) -> None:
     from playwright.async_api import async_playwright
 
@@ -192,6 +142,6 @@ async def clicks(words: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    forms = {"claude": claude, "codex": codex, "gemini": gemini, "cdp": cdp, "clicks": clicks}
+    forms = {"codex": codex, "cdp": cdp, "clicks": clicks}
     form = forms[sys.argv[1]]
     asyncio.run(form(sys.argv[2:]))

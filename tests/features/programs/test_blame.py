@@ -131,16 +131,15 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("mode", REFUSED)
-def test_a_key_that_is_refused_stops_the_run(evals: Evals, program: str, mode: str) -> None:
+def test_a_key_that_is_refused_stops_the_run(evals: Evals, program: str, subtests: pytest.Subtests) -> None:
     """At once, with the program's words: no attempt can be made with it."""
-    preset, words = REFUSED[mode]
-    ran = play(evals, {"it": {"preset": preset, "program": program, "env": {"MODE": mode}}}, rows=3)
-    assert ran.ret == 1
-    (made,) = ran.attempts
-    assert (made.verdict, made.error_source) == ("errored", "provider")
-    assert made.stops_run
-    assert words in made.reason
+    for mode, (name, words) in REFUSED.items():
+        with subtests.test(mode=mode):
+            ran = play(evals, {"it": {"preset": name, "program": program, "env": {"MODE": mode}}}, rows=3)
+            assert ran.ret == 1
+            (made,) = ran.attempts
+            assert (made.verdict, made.error_source, made.stops_run) == ("errored", "provider", True)
+            assert words in made.reason
 
 
 @pytest.mark.slow

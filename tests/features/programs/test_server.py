@@ -93,10 +93,9 @@ def test_a_client_lists_and_calls_the_attempt_s_tools(make_desk: MakeDesk) -> No
     assert desk.capture.steps == 3
 
 
-@pytest.mark.parametrize("mode", ["after", "off"])
-def test_the_picture_tool_returns_the_picture(make_desk: MakeDesk, mode: str) -> None:
-    """It is the recorded file where pictures are recorded, else one taken for the program."""
-    desk = make_desk(tools=TOOLS, screenshots=mode)
+def test_the_picture_tool_returns_the_picture(make_desk: MakeDesk) -> None:
+    """It is the recorded file."""
+    desk = make_desk(tools=TOOLS, screenshots="after")
 
     async def work(server: ToolServer) -> None:
         async with connected(server) as client:
@@ -106,8 +105,7 @@ def test_the_picture_tool_returns_the_picture(make_desk: MakeDesk, mode: str) ->
             assert shown.mime_type == "image/jpeg"
             data = base64.b64decode(shown.data)
             assert data[:2] == b"\xff\xd8"
-            if mode == "after":
-                assert data == desk.capture.screenshot.path(1).read_bytes()
+            assert data == desk.capture.screenshot.path(1).read_bytes()
 
     serve(desk, work)
     assert desk.window.pictures == 1

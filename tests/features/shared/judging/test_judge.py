@@ -90,16 +90,6 @@ def test_marks_cannot_be_forged(tmp_path: Path) -> None:
     assert user.count(f"[end of final answer of the agent {seen[1]}]") == 1
 
 
-def test_a_very_long_text_is_cut_in_its_middle(tmp_path: Path) -> None:
-    """Beginning and end stay, and the judge is told how much is missing."""
-    with ScriptedModel([says(text(verdict()))]) as model:
-        graded(AskingGrader(judge=judge_at(model)), recorded_in(tmp_path, f"first{'x' * 90_000}last"))
-    asked = model.requests[0].text
-    assert "first" in asked
-    assert "last" in asked
-    assert "[cut: 30009 characters]" in asked
-
-
 def test_pictures_are_made_smaller(tmp_path: Path) -> None:
     """As JPEG, in the order of their numbers, no side longer than the detail allows."""
     picture(tmp_path, 10, (3000, 1000))
@@ -120,15 +110,6 @@ def test_pictures_are_made_smaller(tmp_path: Path) -> None:
     assert sizes == [(40, 30), (1536, 512)]
     captions = [part["text"] for part in parts if part["type"] == "text"]
     assert captions[-2:] == ["Picture 9:", "Picture 10:"]
-
-
-def test_a_damaged_picture_is_an_errored_grade(tmp_path: Path) -> None:
-    """Nothing is asked without the evidence that the rule wants."""
-    picture(tmp_path, 1).write_bytes(b"no picture at all")
-    with ScriptedModel([]) as model:
-        result = graded(AskingGrader(judge=judge_at(model), pictures=1), recorded_in(tmp_path))
-    assert (result.verdict, result.score, result.cost_usd) == (Verdict.ERRORED, None, 0.0)
-    assert "001.png cannot be read" in result.reasoning
 
 
 # -- what was paid for
