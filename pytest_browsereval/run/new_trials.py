@@ -95,13 +95,13 @@ class NewTrials(Trials):
         if why := run.outages.over():  # another process may have met them, which has started
             session.stop(why, has_started=True)
             raise RunStopped(why)
-        await run.control.admit(entry.key)
+        await run.control.admit()
         run.store.lost.pop(node_id, None)  # another attempt follows
         run.budget.check()  # before a browser is started for nothing
         await session.open()
         trial, tries = self._ready(entry), 1 + run.deaths.count_tries(entry.key)
         record = await attempt(trial, session, node_id)
-        while await is_retried(record, run, trial, tries):
+        while await is_retried(record, run, tries):
             record, tries = await attempt(trial, session, node_id), tries + 1
         if record.metadata.stops_run:
             session.stop(record.metadata.reason)
@@ -119,7 +119,7 @@ class NewTrials(Trials):
         return trial
 
 
-async def is_retried(record: AttemptRecord, run: ActiveRun, trial: Trial, tries: int) -> bool:
+async def is_retried(record: AttemptRecord, run: ActiveRun, tries: int) -> bool:
     """Whether another attempt follows: only an *errored* one is retried, at most ``retries`` times.
 
     One whose known way is broken is not: that was tried twice already.
@@ -127,11 +127,10 @@ async def is_retried(record: AttemptRecord, run: ActiveRun, trial: Trial, tries:
     Args:
         record: of the last attempt; every attempt stays in the run folder.
         run: the budget has to allow another one, and nobody may have called it off.
-        trial: what is attempted.
         tries: how many attempts this session has made of it.
     """
     has_erred = record.metadata.verdict is Verdict.ERRORED and not record.metadata.stops_run
     if not has_erred or record.metadata.probe or tries > run.config.retries:
         return False
-    is_off = await run.control.why_not(trial.key)
-    return not (is_off or run.budget.over() or run.outages.over())
+    is_stopped = await run.control.is_stopped()
+    return not (is_stopped or run.budget.over() or run.outages.over())

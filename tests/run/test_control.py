@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.errors import CalledOff
-from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.control import CONTROL, Control, ControlState
 from pytest_browsereval.run.store import RunStore
-
-A, B = TrialKey("a"), TrialKey("b", "kimi", 2)
 
 
 @pytest.fixture
@@ -22,13 +19,13 @@ def store(tmp_path: Path) -> RunStore:
 
 def test_it_is_for_one_session(store: RunStore) -> None:
     """What was wanted of an earlier session does not stop one that goes on with the run."""
-    Control(store, "s1").write_state(ControlState(stopped=True, skipped={A, B}))
-    assert Control(store, "s1").read_state() == ControlState(stopped=True, skipped=frozenset({A, B}))
+    Control(store, "s1").write_state(ControlState(stopped=True))
+    assert Control(store, "s1").read_state() == ControlState(stopped=True)
     assert Control(store, "s2").read_state() == ControlState()
     assert Control(store).read_state() == ControlState()
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"session": "s1"}', '{"session": "s1", "skipped": [1]}'])
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"session": "s1"}', '{"session": "s1", "paused": 1}'])
 def test_a_damaged_file_wants_nothing(store: RunStore, content: str) -> None:
     """A run goes on whatever somebody has made of the file."""
     store.root.mkdir()
@@ -37,29 +34,24 @@ def test_a_damaged_file_wants_nothing(store: RunStore, content: str) -> None:
 
 
 def test_a_pause_holds_attempts_back(store: RunStore) -> None:
-    """Until it is over, or the trial is skipped."""
+    """Until it is over, or the run is stopped."""
     control = Control(store, "s1")
     order: list[str] = []
 
+    async def begin() -> None:
+        await control.admit()
+        order.append("begun")
+
     async def work() -> None:
         control.write_state(ControlState(paused=True))
-
-        async def begin() -> None:
-            await control.admit(A)
-            order.append("begun")
-
-        async def skipped() -> None:
-            with pytest.raises(CalledOff):
-                await control.admit(B)
-            order.append("skipped")
-
-        waiting = [asyncio.ensure_future(begin()), asyncio.ensure_future(skipped())]
+        waiting = asyncio.ensure_future(begin())
         await asyncio.sleep(0)
-        control.skip(B)
-        await waiting[1]
         order.append("resumed")
         control.write_state(ControlState())
-        await waiting[0]
+        await waiting
+        control.write_state(ControlState(paused=True, stopped=True))
+        with pytest.raises(CalledOff):
+            await begin()
 
     asyncio.run(work())
-    assert order == ["skipped", "resumed", "begun"]
+    assert order == ["resumed", "begun"]

@@ -94,7 +94,7 @@ class Feed:
         ended = {"exit_code": self._queue.exit_code, "at": self._queue.ended_at}
         self.states = {
             "lanes": self._lanes(),
-            "queue": self._queue.state(running, control),
+            "queue": self._queue.state(running),
             "control": {"paused": control.paused, "stopped": control.stopped},
             "run": {"totals": self._table.totals(summary), **self.about(), **self._standing(summary)},
             "end": ended,

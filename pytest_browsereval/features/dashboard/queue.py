@@ -8,7 +8,6 @@ from typing import Any
 
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.model.trials import TrialKey
-from pytest_browsereval.run.control import ControlState
 
 # Waiting trials that a page gets; the rest is counted.
 NEXT = 100
@@ -66,13 +65,8 @@ class Queue:
         self.ended_at = now()
         self.exit_code = exit_code  # the last: pages take it for the end
 
-    def state(self, running: Collection[str], control: ControlState) -> dict[str, Any]:
-        """Return what a page shows of the queue.
-
-        Args:
-            running: items of the attempts in flight.
-            control: whether it is paused or stopped, and what is skipped.
-        """
+    def state(self, running: Collection[str]) -> dict[str, Any]:
+        """Return what a page shows of the queue; items of the attempts in flight are given."""
         rest = [one for name, one in self.trials.items() if not one.is_over and name not in running]
         waiting = [one for one in rest if one.key not in self.made]
         skipped = [one for one in self.trials.values() if one.why]
@@ -82,7 +76,7 @@ class Queue:
             "trials": len(self.trials),
             "over": over + len(rest) - len(waiting),
             "waiting": len(waiting),
-            "next": [{**_as_json(one), "is_skipped": one.key in control.skipped} for one in waiting[:NEXT]],
+            "next": [_as_json(one) for one in waiting[:NEXT]],
             "skipped": len(skipped),
             "needless": sum(NEEDLESS in one.why for one in skipped),
             "last_skipped": [{**_as_json(one), "why": one.why} for one in skipped[-SKIPPED:]],

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import parse_qs, unquote
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from pytest_browsereval.features.dashboard.feed import Feed, Watched
 from pytest_browsereval.features.shared.page_server import PICTURES, Answer, PageServer
 from pytest_browsereval.features.shared.viewer import page as viewer
 from pytest_browsereval.features.shared.viewer.attempts import read_attempt
 from pytest_browsereval.features.shared.viewer.records import details_of
-from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run_files import read_written
 
 ASKED_S = 3.0
@@ -54,10 +53,7 @@ class PageRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    want: Literal["pause", "resume", "stop", "skip", "keep"]
-    query_id: str = Field(default="", max_length=20_000)
-    variant: str = Field(default="default", max_length=20_000)
-    trial: int = Field(default=1, ge=1)
+    want: Literal["pause", "resume", "stop"]
 
 
 class DashboardServer(PageServer):
@@ -144,10 +140,6 @@ class DashboardServer(PageServer):
 
 def _apply_request(feed: Feed, wish: PageRequest) -> None:
     control = feed.watched.control
-    if wish.want in ("skip", "keep"):
-        key = TrialKey(wish.query_id, wish.variant, wish.trial)
-        control.skip(key, is_skipped=wish.want == "skip")
-        return
     state = control.read_state()
     paused = wish.want == "pause" if wish.want in ("pause", "resume") else state.paused
     control.write_state(replace(state, paused=paused, stopped=state.stopped or wish.want == "stop"))

@@ -212,7 +212,7 @@ class RegradedTrials(Trials):
             OSError: the attempt's folder cannot be written.
         """
         assert isinstance(entry, StoredEntry)  # noqa: S101 of our own plan
-        await self.run.control.admit(entry.key)
+        await self.run.control.admit()
         if session.stopped is not None:
             raise RunStopped(session.stopped)
         if not self._is_noted:

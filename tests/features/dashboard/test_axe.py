@@ -6,7 +6,6 @@ import pytest
 
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage
-from pytest_browsereval.model.trials import TrialKey
 from tests.features.dashboard.conftest import Session, Watch, Watcher
 from tests.features.shared.viewer.test_axe import SCHEMES, WIDTHS, axe, find_nothing
 from tests.labelled import grade, graded
@@ -23,7 +22,6 @@ def test_axe_finds_nothing(axe: str, server: DashboardServer, session: Session, 
     session.fly("buy", "gw0").end(graded("buy", grade("state", FAILED), reason="No mug."))
     session.queue.end_trial("buy")
     session.queue.end_trial("pay", "budget: it is used up")
-    session.control.skip(TrialKey("search"))
     flying = session.fly("find", "gw1")
     flying.picture(1)
     flying.say(

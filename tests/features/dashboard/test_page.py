@@ -96,7 +96,7 @@ def test_a_run_from_its_start_to_its_end(server: DashboardServer, session: Sessi
 
 
 def test_what_one_wants_of_the_run(server: DashboardServer, session: Session, watch: Watch) -> None:
-    """Pause and resume, skip and keep, stop: each is told by the page once the run folder has it."""
+    """Pause and resume, stop: each is told by the page once the run folder has it."""
     session.begin("buy", "find")
 
     async def work(watcher: Watcher) -> None:
@@ -108,12 +108,6 @@ def test_what_one_wants_of_the_run(server: DashboardServer, session: Session, wa
         await page.get_by_role("button", name="Resume").click()
         await watcher.sees("#now", "Running.")
         assert session.state == ControlState()
-        await page.get_by_role("button", name="Skip find").click()
-        await page.get_by_role("button", name="Keep find").wait_for()
-        assert session.state.skipped == {TrialKey("find")}
-        await page.get_by_role("button", name="Keep find").click()
-        await page.get_by_role("button", name="Skip find").wait_for()
-        assert session.state.skipped == frozenset()
         page.once("dialog", lambda dialog: dialog.dismiss())
         await page.get_by_role("button", name="Finish running attempts, then stop").click()
         assert not session.state.stopped
@@ -121,7 +115,6 @@ def test_what_one_wants_of_the_run(server: DashboardServer, session: Session, wa
         await page.get_by_role("button", name="Finish running attempts, then stop").click()
         await watcher.sees("#now", "Stopping: attempts in flight are finished, nothing else starts.")
         assert session.state == ControlState(stopped=True)
-        assert await page.get_by_role("button", name="Skip find").count() == 0
         session.queue.end_trial("find", "dashboard: the run was stopped there")
         await watcher.sees("#skipped li", "find dashboard: the run was stopped there")
 

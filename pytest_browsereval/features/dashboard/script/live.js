@@ -27,7 +27,7 @@ function drawNow() {
   $("pause").textContent = control.paused ? "Resume" : "Pause";
   drawLanes(hasEnded ? { ...lanes, flights: [] } : lanes);
   $("lanes").hidden = $("lanes-title").hidden = hasEnded;
-  drawQueue(queue, !isOver && !control.stopped);
+  drawQueue(queue);
   tellTimes();
   tellElapsed();
 }

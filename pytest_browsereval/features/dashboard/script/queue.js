@@ -1,7 +1,7 @@
 // The queue: what waits, what was skipped; and what can be wanted of the run.
 
 /**
- * @typedef {{id: string, variant: string, trial: number, query: string, is_skipped: boolean, why: string}} Waiting
+ * @typedef {{id: string, variant: string, trial: number, query: string, why: string}} Waiting
  * @typedef {{began_at: string, trials: number, over: number, waiting: number, next: Waiting[], skipped: number, needless: number, last_skipped: Waiting[]}} Queue
  */
 
@@ -13,11 +13,9 @@ function waitingName(one) {
   return one.id + (more.length ? ` (${more.join(", ")})` : "");
 }
 
-/** @param {Queue} queue @param {boolean} canSkip */
-function drawQueue(queue, canSkip) {
-  const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.trial : undefined;
-  $("queue").replaceChildren(...queue.next.map((one) => waitingLine(one, canSkip)));
-  if (focused) [...$("queue").querySelectorAll("button")].find((button) => button.dataset.trial === focused)?.focus();
+/** @param {Queue} queue */
+function drawQueue(queue) {
+  $("queue").replaceChildren(...queue.next.map(waitingLine));
   const more = queue.waiting - queue.next.length;
   $("queue-more").textContent = more > 0 ? `and ${more.toLocaleString("en")} more` : queue.waiting ? "" : queue.began_at ? "No task is waiting." : "The waiting tasks are unknown.";
   $("skipped-box").hidden = !queue.skipped;
@@ -28,22 +26,16 @@ function drawQueue(queue, canSkip) {
   $("skipped-more").textContent = earlier > 0 ? `and ${earlier.toLocaleString("en")} before them` : "";
 }
 
-/** @param {Waiting} one @param {boolean} canSkip */
-function waitingLine(one, canSkip) {
+/** @param {Waiting} one */
+function waitingLine(one) {
   const name = waitingName(one);
   const text = element("span", { className: "text", title: `${name}\n${one.query}` }, element("bdi", { textContent: name }), " ", element("bdi", { className: "soft", textContent: one.query }));
-  const line = element("li", { "data-skipped": String(one.is_skipped) }, text);
-  if (canSkip) {
-    const word = one.is_skipped ? "Keep" : "Skip";
-    const act = () => want(one.is_skipped ? "keep" : "skip", { query_id: one.id, variant: one.variant, trial: one.trial });
-    line.append(element("button", { type: "button", textContent: word, ariaLabel: `${word} ${name}`, "data-trial": JSON.stringify([one.id, one.variant, one.trial]), onclick: act }));
-  }
-  return line;
+  return element("li", {}, text);
 }
 
-/** @param {string} what @param {Record<string, any>} [which] */
-async function want(what, which = {}) {
-  const body = JSON.stringify({ want: what, ...which });
+/** @param {string} what */
+async function want(what) {
+  const body = JSON.stringify({ want: what });
   const answer = await fetch("control", { method: "POST", headers: { "Content-Type": "application/json" }, body }).catch(() => null);
   if (answer && answer.ok) return trouble("");
   const why = answer ? (await answer.json().catch(() => ({}))).error : "nobody answers; the run may have ended";
