@@ -240,28 +240,6 @@ def test_tests_by_hand_with_one_row_have_ids_of_their_own(evals: Evals) -> None:
     assert tables == [f"{name}-{found[0].name}.csv" for name in names]
 
 
-def test_runs_merged_into_folders_of_one_name_have_ids_of_their_own(evals: Evals) -> None:
-    """By what they were made of: merged again elsewhere, a run has the id that it had."""
-    evals.write_rows(*(row(name) for name in "abcdefgh"))
-    evals.write_config()
-    parts = [
-        [str(evals.run("shop.eval.yaml", f"--eval-shard={part}/2").folder) for part in (1, 2)]
-        for _ in range(2)
-    ]
-    for place, given in (("x", parts[0]), ("y", parts[1]), ("z", parts[0])):
-        done = evals.run_command("merge", *given, "-o", f"{place}/merged")
-        assert done.ret == 0, done.stderr.str()
-        assert evals.run_command("export", f"{place}/merged", "--to=csv").ret == 0
-    first, second, again = (open_run(evals.path / place / "merged") for place in "xyz")
-    assert first.id == again.id != second.id
-    assert first.id.startswith("merged-")
-    ids = [{one.id for one in run.attempts} for run in (first, second, again)]
-    assert ids[0] == ids[2]
-    assert not ids[0] & ids[1]
-    tables = sorted(file.name for file in (evals.path / "tables/attempts").iterdir())
-    assert tables == sorted(f"shop-{run.id}.csv" for run in (first, second))
-
-
 def test_a_run_that_lacks_trials_is_exported_with_a_note(evals: Evals) -> None:
     """One that is still written, or was ended: nobody is to take a part for the whole."""
     evals.write_rows(row("a"), row("b"))

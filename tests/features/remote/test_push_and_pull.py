@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
-from pytest_browsereval.features.remote.claims import Done, Part, list_parts, list_paths
-from pytest_browsereval.run.shards import Shard
+from pytest_browsereval.features.remote.claims import list_paths
 from tests.hooks.small_evals import Evals, row
 
 
@@ -117,43 +114,6 @@ def test_shards_are_parts_of_one_run(evals: Evals, bucket: str) -> None:
     gated = evals.run_command("gate", "whole", "--config", "shop.eval.yaml")
     assert gated.ret == 1
     gated.stdout.fnmatch_lines(["pass rate 75.0% (3 of 4 judged)*", "NOT MET min_pass_rate*"])
-
-
-def test_a_part_that_is_not_done_is_not_read(
-    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A push that was cut off shows nothing; the next one sends it."""
-    run = written(evals)
-    put = Bucket.put
-
-    def cut_off(self: Bucket, path: str, content: bytes) -> None:
-        if path.endswith("summary.json"):
-            raise RemoteError("the cable is out")
-        put(self, path, content)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Bucket, "put", cut_off)
-        result = evals.run_command("push", str(run), bucket)
-    assert result.ret != 0
-    assert "the cable is out" in result.stderr.str()
-    url = f"{bucket}/shop/{run.name}"
-    unread = evals.run_command("gate", url)
-    assert unread.ret != 0
-    assert "parts/1-of-1 is begun and not done" in unread.stderr.str()
-    result = evals.run_command("push", str(run), bucket)
-    result.stdout.fnmatch_lines([f"{len(list(list_paths(run)))} objects: {url}"])
-    assert evals.run_command("gate", url, "--config", "shop.eval.yaml").ret == 1
-
-
-def test_of_two_tries_one_counts(evals: Evals, bucket: str) -> None:
-    """Whoever finishes first; the other cannot write over it, and notices that it was taken over."""
-    part = Part(Bucket.open(f"{bucket}/shop/run", is_written=True), Shard(3, 8))
-    first, second = secrets.token_hex(16), secrets.token_hex(16)
-    assert [part.claim(first), part.claim(second)] == [1, 2]
-    assert [part.is_taken_over(number) for number in (1, 2)] == [True, False]
-    done = [part.finish(Done(token=token, files={})) for token in (second, first, second)]
-    assert [one.token for one in done] == [second] * 3
-    assert [one.path for one in list_parts(part.bucket)] == ["parts/3-of-8"]
 
 
 SPOILED: list[tuple[str, Callable[[Path], object], str]] = [
