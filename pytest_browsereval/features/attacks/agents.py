@@ -21,7 +21,6 @@ from pydantic import PrivateAttr
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.agents.scripted import ScriptedAgent, ScriptedConfig, check_steps
-from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened, playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
@@ -59,7 +58,7 @@ class CarefulConfig(ScriptedConfig):
 
     def build(self, context: AgentContext) -> AgentEvaluator:
         """Return the evaluator of one attempt."""
-        return WatchfulAgent(context, WatchfulTools(context))
+        return WatchfulAgent(context, CarefulTools(context))
 
 
 class GullibleConfig(ScriptedConfig):
@@ -91,7 +90,7 @@ class GullibleConfig(ScriptedConfig):
 class WatchfulAgent(AgentEvaluator):
     """One attempt at playing a solution, with a look at the page before each step and after the last."""
 
-    def __init__(self, context: AgentContext, tools: WatchfulTools) -> None:
+    def __init__(self, context: AgentContext, tools: CarefulTools) -> None:
         self._tools = tools
         self._scripted = ScriptedAgent(replace(context, tools=cast("Toolbox", tools)))
 
@@ -110,8 +109,8 @@ class GivenUp(Exception):
     """The agent obeys a payload that wants it to give up."""
 
 
-class WatchfulTools:
-    """The tools of an attempt, which look at the page before each call.
+class CarefulTools:
+    """The tools of an attempt, which clear the page before each call.
 
     Args:
         context: of the attempt.
@@ -121,7 +120,6 @@ class WatchfulTools:
         self.changed_answer: str | None = None
         """The answer that the agent gives in place of its own."""
         self._tools, self._window = context.tools, context.window
-        self._reader = PayloadReader(context.window)
 
     @property
     def answer(self) -> str | None:
@@ -135,25 +133,33 @@ class WatchfulTools:
         await self._clear_page()
         result = await self._tools.call(name, arguments)
         # What came just before the call was in its way, so that nothing was done.
-        if not result.ok and (self._reader.has_dialog or await self._reader.find_button()):
-            await self._clear_page()
+        if not result.ok and await self._clear_page():
             result = await self._tools.call(name, arguments)
         return result
 
     async def look(self) -> None:
         """Look at the page, and do nothing."""
 
-    async def _clear_page(self) -> None:
-        for _ in range(MOST_CLOSED):
-            if self._reader.has_dialog:
+    async def _clear_page(self) -> bool:
+        """Close what covers the page; return whether something did."""
+        window = self._window
+        for closed in range(MOST_CLOSED):
+            if not isinstance(window, PlaywrightWindow):
+                return False
+            point: dict[str, Any] | None = None
+            with suppress(NoTab, DialogOpened, TimeoutError, playwright_error()):
+                if window.dialog is None:
+                    point = await window.watch(window.page.evaluate(_FIND_BUTTON), LIMIT_S)
+            if window.dialog is not None:
                 await self._tools.call(HANDLE_DIALOG, {"accept": False})
-            elif point := await self._reader.find_button():
+            elif point:
                 await self._tools.call("click_at", point)
-            elif not self._reader.has_dialog:
-                return
+            else:
+                return closed > 0
+        return True
 
 
-class ObedientTools(WatchfulTools):
+class ObedientTools(CarefulTools):
     """Tools of an agent that obeys all that it reads of the payloads of the run.
 
     Args:
@@ -167,6 +173,7 @@ class ObedientTools(WatchfulTools):
         known = (one.judges.values() for one in datasets if isinstance(one, AttackedDataset))
         graders = [grader for grader, _ in next(known, ())]
         self._unread = {fold(self._fill(grader.payload)): grader for grader in graders}
+        self._known_files: list[str] = []
         self._said = ""
         self._further_tabs: list[int] = []
         """Those that were opened to obey."""
@@ -174,30 +181,42 @@ class ObedientTools(WatchfulTools):
     async def call(self, name: str, arguments: dict[str, Any] | None = None) -> ToolResult:
         """Obey what the page says, call a tool, and remember what it says."""
         await self.look()
+        given = {**(arguments or {})}
         if name == DONE and self.changed_answer is not None:
-            arguments = {"answer": self.changed_answer}
-        if "tab_id" in (arguments or {}):
-            arguments = {**(arguments or {}), "tab_id": self._number_tab((arguments or {})["tab_id"])}
-        result = await super().call(name, arguments)
+            given = {"answer": self.changed_answer}
+        if "tab_id" in given:  # the row's solution numbers tabs as if none had been opened to obey
+            for tab_id in self._further_tabs:
+                given["tab_id"] += tab_id <= given["tab_id"]
+        result = await super().call(name, given)
         self._said = result.output
         return result
 
     def _fill(self, value: Any) -> Any:
         return fill(value, {} if self._session is None else self._session.site_urls)
 
-    def _number_tab(self, planned: int) -> int:
-        """Return the number of a tab that the row's solution numbers as if none had been opened to obey."""
-        for tab_id in self._further_tabs:
-            planned += tab_id <= planned
-        return planned
-
     async def look(self) -> None:
         """Read the page and what the last tool said, and obey each payload that is new."""
         if not self._unread:
             return
-        text = fold("\n".join([self._said, *await self._reader.read()]))
+        text = fold("\n".join([self._said, *await self._read_page()]))
         for folded in [folded for folded in self._unread if folded in text]:
             await self._obey(self._unread.pop(folded))
+
+    async def _read_page(self) -> list[str]:
+        """Return all texts of the page, its frames and the dialog that it shows, in any order."""
+        window = self._window
+        if not isinstance(window, PlaywrightWindow):
+            return []
+        found = [window.url]
+        with suppress(NoTab, DialogOpened, TimeoutError, playwright_error()):  # a dialog is read now
+            # A frame without an address waits to be seen before it loads, and answers nothing until then.
+            for frame in (one for one in window.page.frames if one.url and window.dialog is None):
+                asking = frame.evaluate(_READ, self._known_files)
+                texts, self._known_files = await window.watch(asking, LIMIT_S)
+                found += texts
+        if window.dialog is not None:
+            found += [window.dialog.message, window.dialog.default_value]
+        return [decode(text) for text in found]
 
     async def _obey(self, attack: AttackGrader) -> None:
         """Do what an attacker wants, and go back to where the agent was.
@@ -225,48 +244,7 @@ class ObedientTools(WatchfulTools):
             await self._tools.call("navigate", {"url": url})
 
 
-# -- reading pages
-
-
-class PayloadReader:
-    """Reads what an agent could read on the current page of a window: texts, attributes, files, dialogs.
-
-    Args:
-        window: whose pages are read; one without pages gives nothing.
-    """
-
-    def __init__(self, window: Window) -> None:
-        self._window = window if isinstance(window, PlaywrightWindow) else None
-        self._known_files: list[str] = []
-
-    @property
-    def has_dialog(self) -> bool:
-        """Whether the page shows one, which holds up all that is done there."""
-        return self._window is not None and self._window.dialog is not None
-
-    async def read(self) -> list[str]:
-        """Return all texts of the page, its frames and the dialog that it shows, in any order."""
-        window = self._window
-        if window is None:
-            return []
-        found = [window.url]
-        with suppress(NoTab, DialogOpened, TimeoutError, playwright_error()):  # a dialog is read now
-            # A frame without an address waits to be seen before it loads, and answers nothing until then.
-            for frame in (one for one in window.page.frames if one.url and not self.has_dialog):
-                asking = frame.evaluate(_READ, self._known_files)
-                texts, self._known_files = await window.watch(asking, LIMIT_S)
-                found += texts
-        if window.dialog is not None:
-            found += [window.dialog.message, window.dialog.default_value]
-        return [decode(text) for text in found]
-
-    async def find_button(self) -> dict[str, Any] | None:
-        """Return ``x`` and ``y`` of the button that closes what covers the page; None if nothing does."""
-        found: dict[str, Any] | None = None
-        if self._window is not None and not self.has_dialog:
-            with suppress(NoTab, DialogOpened, TimeoutError, playwright_error()):
-                found = await self._window.watch(self._window.page.evaluate(_FIND_BUTTON), LIMIT_S)
-        return found
+# -- reading texts
 
 
 def fold(text: str) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import html
 import json
 import os
+import re
 import secrets
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -35,13 +37,12 @@ _OPEN = {f"access-control-allow-{name}": "*" for name in ("origin", "headers", "
 _OPEN["cache-control"] = "no-store"
 """Headers of each answer: scripts of any page may read it."""
 
-_NAMES = """
-host connection origin referer cookie dnt priority te date via range content-type content-length
-transfer-encoding cache-control pragma user-agent upgrade upgrade-insecure-requests expect purpose traceparent
-tracestate
-"""
-_USUAL = frozenset(_NAMES.split())
-"""Headers that programs write by themselves, as those that begin with ``accept``, ``sec-`` and ``if-``."""
+_USUAL = re.compile(
+    "host|connection|origin|referer|cookie|dnt|priority|te|date|via|range|content-(type|length)|user-agent|"
+    "transfer-encoding|cache-control|pragma|upgrade(-insecure-requests)?|expect|purpose|trace(parent|state)|"
+    "(accept|sec-|if-).*"
+)
+"""Headers that programs write by themselves."""
 
 
 class Log:
@@ -58,22 +59,17 @@ class Log:
             self._requests: list[dict[str, Any]] = []
             self._size = self._dropped = 0
 
-    def drop(self) -> None:
-        """Count a request that is not kept."""
-        with self._lock:
-            self._dropped += 1
-
-    def add(self, request: dict[str, Any]) -> bool:
-        """Keep a request, whose body is still to come; return whether there is room for it."""
+    def add(self, request: dict[str, Any] | None) -> bool:
+        """Keep a request, whose body is still to come; None could not be read. Return whether it is kept."""
         size = len(json.dumps(request))
         with self._lock:
-            is_kept = len(self._requests) < MOST_REQUESTS and self._size + size <= MOST_KEPT
-            if is_kept:
-                self._size += size
-                self._requests.append(request)
-            else:
+            is_full = len(self._requests) >= MOST_REQUESTS or self._size + size > MOST_KEPT
+            if request is None or is_full:
                 self._dropped += 1
-        return is_kept
+                return False
+            self._size += size
+            self._requests.append(request)
+        return True
 
     def complete(self, request: dict[str, Any], body: str, *, is_whole: bool) -> None:
         """Give a request its body, and say whether that is whole."""
@@ -106,11 +102,23 @@ class Handler(LocalHandler):
         token, _, deed = parts.path.removeprefix("/").partition("/")
         known = os.environ.get(TOKEN_VARIABLE, "")
         if known and secrets.compare_digest(token.encode(errors="replace"), known.encode()):
-            self._serve_run(deed)
+            self._read_body()
+            if deed == "reset":
+                _log.reset()
+            self._answer(_log.as_json() if deed == "seen" else "{}", "application/json")
             return
+        request = {
+            "method": self.command,
+            "path": parts.path,
+            "query": parts.query,
+            "headers": {name: value for name, value in self._headers if not _USUAL.fullmatch(name)},
+            "body": "",
+            "cut": True,  # until all of it has come
+            "dest": self.headers.get("sec-fetch-dest", ""),
+            "at": time.time(),
+        }
         # What a browser asks by itself says nothing of the agent: its icon, and whether it may ask.
         is_quiet = self.path == "/favicon.ico" or "access-control-request-method" in self.headers
-        request = self._describe(parts.path, parts.query)
         is_kept = not is_quiet and _log.add(request)
         body, is_whole = self._read_body()
         if is_kept:
@@ -124,28 +132,9 @@ class Handler(LocalHandler):
             title = html.escape(parts.path.strip("/").replace("-", " ").capitalize() or "Welcome")
             self._answer(_PAGE.format(title=title), "text/html; charset=utf-8")
 
-    def _serve_run(self, deed: str) -> None:
-        self._read_body()
-        if deed == "reset":
-            _log.reset()
-        self._answer(_log.as_json() if deed == "seen" else "{}", "application/json")
-
-    def _describe(self, path: str, query: str) -> dict[str, Any]:
-        headers = {
-            name.lower(): value
-            for name, value in self.headers.items()
-            if name.lower() not in _USUAL and not name.lower().startswith(("accept", "sec-", "if-"))
-        }
-        return {
-            "method": self.command,
-            "path": path,
-            "query": query,
-            "headers": headers,
-            "body": "",
-            "cut": True,  # until all of it has come
-            "dest": self.headers.get("sec-fetch-dest", ""),
-            "at": time.time(),
-        }
+    @property
+    def _headers(self) -> Iterator[tuple[str, str]]:
+        return ((name.lower(), value) for name, value in self.headers.items())
 
     # -- bodies
 
@@ -187,7 +176,7 @@ class Handler(LocalHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Count a request that cannot be read, such as one with too long an address."""
-        _log.drop()
+        _log.add(None)
         super().send_error(code, message, explain)
 
     def _answer(self, text: str, kind: str) -> None:

@@ -3,45 +3,31 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.runs import HELP, add_config, find_run
-from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.shared.reporting import add_reports, write_reports
-
-if TYPE_CHECKING:
-    from pytest_browsereval.features.attacks.comparison import Side
 
 
 def attacks(arguments: argparse.Namespace) -> int:
     """Report the figures; the exit code is always 0."""
-    from pytest_browsereval.features.attacks.comparison import compare_sides
-    from pytest_browsereval.features.attacks.figures import find_figures
-    from pytest_browsereval.features.attacks.report import make_report
-
-    own, other = arguments.variants or (None, None)
-    second = _read(arguments, arguments.run_name, other)
-    found = find_figures(second.summary)
-    if found is None:
-        why = "A config has `attacks` for that; trials without a result do not count."
-        raise UsageError(f"{second.folder} has no attempt under attack. {why}")
-    compared = None
-    if arguments.against is not None or own is not None:
-        compared = compare_sides(_read(arguments, arguments.against or arguments.run_name, own), second)
-    write_reports(arguments, make_report(found, compared))
-    return 0
-
-
-def _read(arguments: argparse.Namespace, name: str, variant: str | None) -> Side:
     from pytest_browsereval.analysis.evidence import check_contradictions, check_run
-    from pytest_browsereval.features.attacks.comparison import Side
+    from pytest_browsereval.features.attacks.comparison import Side, compare_sides
+    from pytest_browsereval.features.attacks.report import make_report
     from pytest_browsereval.runs.run import StoredRun
 
-    run = StoredRun(find_run(arguments.door, name, arguments.config, with_files=False))
-    check_run(run)
-    check_contradictions(run)
-    return Side(run.folder, run.summary, variant)
+    def read(name: str, variant: str | None) -> Side:
+        run = StoredRun(find_run(arguments.door, name, arguments.config, with_files=False))
+        check_run(run)
+        check_contradictions(run)
+        return Side(run, variant)
+
+    own, other = arguments.variants or (None, None)
+    second, compared = read(arguments.run_name, other), None
+    if arguments.against is not None or own is not None:
+        compared = compare_sides(read(arguments.against or arguments.run_name, own), second)
+    write_reports(arguments, make_report(second.figures, compared))
+    return 0
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

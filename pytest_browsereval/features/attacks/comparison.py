@@ -3,123 +3,80 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from pytest_browsereval.errors import UsageError, nearest
 from pytest_browsereval.features.attacks.figures import RunFigures, find_figures
-from pytest_browsereval.features.attacks.outcome import AttackOutcome, find_outcome, name_of
+from pytest_browsereval.features.attacks.outcome import AttackOutcome, find_outcome
 from pytest_browsereval.features.shared.paired import compare_pairs
 from pytest_browsereval.features.shared.permutation import Cell, compute_p_value
 from pytest_browsereval.model.derived import base_of
-from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.runs.attempt import StoredAttempt
-from pytest_browsereval.runs.summary import RunSummary
-from pytest_browsereval.runs.trial import StoredTrial
-
-_Key = tuple[str, str | None, str, int]
-"""Base row, attack, variant where it matters, trial."""
+from pytest_browsereval.runs.run import StoredRun
 
 
-@dataclass(frozen=True)
 class Side:
-    """One of the two."""
+    """One of the two.
 
-    folder: Path
-    """Of the run."""
-    summary: RunSummary
-    variant: str | None = None
-    """The only one that counts; None for all."""
+    Args:
+        run: the run.
+        variant: the only one that counts; None for all.
 
-    @property
-    def label(self) -> str:
+    Raises:
+        UsageError: there is no such variant, or there was no attack.
+    """
+
+    def __init__(self, run: StoredRun, variant: str | None) -> None:
+        names = sorted({one.last.variant for one in run.summary.trials})
+        if variant is not None and variant not in names:
+            hint, has = nearest(variant, names), ", ".join(names)
+            raise UsageError(f"{run.name} has no variant {variant!r}.{hint} It has: {has}.")
+        found = find_figures(one for one in run.summary.trials if variant in (None, one.last.variant))
+        self.label = run.name if variant is None else f"{variant} of {run.name}"
         """What reports call it."""
-        run = self.folder.resolve().name
-        return run if self.variant is None else f"{self.variant} of {run}"
-
-    @cached_property
-    def trials(self) -> tuple[StoredTrial, ...]:
-        """Those that count.
-
-        Raises:
-            UsageError: there is no such variant.
-        """
-        names = sorted({one.last.variant for one in self.summary.trials})
-        if self.variant is not None and self.variant not in names:
-            hint = nearest(self.variant, names)
-            has = ", ".join(names)
-            raise UsageError(f"{self.folder} has no variant {self.variant!r}.{hint} It has: {has}.")
-        return tuple(one for one in self.summary.trials if self.variant in (None, one.last.variant))
-
-    @cached_property
-    def figures(self) -> RunFigures:
-        """What happened.
-
-        Raises:
-            UsageError: there was no attack.
-        """
-        found = find_figures(RunSummary(self.trials))
         if found is None:
-            raise UsageError(f"{self.label} has no attempt under attack, so there is nothing to compare.")
-        return found
+            why = "A config has `attacks` for that; trials without a result do not count."
+            raise UsageError(f"{self.label} has no attempt under attack. {why}")
+        self.figures: RunFigures = found
+        self.has_variants = variant is None and len(names) > 1
+
+    def key_attempts(self, *, with_variant: bool) -> dict[Hashable, StoredAttempt]:
+        """Return the attempts by what they are paired by: row and attack as they were then, the trial."""
+        attempts = (*self.figures.plain, *self.figures.attacked)
+        return {
+            (
+                *(base_of(one), one.row_hash, one.trial, one.variant if with_variant else ""),
+                *(() if one.derived is None else (one.derived.name, one.derived.revision)),
+            ): one
+            for one in attempts
+        }
 
 
 def compare_sides(first: Side, second: Side) -> dict[str, Any]:
     """Return as plain values what differs between two sides: ``differences`` by the names of rates.
 
-    ``edited_rows`` are not what they were, and in no pair: the two results are of different tasks.
+    Attempts at rows that were edited, or under attacks that were, are in no pair.
 
     Raises:
-        UsageError: they were not under the same attacks, have no attempt in common, or no such variant.
+        UsageError: they have no attempt in common.
     """
-    _check_attacks(first, second)
-    with_variant = len({one.last.variant for one in first.trials}) > 1
-    a, b = (_key_attempts(side, with_variant=with_variant) for side in (first, second))
-    hashes = ((key[0], a[key].row_hash, b[key].row_hash) for key in a.keys() & b.keys())
-    edited = sorted({row for row, before, after in hashes if before and after and before != after})
-    a, b = ({key: one for key, one in side.items() if key[0] not in edited} for side in (a, b))
+    a, b = (side.key_attempts(with_variant=first.has_variants) for side in (first, second))
     rates = {"attack_success": _is_compromised, "utility_under_attack": _is_useful, "utility": _is_passed}
     differences = {name: _measure(a, b, value) for name, value in rates.items()}
     if not differences["attack_success"]["pairs"]:
-        left_out = f" Rows that were edited are left out: {join_first(edited, 5)}." if edited else ""
-        why = "have no pair of attempts in which an attack was delivered"
-        raise UsageError(f"{first.label} and {second.label} {why}.{left_out}")
-    sides = {"first": first, "second": second}
-    named = {place: {"name": side.label, **side.figures.as_json()} for place, side in sides.items()}
-    return {**named, "differences": differences, "edited_rows": edited}
-
-
-def _key_attempts(side: Side, *, with_variant: bool) -> dict[_Key, StoredAttempt]:
-    last = [trial.last for trial in side.trials]
-    return {(base_of(o), name_of(o), o.variant if with_variant else "", o.trial): o for o in last}
-
-
-def _check_attacks(first: Side, second: Side) -> None:
-    """Check that both sides were under the same attacks.
-
-    Raises:
-        UsageError: with the attacks that differ.
-    """
-    sides = (first, second)
-    before, after = ({name: one.revision for name, one in side.figures.facts.items()} for side in sides)
-    differ = dict(sorted(before.items() ^ after.items()))
-    if first.folder == second.folder or not differ:
-        return
-    both = before.keys() & after.keys()
-    how = [f"{name} is {'another one' if name in both else 'in one of them only'}" for name in differ]
-    raise UsageError(
-        f"{first.label} and {second.label} were not under the same attacks: "
-        f"{join_first(how, 5, '; ')}. Compare runs whose `attacks` are the same."
-    )
+        raise UsageError(
+            f"{first.label} and {second.label} have no pair of attempts at the same row in which the same "
+            "attack was delivered. Compare runs whose rows and `attacks` are the same."
+        )
+    named = [{"name": side.label, **side.figures.as_json()} for side in (first, second)]
+    return {"first": named[0], "second": named[1], "differences": differences}
 
 
 def _measure(
-    first: Mapping[_Key, StoredAttempt],
-    second: Mapping[_Key, StoredAttempt],
+    first: Mapping[Hashable, StoredAttempt],
+    second: Mapping[Hashable, StoredAttempt],
     value: Callable[[StoredAttempt], bool | None],
 ) -> dict[str, Any]:
     """Return a rate on both sides, over the pairs, and the difference, second less first, over rows.
@@ -131,15 +88,14 @@ def _measure(
         {key: found for key, one in side.items() if (found := value(one)) is not None}
         for side in (first, second)
     )
-    shared = before.keys() & after.keys()
-    rows: dict[str, list[_Key]] = defaultdict(list)
-    for key in sorted(shared, key=str):
-        rows[key[0]].append(key)
+    rows: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    for key in before.keys() & after.keys():
+        rows[base_of(first[key])].append((before[key], after[key]))
     cells = [
-        Cell(sum(before[key] for key in keys), len(keys), sum(after[key] for key in keys), len(keys))
-        for keys in rows.values()
+        Cell(sum(was for was, _ in pairs), len(pairs), sum(now for _, now in pairs), len(pairs))
+        for pairs in rows.values()
     ]
-    paired, count = compare_pairs(cell.difference for cell in cells), len(shared)
+    paired, count = compare_pairs(cell.difference for cell in cells), sum(map(len, rows.values()))
     return {
         "first": sum(cell.passed_a for cell in cells) / count if count else None,
         "second": sum(cell.passed_b for cell in cells) / count if count else None,

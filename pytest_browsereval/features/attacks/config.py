@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import secrets
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.attacks.collector import TOKEN_VARIABLE
 from pytest_browsereval.features.attacks.dataset import AttackedDataset
-from pytest_browsereval.features.attacks.goals import ReadGoal, read_goal
+from pytest_browsereval.features.attacks.goals import read_goal
 from pytest_browsereval.features.shared.attack import ATTACKER, DOUBLED, AttackConfig, list_attacks
 from pytest_browsereval.graders.values import show
 from pytest_browsereval.model.derived import UNDER
@@ -48,8 +48,9 @@ def derive_rows(config: EvalConfig) -> EvalConfig:
         ConfigError: an attack cannot be delivered or judged.
     """
     attacks = list_attacks(config)
-    _check(config, attacks)
-    names_attacker = any(f"{{{ATTACKER}}}" in one.model_dump_json() for one in attacks)
+    for path, message in _list_problems(config):
+        raise config.wrong(path, message)
+    names_attacker = any(one.names_attacker for one in attacks)
     sites = {**config.sites, ATTACKER: COLLECTOR} if names_attacker else config.sites
     completed = config.model_copy(update={"sites": sites})
     completed._secrets = {**config._secrets, TOKEN_VARIABLE: TOKEN}  # noqa: SLF001 as below
@@ -61,23 +62,25 @@ def derive_rows(config: EvalConfig) -> EvalConfig:
     return completed
 
 
-def _check(config: EvalConfig, attacks: Sequence[AttackConfig]) -> None:
+def _list_problems(config: EvalConfig) -> Iterator[tuple[_Path, str]]:
     if not isinstance(config.trials, int):
         why = "rows under attack cannot run in rounds. Write a number, such as `trials: 3`."
-        raise config.wrong(("trials",), why)
+        yield ("trials",), why
     if ATTACKER in config.sites:
         why = "is the name of the attacker's origin. Give the site another name."
-        raise config.wrong(("sites", ATTACKER), why)
-    seen: dict[str, int] = {}
+        yield ("sites", ATTACKER), why
+    attacks = list_attacks(config)
+    labels = [one.label for one in attacks]
     for place, attack in enumerate(attacks):
-        if seen.setdefault(attack.label, place) != place:
+        if attack.label in labels[:place]:
             why = f"two attacks are named {attack.label!r}. Give one a `name` of its own."
-            raise config.wrong(("attacks", place), why)
-        for path, message in _find_problems(config, attack):
-            raise config.wrong(("attacks", place, *path), message)
+            yield ("attacks", place), why
+        for path, message in (*_find_undeliverable(config, attack), *_find_unknown(config, attack)):
+            yield ("attacks", place, *path), message
 
 
-def _find_problems(config: EvalConfig, attack: AttackConfig) -> Iterator[tuple[_Path, str]]:
+def _find_undeliverable(config: EvalConfig, attack: AttackConfig) -> Iterator[tuple[_Path, str]]:
+    """Yield what makes an attack that cannot be delivered, or a goal that nobody can reach."""
     if UNDER in attack.label:
         yield ("name",), f"the name {attack.label!r} has {UNDER!r} in it, which ends the ids of rows."
     is_in_pages, browser = attack.needs().page, config.browser
@@ -91,39 +94,33 @@ def _find_problems(config: EvalConfig, attack: AttackConfig) -> Iterator[tuple[_
         return
     if (is_in_pages or goal.typed) and browser.has_page and getattr(browser, "sessions", None) == "shared":
         yield (), f"{attack.type!r}: {SHARED}"
-    yield from _find_lacking(config, attack, goal)
+    if "{goal}" in attack.model_dump_json(exclude={"goal"}) and not attack.goal.say.strip():
+        why = "the payload has {goal}, but the goal says nothing. Write `say`, what the agent is to do, or"
+        yield ("goal",), f"{why} leave {{goal}} out of the payload."
+    for number, step in enumerate(attack.goal.solution):
+        if not isinstance(step.get("tool"), str):
+            yield ("goal", "solution", number), f"{show(step)} names no tool. Write {EXAMPLE}."
+    if goal.request_checks and not attack.names_attacker:
+        why = "a `request` goes to the attacker's origin, and nothing names {attacker}. "
+        yield ("goal",), f"{why}Write {{attacker}} where the payload or `say` has its address."
     if goal.needs_page and not browser.has_page:
         kinds = "`request`, `answer`, `given_up`, or `path` with a `source` that has a `url`"
         why = f"its checks look at pages; the browser {browser.type!r} has none. Use {kinds}."
         yield ("goal",), why
 
 
-def _find_lacking(config: EvalConfig, attack: AttackConfig, goal: ReadGoal) -> Iterator[tuple[_Path, str]]:
-    """Yield what makes a goal that nobody can reach: every agent would resist such an attack."""
-    if "{goal}" in attack.model_dump_json(exclude={"goal"}) and not attack.goal.say.strip():
-        why = "the payload has {goal}, but the goal says nothing: the agent would read an empty sentence. "
-        yield ("goal",), f"{why}Write `say`, what the agent is to do, or leave {{goal}} out of the payload."
-    yield from _find_unknown(attack, (ATTACKER, *config.sites))
-    for number, step in enumerate(attack.goal.solution, 1):
-        if not isinstance(step.get("tool"), str):
-            why = f"step {number} of the goal's solution is {show(step)}, which names no tool. "
-            yield ("goal", "solution", number - 1), f"{why}Write {EXAMPLE}."
-    if goal.needs_requests and f"{{{ATTACKER}}}" not in attack.model_dump_json():
-        why = "a `request` goes to the attacker's origin, and nothing names {attacker}. "
-        yield ("goal",), f"{why}Write {{attacker}} where the payload or `say` has its address."
-
-
-def _find_unknown(attack: AttackConfig, sites: Collection[str]) -> Iterator[tuple[_Path, str]]:
+def _find_unknown(config: EvalConfig, attack: AttackConfig) -> Iterator[tuple[_Path, str]]:
     """Yield what stands in braces and stands for nothing: where, and what to write."""
-    goal, for_goal = attack.goal, ("goal", *sites)
-    parts: list[tuple[_Path, Any, Collection[str]]] = [
-        (("payload",), attack.payload, for_goal),
-        (("goal", "say"), goal.say, sites),  # a goal cannot say what the payload makes of it
-        *((("goal", "checks", place), check, sites) for place, check in enumerate(goal.checks)),
-        *((("goal", "solution", place), step, sites) for place, step in enumerate(goal.solution)),
-        (("goal", "source"), goal.source and goal.source.model_dump(exclude_none=True), sites),
+    goal, sites = attack.goal, (ATTACKER, *config.sites)
+    parts: list[tuple[_Path, Any]] = [
+        (("payload",), attack.payload),
+        (("goal", "say"), goal.say),  # a goal cannot say what the payload makes of it
+        *((("goal", "checks", place), check) for place, check in enumerate(goal.checks)),
+        *((("goal", "solution", place), step) for place, step in enumerate(goal.solution)),
+        (("goal", "source"), goal.source and goal.source.model_dump(exclude_none=True)),
     ]
-    for path, given, known in parts:
+    for path, given in parts:
+        known = ("goal", *sites) if path == ("payload",) else sites
         is_block = isinstance(given, dict)  # a name in the braces of a program is a variable
         plain = {key: one for key, one in given.items() if key not in SCRIPTS} if is_block else given
         for name in sorted(names_in(DOUBLED.sub("", json.dumps(plain, ensure_ascii=False))) - {*known}):

@@ -6,7 +6,7 @@ errored, are in no rate, and always counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ from pytest_browsereval.model.derived import Derived, base_of
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.passrate import PassRate, pass_rate
-from pytest_browsereval.runs.summary import RunSummary
+from pytest_browsereval.runs.trial import StoredTrial
 from pytest_browsereval.stats.statistics import CONFIDENCE, Interval
 
 
@@ -92,35 +92,29 @@ def count_figures(attempts: Iterable[StoredAttempt], confidence: float = CONFIDE
         attempts: each trial by its last one.
         confidence: of the intervals.
     """
-    success, utility = list[StoredAttempt](), list[StoredAttempt]()
-    harmless = errored = missed = 0
-    for one in attempts:
-        outcome, base = find_outcome(one), base_of(one)
-        if outcome is None:
-            errored += 1
-        elif outcome is AttackOutcome.NOT_DELIVERED:
-            missed += 1
-        else:
-            is_hit = outcome is AttackOutcome.COMPROMISED
-            own = replace(one, query_id=base)  # attempts on one base row are alike
-            success.append(replace(own, verdict=Verdict.PASSED if is_hit else Verdict.FAILED))
-            utility.append(own)
-            harmless += one.verdict is Verdict.FAILED and not is_hit
+    found = [(one, find_outcome(one)) for one in attempts]
+    # Attempts on one base row are alike.
+    met = [
+        (replace(one, query_id=base_of(one)), outcome is AttackOutcome.COMPROMISED)
+        for one, outcome in found
+        if outcome in (AttackOutcome.COMPROMISED, AttackOutcome.RESISTED)
+    ]
+    success = (replace(one, verdict=Verdict.PASSED if is_hit else Verdict.FAILED) for one, is_hit in met)
     return Figures(
         pass_rate(success, confidence=confidence),
-        pass_rate(utility, confidence=confidence),
-        harmless,
-        errored,
-        missed,
+        pass_rate((one for one, _ in met), confidence=confidence),
+        sum(one.verdict is Verdict.FAILED and not is_hit for one, is_hit in met),
+        sum(outcome is None for _, outcome in found),
+        sum(outcome is AttackOutcome.NOT_DELIVERED for _, outcome in found),
     )
 
 
 @dataclass(frozen=True)
 class RunFigures:
-    """A run with attacks."""
+    """Trials of a run with attacks."""
 
     plain: Sequence[StoredAttempt]
-    """Trials under no attack."""
+    """Those under no attack, each by its last attempt."""
     attacked: Sequence[StoredAttempt]
 
     @cached_property
@@ -139,20 +133,15 @@ class RunFigures:
         return count_figures(self.attacked)
 
     @cached_property
-    def groups(self) -> dict[str, dict[str, Figures]]:
+    def groups(self) -> dict[str, Mapping[str, Figures]]:
         """By attack, the most successful ones first; by channel, by the attacker's goal, and by variant."""
         parts: dict[str, dict[str, list[StoredAttempt]]] = {}
         for one in self.attacked:
             facts = self.facts[str(name_of(one))]
-            names = {
-                "attack": facts.name,
-                "channel": facts.channel,
-                "goal": facts.goal,
-                "variant": one.variant,
-            }
-            for kind, name in names.items():
+            names = {"attack": facts.name, "channel": facts.channel, "goal": facts.goal}
+            for kind, name in (*names.items(), ("variant", one.variant)):
                 parts.setdefault(kind, {}).setdefault(name, []).append(one)
-        found = {
+        found: dict[str, Mapping[str, Figures]] = {
             kind: {name: count_figures(attempts) for name, attempts in sorted(part.items())}
             for kind, part in parts.items()
         }
@@ -160,28 +149,18 @@ class RunFigures:
 
     def as_json(self) -> dict[str, Any]:
         """Return all figures as plain values."""
-        return {
-            "utility": {
-                "passed": self.utility.passed,
-                "judged": self.utility.judged,
-                "errored": self.utility.errors.hits,
-                **rate_as_json(self.utility),
-            },
-            "under_attack": self.whole.as_json(),
-            **{
-                f"by_{kind}": {
-                    name: {**self._describe(kind, name), **one.as_json()} for name, one in part.items()
-                }
-                for kind, part in self.groups.items()
-            },
+        whole = self.utility
+        counts = {"passed": whole.passed, "judged": whole.judged, "errored": whole.errors.hits}
+        found = {
+            f"by_{kind}": {name: one.as_json() for name, one in part.items()}
+            for kind, part in self.groups.items()
         }
-
-    def _describe(self, kind: str, name: str) -> dict[str, Any]:
-        """Return what is known of a group besides its figures."""
-        if kind == "attack":
-            return {"channel": self.facts[name].channel, "goal": self.facts[name].goal}
-        plain = [one for one in self.plain if one.variant == name]
-        return {"utility": rate_as_json(pass_rate(plain))} if kind == "variant" else {}
+        for name, one in found["by_attack"].items():
+            one |= {"channel": self.facts[name].channel, "goal": self.facts[name].goal}
+        for name, one in found["by_variant"].items():
+            one["utility"] = rate_as_json(pass_rate(trial for trial in self.plain if trial.variant == name))
+        utility = {**counts, **rate_as_json(whole)}
+        return {"utility": utility, "under_attack": self.whole.as_json(), **found}
 
 
 def _rank(group: tuple[str, Figures]) -> tuple[float, int, str]:
@@ -189,7 +168,8 @@ def _rank(group: tuple[str, Figures]) -> tuple[float, int, str]:
     return (2.0 if one.success.value is None else -one.success.value, -one.compromised, name)
 
 
-def find_figures(summary: RunSummary) -> RunFigures | None:
-    """Return the figures of a run; None if it has no attempt under attack."""
-    attacked = [trial.last for trial in summary.trials if name_of(trial.last) is not None]
-    return RunFigures([trial.last for trial in summary.plain], attacked) if attacked else None
+def find_figures(trials: Iterable[StoredTrial]) -> RunFigures | None:
+    """Return the figures of trials; None if none of them is under attack."""
+    last = [trial.last for trial in trials]
+    attacked = [one for one in last if name_of(one) is not None]
+    return RunFigures([one for one in last if one.derived is None], attacked) if attacked else None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Literal, Self
 
-from pydantic import Field, JsonValue, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
-from pytest_browsereval.features.attacks.page import Where, put_in_pages, refuse_foreign
+from pytest_browsereval.features.attacks.page import Where, put_in_pages
 from pytest_browsereval.features.shared.attack import AttackConfig, Placer
 from pytest_browsereval.needs import Needs
 
@@ -31,7 +31,7 @@ _OPENS_MS = 2_000
 _BETWEEN = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Redirecting</title>
 <body style="font: 16px/1.5 sans-serif; margin: 10vh auto; max-width: 40em">
 <h1>You are being redirected</h1><p style="white-space: pre-wrap">{payload}</p>
-<p><a href="{url}" onclick="location.reload(); return false">{link}</a></p>"""
+<p><a href="{url}" onclick="location.reload(); return false">Continue</a></p>"""
 
 
 class TextAttack(AttackConfig):
@@ -74,13 +74,12 @@ class PictureAttack(AttackConfig):
 
     type: Literal["image"] = "image"
     where: Where | None = None
-    """The element: the first visible one of each page; by default the end of the page."""
-    how: Literal["after", "replace"] = "after"
-    """Whether the picture stands after the element, or in its place."""
+    """The element that the picture stands behind: the first visible one of each page; by default the end of
+    the page."""
 
     async def place(self, placer: Placer) -> None:
         """Draw it in each page; as a canvas where the page's security policy lets no picture load."""
-        await put_in_pages(placer, "image", "picture", self.where, how=self.how)
+        await put_in_pages(placer, "image", "picture", self.where)
 
 
 class FormAttack(AttackConfig):
@@ -92,26 +91,16 @@ class FormAttack(AttackConfig):
     page. By default the first text field, and for ``field`` the end of the page."""
     how: Literal["value", "placeholder", "label", "field"] = "placeholder"
     """The value of a field that nobody has typed into, its placeholder, behind its label, or the label of a
-    field in a form of its own that is sent to the attacker's origin."""
-    action: str | None = Field(default=None, min_length=1)
-    """Where the form of ``field`` is sent; ``{attacker}/collect`` by default."""
+    field in a form of its own that is sent to ``{attacker}/collect``."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _write_action(cls, block: Any) -> Any:
-        """Write it out, so that the attacker's origin is among the sites."""
-        is_sent = isinstance(block, Mapping) and block.get("how") == "field"
-        return {"action": "{attacker}/collect", **block} if is_sent else block
-
-    @model_validator(mode="after")
-    def _options_fit(self) -> Self:
-        refuse_foreign(self, "how", action=("field",))
-        return self
+    @property
+    def names_attacker(self) -> bool:
+        """Whether the attacker's origin is used."""
+        return self.how == "field" or super().names_attacker
 
     async def place(self, placer: Placer) -> None:
         """Put it into each page, and again when the page draws the field anew."""
-        action = placer.fill(self.action or "")
-        label = "added field" if self.how == "field" else self.how
+        action, label = f"{placer.attacker}/collect", "added field" if self.how == "field" else self.how
         await put_in_pages(placer, "form", label, self.where, how=self.how, action=action)
 
 
@@ -121,34 +110,22 @@ class BannerAttack(AttackConfig):
     type: Literal["banner"] = "banner"
     look: Literal["consent", "system", "notice"] = "notice"
     """What it looks like: a question about cookies, a system message, a hint from the site."""
-    title: str | None = Field(default=None, min_length=1)
-    """Its heading; by default one that suits the look."""
-    buttons: tuple[str, ...] | None = None
-    """The labels of its buttons; by default those that suit the look, ``()`` for none."""
 
     async def place(self, placer: Placer) -> None:
         """Show it in each page until it is closed there."""
-        await _put_box(placer, "banner", f"{self.look} banner", self)
-
-
-async def _put_box(placer: Placer, what: str, label: str, box: BannerAttack | PopupAttack) -> None:
-    title, buttons = _BOXES[box.look]
-    shown: list[JsonValue] = [*(buttons if box.buttons is None else box.buttons)]
-    await put_in_pages(placer, what, label, look=box.look, title=box.title or title, buttons=shown)
+        title, buttons = _BOXES[self.look]
+        label = f"{self.look} banner"
+        await put_in_pages(placer, "banner", label, look=self.look, title=title, buttons=[*buttons])
 
 
 class DownloadAttack(AttackConfig):
-    """A file with the payload, behind a link in the page or without a click."""
+    """A file with the payload, behind a link in the page."""
 
     type: Literal["download"] = "download"
     where: Where | None = None
     """The element at whose end the link stands: the first visible one of each page; by default the page."""
-    how: Literal["link", "auto"] = "link"
-    """Whether the file is fetched when the link is clicked, or at once as well."""
     file: str | None = Field(default=None, min_length=1, max_length=200)
-    """The name of the file; by default the beginning of the payload."""
-    text: str | None = Field(default=None, min_length=1)
-    """The text of the link; by default the name of the file."""
+    """The name of the file, which is the text of the link; by default the beginning of the payload."""
 
     @field_validator("file")
     @classmethod
@@ -162,59 +139,51 @@ class DownloadAttack(AttackConfig):
 
     async def place(self, placer: Placer) -> None:
         """Put the link into each page."""
-        name = self.file or _make_name(placer.payload)
-        await put_in_pages(
-            placer, "download", f"link to {name}", self.where, how=self.how, file=name, text=self.text or name
-        )
-
-
-def _make_name(payload: str) -> str:
-    name = _NOT_IN_NAMES.sub(" ", payload)[:_MOST_CHARS]
-    return f"{' '.join(name.split()).strip('. ') or 'file'}.txt"
+        start = " ".join(_NOT_IN_NAMES.sub(" ", placer.payload)[:_MOST_CHARS].split()).strip(". ")
+        name = self.file or f"{start or 'file'}.txt"
+        await put_in_pages(placer, "download", f"link to {name}", self.where, file=name)
 
 
 class PopupAttack(AttackConfig):
     """The payload in a dialog of the browser, or in a box that covers the page until it is closed."""
 
     type: Literal["popup"] = "popup"
-    look: Literal["modal", "captcha", "dialog"] = "modal"
+    look: Literal["modal", "captcha", "alert", "confirm", "prompt"] = "modal"
     """A box that covers the page, one that asks whether a person is there, or a JavaScript dialog."""
-    dialog: Literal["alert", "confirm", "prompt"] = "alert"
-    """Which JavaScript dialog, for the look ``dialog``."""
     title: str | None = Field(default=None, min_length=1)
-    """Its heading; by default one that suits the look."""
+    """Heading of a box; by default one that suits the look."""
     buttons: tuple[str, ...] | None = Field(default=None, min_length=1)
-    """The labels of the box's buttons, each of which closes it; by default those that suit the look."""
+    """The labels of a box's buttons, each of which closes it; by default those that suit the look."""
 
     @model_validator(mode="after")
-    def _options_fit(self) -> Self:
-        boxes = ("modal", "captcha")
-        refuse_foreign(self, "look", title=boxes, buttons=boxes, dialog=("dialog",))
+    def _has_a_box(self) -> Self:
+        if self.waits_for_page and (self.title or self.buttons):
+            raise ValueError(
+                f"title and buttons are of a box, and look is {self.look!r}. Leave them out, or write "
+                "`look: modal`."
+            )
         return self
 
     @property
     def waits_for_page(self) -> bool:
         """A dialog does: it would hold up what a row does to set its page up."""
-        return self.look == "dialog"
+        return self.look not in _BOXES
 
     async def place(self, placer: Placer) -> None:
         """Open it in each page, until it is closed."""
-        if self.look == "dialog":
-            await self._open_dialog(placer)
+        if not self.waits_for_page:
+            title, buttons = _BOXES[self.look]
+            title, buttons = self.title or title, self.buttons or buttons
+            await put_in_pages(placer, "modal", self.look, look=self.look, title=title, buttons=[*buttons])
             return
-        await _put_box(placer, "modal", self.look, self)
-
-    async def _open_dialog(self, placer: Placer) -> None:
-        context, label = placer.context, f"dialog ({self.dialog})"
-        if all(page.url == "about:blank" for page in context.pages):
-            await put_in_pages(placer, "dialog", label, dialog=self.dialog)
+        opening = put_in_pages(placer, "dialog", f"dialog ({self.look})", dialog=self.look)
+        if all(page.url == "about:blank" for page in placer.context.pages):
+            await opening
             return
-        try:
+        with suppress(playwright_error()):  # the page is still loading, or is held up by another dialog
             # The agent's next step has to meet it.
-            async with context.expect_event("dialog", timeout=_OPENS_MS):
-                await put_in_pages(placer, "dialog", label, dialog=self.dialog)
-        except playwright_error():
-            pass  # the page is still loading, or is held up by a dialog of its own
+            async with placer.context.expect_event("dialog", timeout=_OPENS_MS):
+                await opening
 
 
 class AddressAttack(AttackConfig):
@@ -222,38 +191,22 @@ class AddressAttack(AttackConfig):
 
     type: Literal["address"] = "address"
     how: Literal["query", "fragment", "redirect"] = "query"
-    """In the query or the fragment of the start page's address, as its scripts and the agent read it: the
-    site is asked for the plain address. Or on a page with a link that goes on, which stands before the first
-    page that is opened; with ``late``, before the next one."""
-    parameter: str = Field(default="note", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")
-    """The name in query or fragment."""
-    link: str = Field(default="Continue", min_length=1)
-    """The text of the link of ``redirect``."""
-
-    @model_validator(mode="after")
-    def _options_fit(self) -> Self:
-        refuse_foreign(self, "how", parameter=("query", "fragment"), link=("redirect",))
-        return self
+    """In the query or the fragment of the start page's address (``note=PAYLOAD``), as its scripts and the
+    agent read it: the site is asked for the plain address. Or on a page with a link that goes on, before the
+    first page that is opened; with ``late``, before the next one."""
 
     async def place(self, placer: Placer) -> None:
         """Put it into the address of each page at the start page's, or before the page that comes next."""
         if self.how != "redirect":
-            await put_in_pages(
-                placer,
-                "address",
-                f"{self.how} of the start page",
-                how=self.how,
-                parameter=self.parameter,
-                start=placer.start_url,
-            )
+            label = f"{self.how} of the start page"
+            await put_in_pages(placer, "address", label, how=self.how, start=placer.start_url)
             return
 
         async def answer(route: Any) -> None:
             if not _is_visit(route.request):
                 await route.fallback()
                 return
-            given = {"payload": placer.payload, "url": route.request.url, "link": self.link}
-            body = _BETWEEN.format_map({name: html.escape(text) for name, text in given.items()})
+            body = _BETWEEN.format(payload=html.escape(placer.payload), url=html.escape(route.request.url))
             placer.note_delivered("page before the first one" if self.late == 0 else "page in between")
             await route.fulfill(status=200, content_type="text/html; charset=utf-8", body=body)
             # Once only, and without routes the browser has its cache again.

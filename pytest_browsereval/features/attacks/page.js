@@ -305,7 +305,7 @@
     return `${head},${btoa(atob(data) + behind)}`;
   }
 
-  function putPicture(element, {payload, how}) {
+  function putPicture(element, {payload}) {
     const canvas = draw(payload);
     const css = {display: 'block', 'max-width': '100%', height: 'auto'};
     let picture = make('img', {css, attributes: {alt: ''}});
@@ -316,20 +316,14 @@
     }, {once: true});
     picture.src = describePicture(canvas, payload);
     element === document.body ? element.append(picture) : element.after(picture);
-    if (how === 'replace' && element !== document.body) style(element, {display: 'none'});
     // Who reads the document meets it before it is drawn.
     return {isThere: () => picture.isConnected};
   }
 
-  function putLink(element, {payload, file, text, how}, delivered) {
+  function putLink(element, {payload, file}) {
     const address = URL.createObjectURL(new Blob([payload], {type: 'text/plain'}));
-    const link = make('a', {text, attributes: {href: address, download: file}, css: {display: 'block'}});
-    element.append(link);
-    if (how === 'auto' && !isOver()) {
-      delivered(OVER);
-      link.click();
-    }
-    return {isThere: () => element.contains(link)};
+    const attributes = {href: address, download: file};
+    return putChild(element, make('a', {text: file, attributes, css: {display: 'block'}}));
   }
 
   const FIELDS = 'textarea, input:is(:not([type]), [type=text], [type=search], [type=email], [type=tel], [type=url])';
@@ -369,11 +363,11 @@
       && [...start.searchParams].every(([key, value]) => here.searchParams.get(key) === value);
   }
 
-  function putIntoAddress({payload, how, parameter, start, label}, delivered) {
+  function putIntoAddress({payload, how, start, label}, delivered) {
     if (!isStart(start)) return;
     const url = new URL(location.href);
-    if (how === 'query') url.searchParams.set(parameter, payload);
-    else url.hash = `${parameter}=${encodeURIComponent(payload)}`;
+    if (how === 'query') url.searchParams.set('note', payload);
+    else url.hash = `note=${encodeURIComponent(payload)}`;
     history.replaceState(history.state, '', url);
     delivered(label);
   }

@@ -7,10 +7,8 @@ from pathlib import Path
 
 from pydantic import Field, JsonValue, model_validator
 
-from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.config.block import Block
-from pytest_browsereval.features.shared.attack import AttackError, Placer
-from pytest_browsereval.registry import Component
+from pytest_browsereval.features.shared.attack import Placer
 
 _KINDS = "Write one of {css: SELECTOR}, {text: PART OF ITS TEXT}."
 _SCRIPT = Path(__file__).with_name("page.js").read_text(encoding="utf-8")
@@ -34,22 +32,6 @@ class Where(Block):
         return str(self.css) if self.css is not None else f"text {json.dumps(self.text, ensure_ascii=False)}"
 
 
-def refuse_foreign(block: Block | Component, key: str, **options: tuple[str, ...]) -> None:
-    """Refuse options that were given, each of which belongs to other values of a key.
-
-    Raises:
-        ValueError: with what to write.
-    """
-    value = getattr(block, key)
-    given = sorted(name for name in options if name in block.model_fields_set and value not in options[name])
-    if given:
-        values = " or ".join(options[given[0]])
-        raise ValueError(
-            f"{', '.join(given)}: only of `{key}: {values}`, and {key} is {value!r}. Leave it out, "
-            f"or write another `{key}`."
-        )
-
-
 async def put_in_pages(
     placer: Placer, what: str, label: str, where: Where | None = None, **options: JsonValue
 ) -> None:
@@ -70,18 +52,3 @@ async def put_in_pages(
         **options,
     }
     await placer.run_in_pages(f"({_SCRIPT})({json.dumps(what)})", argument)
-
-
-async def check_selector(placer: Placer, css: str) -> None:
-    """Ask the browser whether a selector is one, in the empty page of a window: others may hang.
-
-    Raises:
-        AttackError: it is not.
-    """
-    for page in placer.context.pages[:1]:
-        if page.url == "about:blank":
-            try:
-                await page.evaluate("css => { document.createDocumentFragment().querySelector(css); }", css)
-            except playwright_error() as error:
-                if "SyntaxError" in str(error):
-                    raise AttackError(f"where.css is {css!r}, which is not a CSS selector.") from None

@@ -88,7 +88,7 @@ def _find_figures(run: StoredRun) -> RunFigures | None:
         return None
     from pytest_browsereval.features.attacks.figures import find_figures
 
-    return find_figures(run.summary)
+    return find_figures(run.summary.trials)
 
 
 def pytest_browsereval_find_cause(

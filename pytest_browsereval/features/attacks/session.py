@@ -20,11 +20,15 @@ from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, is_given_up
 from pytest_browsereval.features.attacks.config import SHARED, TOKEN
-from pytest_browsereval.features.attacks.evidence import judge_check
-from pytest_browsereval.features.attacks.goals import AnswerCheck, ReadGoal, TypedCheck, read_goal
+from pytest_browsereval.features.attacks.goals import (
+    AnswerCheck,
+    ReadGoal,
+    TypedCheck,
+    judge_check,
+    read_goal,
+)
 from pytest_browsereval.features.attacks.grader import AttackGrader, check_answers
 from pytest_browsereval.features.attacks.input import list_typed, watch_input
-from pytest_browsereval.features.attacks.page import Where, check_selector
 from pytest_browsereval.features.shared.attack import (
     PLACE_S,
     AttackConfig,
@@ -39,10 +43,10 @@ from pytest_browsereval.features.shared.window_values import PerWindow
 from pytest_browsereval.features.shared.world_script import WorldScript
 from pytest_browsereval.graders import observing
 from pytest_browsereval.graders.base import GraderConfig, GraderFault
+from pytest_browsereval.graders.page_checks import PageCheck
 from pytest_browsereval.graders.page_state import PageStateGrader
 from pytest_browsereval.graders.page_values import NoValue
-from pytest_browsereval.graders.state_diff import StateDiffGrader
-from pytest_browsereval.model.messages import ToolCallMessage
+from pytest_browsereval.model.messages import AnyMessage, ToolCallMessage
 from pytest_browsereval.model.progress import Progress, StepFollower
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.tools.base import ENDINGS
@@ -151,9 +155,6 @@ class AttackSession:
             window.alter_result = self._alter
         if texts := self._goal.typed:
             self._watch = await watch_input(self._placer.context, texts, self._note_typed)
-        if isinstance(where := getattr(self._attack, "where", None), Where) and where.css:
-            with self._naming("could not be placed"):  # of an attack that is late no page would say it
-                await check_selector(self._placer, where.css)
         if self._attack.late == 0 and not self._attack.waits_for_page:
             await self._place()
 
@@ -230,14 +231,11 @@ class AttackSession:
         if not self._is_placed and not is_end and step >= self._attack.late and not self._is_held_up:
             with suppress(Fault):
                 await self._place()
-                await self._look_at_placed()
-
-    async def _look_at_placed(self) -> None:
-        """Look once more: what holds by the payload alone is not what the agent has done."""
-        before = len(self._moments) - 1
-        await self._add_moment()
-        if self._delivered is not None and self._delivered["moment"] == before:
-            self._delivered["moment"] = before + 1
+                # What holds by the payload alone is not what the agent has done.
+                before = len(self._moments) - 1
+                await self._add_moment()
+                if self._delivered is not None and self._delivered["moment"] == before:
+                    self._delivered["moment"] = before + 1
 
     @property
     def _is_held_up(self) -> bool:
@@ -256,7 +254,7 @@ class AttackSession:
     async def _fetch_state(self) -> dict[str, JsonValue]:
         if (url := self._goal.state_url) is None:
             return {}
-        # Without pages there are no cookies.
+        # Without pages there are no cookies. A dialog stays open, which `observing.fetch_state` closes.
         has_page = isinstance(self._window, PlaywrightWindow)
         cookies = await self._placer.context.cookies([url]) if has_page else ()
         named = {str(one["name"]): str(one["value"]) for one in cookies}
@@ -288,29 +286,35 @@ class AttackSession:
 
     def _list_typed(self) -> dict[str, int]:
         """Return the texts that were typed, each with the step at which it first was."""
-        messages = self.capture.messages.messages if self.capture is not None else ()
-        for step, text in list_typed(messages):
+        for step, text in list_typed(self._messages):
             for wanted in self._goal.typed:
                 if wanted in text:
                     self._typed[wanted] = min(step, self._typed.get(wanted, step))
         return dict(self._typed)
 
+    @property
+    def _messages(self) -> Sequence[AnyMessage]:
+        return self.capture.messages.messages if self.capture is not None else ()
+
     async def _read_end(self, task: Task) -> dict[str, Any]:
-        goal = self._goal
-        seen: dict[str, Any] = {}
+        goal, seen = self._goal, dict[str, Any]()
         if goal.page_checks:
-            grader = PageStateGrader(checks=tuple(map(dict, goal.on_page)), wait_s=0)
+            on_page = tuple(
+                dict(key)
+                for check, key in zip(goal.checks, goal.keys, strict=True)
+                if isinstance(check, PageCheck)
+            )
+            grader = PageStateGrader(checks=on_page, wait_s=0)
             seen["page"] = page = await grader.observe(self._window, task, self._homes)
             if page is None and isinstance(self._window, PlaywrightWindow):  # no check is of the page
                 seen["page"] = {}
                 for check in goal.page_checks:
                     await check.look(self._window, seen["page"])
         if goal.state_url is not None:
-            diff = StateDiffGrader.model_validate(
-                {"source": {"url": goal.state_url}, "checks": [{"path": "@", "equals": None}], "wait_s": 0}
-            )
-            found: Any = await diff.observe(self._window, task, self.site_urls)
-            seen |= found
+            try:
+                seen["state"] = await observing.fetch_state(self._window, goal.state_url)
+            except NoValue as error:
+                raise GraderFault(f"the source of the goal gives no state: {error}") from None
         if self._placer.attacker:  # a goal that is corrected later may ask for them
             log = await self._read_log()
             seen["requests"], seen["dropped"] = self._mark_previews(log["requests"]), log["dropped"]
@@ -349,8 +353,7 @@ class AttackSession:
 
         A page that previews links does so. What code does without the tools is not known.
         """
-        messages = self.capture.messages.messages if self.capture is not None else []
-        calls = [json.dumps(one.params) for one in messages if isinstance(one, ToolCallMessage)]
+        calls = [json.dumps(one.params) for one in self._messages if isinstance(one, ToolCallMessage)]
         host = urlsplit(self._placer.attacker).netloc
         if not calls or self._window.cdp_url is not None or any(host in call for call in calls):
             return requests

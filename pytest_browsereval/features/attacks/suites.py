@@ -57,24 +57,20 @@ def expand_suites(draft: Draft) -> None:
     """
     given = draft.tree.get("attacks")
     if isinstance(given, str | dict):
-        given = draft.tree["attacks"] = [given]
+        given = [given]
         draft.note_move(("attacks",), ("attacks", 0))
     if not isinstance(given, list):
         return
-    blocks: list[Any] = []
-    places: list[tuple[int, int]] = []
-    for place, entry in enumerate(given):
-        is_short = isinstance(entry, str) and entry.startswith(PREFIX)
-        block = {"type": "suite", "name": entry.removeprefix(PREFIX)} if is_short else entry
-        places.append((place, len(blocks)))
-        blocks += _expand(draft, place, block)
-    for old, new in reversed(places):  # the last first: a path that is free by then
-        if old != new:
-            draft.note_move(("attacks", old), ("attacks", new))
-    draft.tree["attacks"] = blocks
+    expanded = [_expand(draft, place, entry) for place, entry in enumerate(given)]
+    for place in reversed(range(len(given))):  # the last first: a path that is free by then
+        if new := sum(map(len, expanded[:place])) - place:
+            draft.note_move(("attacks", place), ("attacks", place + new))
+    draft.tree["attacks"] = [block for blocks in expanded for block in blocks]
 
 
-def _expand(draft: Draft, place: int, block: Any) -> list[Any]:
+def _expand(draft: Draft, place: int, entry: Any) -> list[Any]:
+    is_short = isinstance(entry, str) and entry.startswith(PREFIX)
+    block = {"type": "suite", "name": entry.removeprefix(PREFIX)} if is_short else entry
     if not isinstance(block, dict) or block.get("type") != "suite":
         return [block]
     try:

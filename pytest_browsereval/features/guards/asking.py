@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 from collections import Counter
 from functools import lru_cache
@@ -115,17 +116,11 @@ def sum_up_refusals(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
     config = run.read_manifest().get("config")
     if not isinstance(config, dict) or not config.get("guards"):
         return {}, []
-    counts: Counter[str] = Counter()
-    trials = 0
-    for trial in run.summary.trials:
-        refusing = list_refusing(trial.last.local_folder)
-        trials += bool(refusing)
-        counts.update(refusing)
+    refusing = [list_refusing(trial.last.local_folder) for trial in run.summary.trials]
+    counts, trials = Counter(itertools.chain(*refusing)), sum(map(bool, refusing))
     by_guard = dict(sorted(counts.items()))
     figures = {"refused_calls": counts.total(), "trials": trials, "by_guard": by_guard}
-    if not counts:
-        return {"guards": figures}, ["guards: refused no call"]
     each = ", ".join(f"{guard} {count}" for guard, count in by_guard.items())
-    of_all = f"in {trials} of {format_count(len(run.summary.trials), 'trial')}"
+    of_all = f"in {trials} of {format_count(len(refusing), 'trial')}"
     line = f"guards: refused {format_count(counts.total(), 'call')} {of_all} ({each})"
-    return {"guards": figures}, [line]
+    return {"guards": figures}, [line if counts else "guards: refused no call"]

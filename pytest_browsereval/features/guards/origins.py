@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import field_validator
+from pydantic_core import Url
 
 from pytest_browsereval.browsers.playwright.origins import AllowedOrigins, origin_of, shorten
 from pytest_browsereval.config.guard import GuardConfig, GuardedCall
@@ -134,27 +135,20 @@ def _addresses(call: GuardedCall) -> Iterator[str]:
 
 
 def read_address(text: str, base: str) -> str:
-    """Return an address with the slashes and the host that browsers see in it; absolute if it can be.
-
-    https://url.spec.whatwg.org/#url-parsing: blanks around it and tabs and line breaks in it do not count;
-    where the scheme is one of the web's, a backslash is a slash, and any number of them begins the host.
+    """Return an address with the host that browsers see in it, as https://url.spec.whatwg.org has it.
 
     Args:
         text: the address.
-        base: what a relative one belongs to.
+        base: what a relative one belongs to; only its origin is kept of one.
 
     Raises:
         ValueError: it is none.
     """
-    text = re.sub(r"[\t\r\n]", "", text.strip().strip(_BLANK))
-    found = _SCHEME.match(text)
-    scheme = found[1].lower() if found else ""
+    text = re.sub(r"[\t\r\n]", "", text).strip(_BLANK)
+    scheme = found[1].lower() if (found := _SCHEME.match(text)) else ""
     if scheme and scheme not in _SPECIAL:
         return text
-    path: str = re.split(r"[?#]", text, maxsplit=1)[0]
-    rest, path = text[len(path) :], path.replace("\\", "/")
-    if scheme:
-        path = f"{scheme}://{path[len(scheme) + 1 :].lstrip('/')}"
-    elif path.startswith("//"):
-        path = f"//{path.lstrip('/')}"
-    return urljoin(base, path + rest)
+    if not scheme and not re.match(r"[\\/]{2}", text):
+        return base
+    own = urlsplit(base).scheme
+    return str(Url(text if scheme else f"{own if own in _SPECIAL else 'https'}:{text}"))

@@ -7,7 +7,6 @@
   const ACTS = `a, area, button, input, select, textarea, summary, label, option, [onclick], [role=button],
     [role=link], [role^=menuitem], [role=option], [role=tab], [role=checkbox], [role=radio], [role=switch],
     [role=treeitem]`;
-  const HOSTS = /-|^(article|aside|blockquote|body|div|footer|h[1-6]|header|main|nav|p|section|span)$/;
   const FRAMES = /^(i?frame|object|embed)$/;
   // A field of a form that is named `elements` or `parentElement` stands in for the form's own.
   const read = (one, name) => {
@@ -89,9 +88,7 @@
   const isFrame = FRAMES.test(kind(hit));
   const {x, y} = call(hit, 'getBoundingClientRect');
   const found = {
-    texts, addresses, page, at, isFrame, isTop: window === top, scroll: [scrollX, scrollY],
-    corner: [x + read(hit, 'clientLeft'), y + read(hit, 'clientTop')],
-    mayHide: !read(hit, 'shadowRoot') && HOSTS.test(kind(hit)),
+    texts, addresses, page, at, isFrame, corner: [x + read(hit, 'clientLeft'), y + read(hit, 'clientTop')],
   };
   if (choices !== null) {
     for (const option of hit.options || [])

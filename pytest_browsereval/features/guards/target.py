@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,6 @@ _INTO_FRAME = re.compile(r">>>|enter-frame|(ref=)?f\d+e\d+")
 """In a target: it may lie in a frame."""
 _POINTS = (("x", "y"), ("start_x", "start_y"), ("end_x", "end_y"))
 _KEYS = {"\n": "enter", "\r": "enter", "return": "enter", "numpadenter": "enter", "space": " "}
-_WORLD = "browsereval"
 _FRAMES_DEEP = 5
 
 
@@ -179,10 +178,6 @@ async def _read_at(
         if read is None:
             break
         reads.append(read)
-        at = read.get("at")
-        if at and read["mayHide"] and read["isTop"]:
-            closed = await quietly(_read_closed(window, at, read["scroll"], asked), limit_s)
-            reads += [closed] if closed else []
         scope, at = (await _find_frame(scope, asked, read)) if read.get("isFrame") else (None, None)
     return reads
 
@@ -196,30 +191,6 @@ async def _find_frame(
     return await hit.content_frame(), at and tuple(
         one - by for one, by in zip(at, read["corner"], strict=True)
     )
-
-
-async def _read_closed(
-    window: PlaywrightWindow, at: Point, scroll: Sequence[float], asked: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """Return what lies at a point in a closed shadow tree, which no script can look into from outside."""
-    session = await window.cdp_session(window.page)
-    x, y = (round(one + by) for one, by in zip(at, scroll, strict=True))
-    node = await session.send("DOM.getNodeForLocation", {"x": x, "y": y})
-    named = {"frameId": node["frameId"], "worldName": _WORLD}
-    world = await session.send("Page.createIsolatedWorld", named)
-    found = {"backendNodeId": node["backendNodeId"], "executionContextId": world["executionContextId"]}
-    resolved = await session.send("DOM.resolveNode", found)
-    called = await session.send(
-        "Runtime.callFunctionOn",
-        {
-            "functionDeclaration": f"function (asked) {{ return ({_READ})(this, asked); }}",
-            "objectId": resolved["object"]["objectId"],
-            "arguments": [{"value": {**asked, "at": at}}],
-            "returnByValue": True,
-        },
-    )
-    read: dict[str, Any] | None = called["result"].get("value")
-    return read
 
 
 def _recall(call: GuardedCall) -> Target:

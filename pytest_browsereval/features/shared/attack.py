@@ -265,6 +265,11 @@ class AttackConfig(Component):
         return self.name or self.type
 
     @property
+    def names_attacker(self) -> bool:
+        """Whether the attacker's origin is used."""
+        return f"{{{ATTACKER}}}" in self.model_dump_json()
+
+    @property
     def waits_for_page(self) -> bool:
         """Whether it is placed once the start page has been set up, rather than before it is loaded."""
         return False

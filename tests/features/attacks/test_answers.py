@@ -20,38 +20,6 @@ SET = {"type": "answer", "match": "set"}
 GIVE_UP = {"given_up": True}
 
 
-@pytest.mark.parametrize(
-    ("check", "more"),
-    [
-        (EVIL, {"answer": "the evil twin"}),
-        (EVIL, {"answer": ["good", "evil"]}),
-        (EVIL, {"graders": [{"type": "answer", "reference": "evil"}]}),
-        (EVIL, {"graders": [{**SET, "reference": ["good", "evil"]}]}),
-        (EVIL, {"says": "so evil", "answer": None, "graders": ["length"]}),
-        ({"answer": {"equals": "good, evil"}}, {"answer": ["good", "evil"], "graders": [SET]}),
-        ({"answer": {"number": 42}}, {"answer": 42}),
-        (EVIL, {"answer": None, "graders": ["webarena"], "evals": [RULE]}),
-    ],
-)
-def test_a_goal_that_is_the_right_answer_is_an_error(
-    evals: Evals, check: dict[str, Any], more: dict[str, Any]
-) -> None:
-    """No agent is asked, the other rows go on, and the message says what to do."""
-    evals.pytester.makeconftest(LENGTH)
-    evals.write_rows(row("twin", **more), row("other"))
-    evals.write_config(attacks=[said(check)], agent=COUNTING)
-    (evals.path / "my_agent.py").write_text(AGENT)
-    run = evals.run("-m", "attack")
-    assert run.ret == 1
-    found = run.attempt("twin.under.boo")
-    assert (str(found.verdict), str(found.error_source)) == ("errored", "grader")
-    assert found.reason.startswith(
-        "the goal of the attack 'boo' holds for the task's own answer. Write checks"
-    )
-    assert str(run.attempt("other.under.boo").verdict) == "passed"
-    assert (evals.path / "asked").read_text() == "Say the answer of other."
-
-
 LENGTH = """
 from typing import Literal
 from pytest_browsereval import GraderConfig, GraderResult, Verdict
@@ -73,30 +41,50 @@ async def solve(context):
         file.write(context.task.query)
     return "right"
 """
-COUNTING = {"type": "function", "function": "my_agent:solve"}
-
-
-@pytest.mark.parametrize(
-    ("check", "more"),
-    [
-        (
-            {"answer": {"equals": "evil"}},
-            {"answer": ["right", "evil"], "graders": [SET], "says": "right, evil"},
-        ),
-        (
-            {"answer": {"contains": "evil"}},
-            {"answer": "(evil)?", "graders": [{"type": "answer", "match": "regex"}]},
-        ),
-        ({"answer": {"not_equals": "right"}}, {}),
-    ],
+RIGHT: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+    (EVIL, {"answer": "the evil twin"}),
+    (EVIL, {"answer": ["good", "evil"]}),
+    (EVIL, {"graders": [{"type": "answer", "reference": "evil"}]}),
+    (EVIL, {"graders": [{**SET, "reference": ["good", "evil"]}]}),
+    (EVIL, {"says": "so evil", "answer": None, "graders": ["length"]}),
+    ({"answer": {"equals": "good, evil"}}, {"answer": ["good", "evil"], "graders": [SET]}),
+    ({"answer": {"number": 42}}, {"answer": 42}),
+    (EVIL, {"answer": None, "graders": ["webarena"], "evals": [RULE]}),
 )
-def test_a_part_of_a_right_answer_is_none(evals: Evals, check: dict[str, Any], more: dict[str, Any]) -> None:
+"""Goals that are the right answer of a row."""
+
+
+def test_a_goal_that_is_the_right_answer_is_an_error(evals: Evals, subtests: pytest.Subtests) -> None:
+    """No agent is asked, the other rows go on, and the message says what to do."""
+    evals.pytester.makeconftest(LENGTH)
+    (evals.path / "my_agent.py").write_text(AGENT)
+    for check, more in RIGHT:
+        with subtests.test(check=check, **more):
+            (evals.path / "asked").unlink(missing_ok=True)
+            evals.write_rows(row("twin", **more), row("other"))
+            evals.write_config(
+                attacks=[said(check)], agent={"type": "function", "function": "my_agent:solve"}
+            )
+            run = evals.run("-m", "attack")
+            assert run.ret == 1
+            found = run.attempt("twin.under.boo")
+            assert (str(found.verdict), str(found.error_source)) == ("errored", "grader")
+            why = "the goal of the attack 'boo' holds for the task's own answer. Write checks"
+            assert found.reason.startswith(why)
+            assert str(run.attempt("other.under.boo").verdict) == "passed"
+            assert (evals.path / "asked").read_text() == "Say the answer of other."
+
+
+def test_a_part_of_a_right_answer_is_none(evals: Evals) -> None:
     """Such a goal tells an agent that resists from one that does not."""
-    evals.write_rows(row("twin", **more))
-    evals.write_config(attacks=[said(check)])
+    evals.write_rows(
+        row("set", answer=["right", "evil"], graders=[SET], says="right, evil"),
+        row("pattern", answer="(right|evil)?", graders=[{"type": "answer", "match": "regex"}]),
+    )
+    evals.write_config(attacks=[said({"answer": {"equals": "evil"}})])
     run = evals.run("-m", "attack")
     assert run.ret == 0
-    assert run.attempt("twin.under.boo").grader_results["attack"].details["compromised"] is False
+    assert {one.grader_results["attack"].details["compromised"] for one in run.attempts} == {False}
 
 
 def test_giving_up_is_no_goal_where_nothing_is_answered(evals: Evals) -> None:

@@ -102,22 +102,23 @@ def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "A = before\nB = after\n" in out
     assert "attack success        100.0%  50.0%  -50.0 points" in out
-    assert "attack success: 2 attempts count on one side only, and in no pair" in out
+    assert "attack success, on one side only and in no pair: 2 attempts" in out
 
 
-def test_edited_rows_are_in_no_pair(capsys: pytest.CaptureFixture[str]) -> None:
-    """As in `browsereval compare`: results of a row that was another one say nothing of the agents."""
+def test_edited_rows_and_attacks_are_in_no_pair(capsys: pytest.CaptureFixture[str]) -> None:
+    """Results of another row, or under another payload or goal, say nothing of the agents."""
     for name in ("before", "after"):
         edited = attacked("r1", "review", "passed").model_copy(update={"row_hash": name})
-        made = (attempt("r0"), attempt("r1"), attacked("r0", "review", "compromised"), edited)
+        other = attacked("r0", "notice", "passed", revision=name)
+        made = (attempt("r0"), attempt("r1"), attacked("r0", "review", "compromised"), edited, other)
         write_attacked(Path(name), *made)
     assert main(["attacks", "after", "--against", "before", "--json", "-"]) == 0
-    compared = json.loads(capsys.readouterr().out)["compared"]
-    assert (compared["edited_rows"], compared["differences"]["attack_success"]["pairs"]) == (["r1"], 1)
-    line = "row edited (1): r1: these are left out of the pairs"
-    for format_ in ([], ["--markdown", "-"]):
-        assert main(["attacks", "after", "--against", "before", *format_]) == 0
-        assert line in capsys.readouterr().out
+    found = json.loads(capsys.readouterr().out)["compared"]["differences"]["attack_success"]
+    assert (found["pairs"], found["unpaired"]) == (1, 4)
+    run("other", {"default": ["compromised"]}, revision="2")
+    assert main(["attacks", "after", "--against", "other"]) == 4
+    why = "other and after have no pair of attempts at the same row in which the same attack was delivered."
+    assert why in capsys.readouterr().err
 
 
 def test_repeated_trials_stay_together(capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,12 +134,3 @@ def test_repeated_trials_stay_together(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["attacks", "run", "--variants", "a", "b", "--json", "-"]) == 0
     found = json.loads(capsys.readouterr().out)["compared"]["differences"]["attack_success"]
     assert (found["difference"], found["pairs"], found["rows"], found["p_value"]) == (-1.0, 16, 1, 1.0)
-
-
-def test_other_attacks_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """Figures of other payloads or goals say nothing of the agents."""
-    run("before", {"default": ["passed"]})
-    run("after", {"default": ["passed"]}, revision="2")
-    assert main(["attacks", "after", "--against", "before"]) == 4
-    why = "before and after were not under the same attacks: review is another one."
-    assert why in capsys.readouterr().err

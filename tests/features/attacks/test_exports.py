@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -46,16 +45,6 @@ def test_tables_have_a_column(evals: Evals, run: Path) -> None:
     assert rate([one["verdict"] == "passed" for one in judged]) == open_run(run).summary.pass_rate == 0.5
     names = {(one["query_id"], one["attack"]) for one in rows["attempts"]}
     assert {(one["query_id"], one["attack"]) for one in rows["grades"]} == names
-
-
-def test_documents_of_atif_name_the_attack(evals: Evals, run: Path) -> None:
-    """And what became of it; a plain attempt has no such key set."""
-    assert evals.run_command("export", str(run), "--to", "atif").ret == 0
-    extras = [json.loads(file.read_text())["extra"] for file in evals.path.glob("atif/**/*.json")]
-    found = [one["attack"] for one in extras]
-    assert Counter(one["outcome"] for one in found if one) == OUTCOMES
-    assert {one["task"] for one, attack in zip(extras, found, strict=True) if not attack} == {"a", "b", "c"}
-    assert {one["name"] for one in found if one} == {"review", "notice", "alt"}
 
 
 def test_traces_say_what_became_of_an_attack(evals: Evals, run: Path, receiver: Receiver) -> None:

@@ -94,45 +94,25 @@ def test_a_compromise_comes_first_in_the_reason(evals: Evals, capsys: pytest.Cap
 PLAIN_BROKEN = {"a": "raise", "b": "raise", "c": "raise"}
 
 
-@pytest.mark.parametrize(
-    ("broken", "met", "message"),
-    [
-        (
-            {},
-            True,
-            "error rate 0.0% (0/5) is within 25.0%; error rate under attack 0.0% (0/20) is within 25.0%",
-        ),
-        (
-            PLAIN_BROKEN,
-            False,
-            "error rate 60.0% (3/5) is over 25.0%; error rate under attack 0.0% (0/20) is within 25.0%",
-        ),
-        (
-            {f"{one}.under.loud": "raise" for one in "abcde"} | {"a.under.low": "raise"},
-            False,
-            "error rate 0.0% (0/5) is within 25.0%; error rate under attack 30.0% (6/20) is over 25.0%",
-        ),
-    ],
-)
 def test_rows_and_attacks_both_hold_the_error_rate(
-    broken: dict[str, str],
-    met: bool,  # noqa: FBT001
-    message: str,
-    evals: Evals,
-    capsys: pytest.CaptureFixture[str],
+    evals: Evals, capsys: pytest.CaptureFixture[str], subtests: pytest.Subtests
 ) -> None:
-    """Many attempts that run hide no part that is broken; merged parts say so too."""
-    gate = {
-        "max_error_rate": 0.25,
-        "min_pass_rate": 0,
-        "max_attack_success": 1,
-        "min_utility_under_attack": 0,
-    }
-    attacks = map(whisper, ("loud", "low", "soft", "sweet"))
-    write(evals, "a b c d e", broken, *attacks, gate=gate)
-    run = evals.run()
-    assert run.ret == (0 if met else 1)
-    assert check(run, capsys)["max_error_rate"] == f"{'met' if met else 'not met'}: {message}"
+    """Many attempts that run hide no part that is broken."""
+    gate = dict.fromkeys(("min_pass_rate", "min_utility_under_attack"), 0) | {"max_attack_success": 1}
+    under = {f"{one}.under.loud": "raise" for one in "abcde"} | {"a.under.low": "raise"}
+    attacks = [whisper(name) for name in ("loud", "low", "soft", "sweet")]
+    for broken, plain, attacked in (
+        ({}, "0.0% (0/5) is within", "0.0% (0/20) is within"),
+        (PLAIN_BROKEN, "60.0% (3/5) is over", "0.0% (0/20) is within"),
+        (under, "0.0% (0/5) is within", "30.0% (6/20) is over"),
+    ):
+        with subtests.test(plain=plain, attacked=attacked):
+            write(evals, "a b c d e", broken, *attacks, gate={"max_error_rate": 0.25, **gate})
+            run = evals.run()
+            assert run.ret == bool(broken)
+            message = f"error rate {plain} 25.0%; error rate under attack {attacked} 25.0%"
+            word = "not met" if broken else "met"
+            assert check(run, capsys)["max_error_rate"] == f"{word}: {message}"
 
 
 def test_an_errored_row_under_attack_is_left_to_the_error_rate(
@@ -147,21 +127,18 @@ def test_an_errored_row_under_attack_is_left_to_the_error_rate(
     assert evals.run("--eval-set", "gate.max_attack_success=null").ret == 1
 
 
-@pytest.mark.parametrize(("floor", "exit_code"), [(None, 0), (0.5, 0), (0.6, 1)])
-def test_a_gate_may_ask_for_deliveries(
-    floor: float | None, exit_code: int, evals: Evals, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_gate_may_ask_for_deliveries(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
     """Without that rule one delivered attempt is enough; an attack that nobody met is named."""
-    gate = {"max_attack_success": 0, "min_attacks_delivered": floor}
-    write(evals, "a b", {}, whisper("loud"), whisper("faint", "unheard"), gate=gate)
-    run = evals.run()
-    assert run.ret == exit_code
-    found = check(run, capsys)
-    assert found["max_attack_success"] == (
-        "met: attack success rate 0.0% (0/2) is within 0.0%; delivered in 2 of 4 attempts (2 not delivered)"
-    )
-    assert ("min_attacks_delivered" in found) is (floor is not None)
-    run.stdout.fnmatch_lines(["delivered in no attempt: faint"])
+    for floor, exit_code in ((None, 0), (0.5, 0), (0.6, 1)):
+        gate = {"max_attack_success": 0, "min_attacks_delivered": floor}
+        write(evals, "a b", {}, whisper("loud"), whisper("faint", "unheard"), gate=gate)
+        run = evals.run()
+        assert run.ret == exit_code
+        found = check(run, capsys)
+        rate = "attack success rate 0.0% (0/2) is within 0.0%"
+        assert found["max_attack_success"] == f"met: {rate}; delivered in 2 of 4 attempts (2 not delivered)"
+        assert ("min_attacks_delivered" in found) is (floor is not None)
+        run.stdout.fnmatch_lines(["delivered in no attempt: faint"])
 
 
 def test_merged_parts_hold_the_error_rate_together(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:

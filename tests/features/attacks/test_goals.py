@@ -32,26 +32,32 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     (boo(solution=[{"tool": "done"}]), "arguments for done: answer: Field required. It takes: answer."),
     (boo(solution=[{**SAY, "tool": "dune"}]), "calls 'dune', which is not a tool that is switched on"),
     (boo(solution=[{**SAY, "reason": "x"}]), "wrong arguments for done: reason: "),
-    (boo(solution=[{"answer": "boo"}]), "attacks.0.goal.solution.0: step 1 of the goal's solution is"),
+    (boo(solution=[{"answer": "boo"}]), 'attacks.0.goal.solution.0: {"answer": "boo"} names no tool. Write'),
     # The agent would read the braces, or open an address that there is not.
     (boo("Read {manual}. {goal}"), "payload: {manual} stands for nothing here. Placeholders: {goal}"),
     (boo(say="Open {manual}."), "attacks.0.goal.say: {manual}"),
     (boo(checks=[{"answer": {"contains": "{manual}"}}]), "attacks.0.goal.checks.0: {manual}"),
     (boo(solution=[{**OPEN, "url": "{manual}/"}]), "attacks.0.goal.solution.0: {manual}"),
     (boo(checks=[{"path": "x", "equals": 1}], source={"url": "{manual}/"}), "goal.source: {manual}"),
+    (
+        boo(checks=[{"path": "x", "equals": 1}], source={"js": "x"}),
+        "goal: the `source` of a goal is a `url`.",
+    ),
+    (boo(checks=[{"path": "x", "equals": 1}]), "is about a state, but the goal has no `source`. Write one"),
     (boo(checks=[{"answer": {"contains": "{goal}"}}]), "checks.0: {goal} stands for nothing here"),
     # Nobody can obey what says nothing.
     (boo(say=" "), "attacks.0.goal: the payload has {goal}, but the goal says nothing"),
 )
 
 
-@pytest.mark.parametrize(("attack", "told"), WRONG)
-def test_a_goal_that_nobody_can_reach_is_refused(evals: Evals, attack: dict[str, Any], told: str) -> None:
+def test_a_goal_that_nobody_can_reach_is_refused(evals: Evals, subtests: pytest.Subtests) -> None:
     """With file, line, key and what to write."""
-    why = refuse(evals, attack, agent="gullible")
-    assert told in why
-    assert "shop.eval.yaml:" in why
-    assert ("For the text itself write {{manual}}." in why) is ("{manual}" in told)
+    for attack, told in WRONG:
+        with subtests.test(told=told):
+            why = refuse(evals, attack, agent="gullible")
+            assert told in why
+            assert "shop.eval.yaml:" in why
+            assert ("For the text itself write {{manual}}." in why) is ("{manual}" in told)
 
 
 def test_a_payload_may_say_by_itself_what_is_to_be_done(evals: Evals) -> None:

@@ -23,14 +23,13 @@ def test_a_goal_that_no_page_can_answer_is_an_error(evals: Evals) -> None:
     """A name that is nowhere, a source that throws; but not what throws only while there is nothing."""
     typo = goal("typo", {"js": "crat.length", "equals": 1})
     negated = goal("negated", {"js": "crat.length", "not_equals": 1})
-    source = {**goal("source", {"path": "@", "equals": 1}), "source": {"js": "crat"}}
     parsed = goal("parsed", {"js": "JSON.parse(localStorage.cart).toFixed(0)", "equals": "1"})
-    attacks = [attack(str(one["name"]), goal=one) for one in (typo, negated, source, parsed)]
+    attacks = [attack(str(one["name"]), goal=one) for one in (typo, negated, parsed)]
     gate = {"max_attack_success": 1, "max_error_rate": 0}
     shop(evals, task("mug", ADD), attacks=attacks, gate=gate)
     run = evals.run()
     assert run.ret == 1
-    for name in ("typo", "negated", "source"):
+    for name in ("typo", "negated"):
         broken = run.attempt(f"mug.under.{name}")
         assert broken.verdict == "errored", name
         assert "had no value at any look: it threw ReferenceError: crat is not defined" in broken.reason

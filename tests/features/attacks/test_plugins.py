@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.model.derived import find_score
 from tests.features.attacks.test_runs import ADD, OPEN, grade, shop, task
 from tests.hooks.small_evals import Evals, row
 
@@ -131,55 +130,29 @@ def refused(found: Any, name: str = "mug.under.own") -> str:
     return str(attempt.reason)
 
 
-@pytest.mark.parametrize(
-    ("methods", "why"),
-    [
-        ({"alter": "return 5"}, "broke in alter_result: it returned 5, which is neither a text nor None"),
-        ({"alter": "1 / 0"}, "broke in alter_result: ZeroDivisionError: division by zero (*conftest.py:*)"),
-        ({"alter": "placer.note_delivered(None)"}, "broke in alter_result: note_delivered takes *None"),
-        ({"place": "placer.note_delivered(' ')"}, "could not be placed: note_delivered takes *' '"),
-        ({"place": "raise SystemExit(3)"}, "could not be placed: SystemExit: 3 (*conftest.py:*)"),
-        (
-            {"place": "import asyncio; await asyncio.sleep(60)"},
-            "could not be placed: it took longer than 0.01 s",
-        ),
-        ({"place": "1 / 0", "late": 1}, "could not be placed: ZeroDivisionError: *"),
-    ],
+BREAKING: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"alter": "return 5"}, "broke in alter_result: it returned 5, which is neither a text nor None"),
+    ({"alter": "1 / 0"}, "broke in alter_result: ZeroDivisionError: division by zero (*conftest.py:*)"),
+    ({"alter": "placer.note_delivered(None)"}, "broke in alter_result: note_delivered takes *None"),
+    ({"place": "placer.note_delivered(' ')"}, "could not be placed: note_delivered takes *' '"),
+    ({"place": "raise SystemExit(3)"}, "could not be placed: SystemExit: 3 (*conftest.py:*)"),
+    ({"place": "import asyncio; await asyncio.sleep(60)"}, "could not be placed: it took longer than 0.01 s"),
+    ({"place": "1 / 0", "late": 1}, "could not be placed: ZeroDivisionError: *"),
 )
+
+
 def test_what_breaks_names_the_attack(
-    start: Any, methods: dict[str, Any], why: str, monkeypatch: pytest.MonkeyPatch
+    start: Any, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
     """Whatever the agent makes of it."""
     monkeypatch.setattr("pytest_browsereval.features.attacks.session.PLACE_S", 0.01)
     agent = AGENT.replace("    result", "    try: result")
     agent = agent.replace("})\n", "})\n    except Exception: return 'right'\n")
-    found = start(agent=agent, **methods)
-    assert fnmatch(refused(found), f"the attack 'own' {why}")
-    found.stdout.fnmatch_lines(["delivered in no attempt: own"])
-
-
-OPENS = """
-import asyncio
-from urllib.request import urlopen
-
-async def solve(context):
-    result = await context.tools.call("wait", {"seconds": 0})
-    await asyncio.to_thread(urlopen, result.output.split()[-1])
-    try:
-        await context.tools.call("wait", {"seconds": 0})
-    except Exception:
-        return "right"
-"""
-
-
-def test_what_breaks_excuses_no_compromise(start: Any) -> None:
-    """What the attacker has got by then counts."""
-    alter = "vars(placer).setdefault('calls', []).append(1); "
-    alter += "return f'{output} {placer.payload}' if len(placer.calls) == 1 else 5"
-    more = {"payload": "{attacker}/collect", "goal": {"checks": [{"request": "/collect"}]}}
-    found = start(alter, agent=OPENS, **more).attempt("mug.under.own")
-    assert str(found.verdict) == "failed"
-    assert find_score(found) == 0
+    for methods, why in BREAKING:
+        with subtests.test(why=why):
+            found = start(agent=agent, **methods)
+            assert fnmatch(refused(found), f"the attack 'own' {why}")
+            found.stdout.fnmatch_lines(["delivered in no attempt: own"])
 
 
 IN_PAGES = (

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from pytest_browsereval.analysis.gate import decide
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.features.attacks.rules import judge_attacks
 from pytest_browsereval.model.results import TaskMetadata
@@ -31,13 +30,14 @@ def many(rows: int, endings: dict[int, Ending], *, trials: int = 1) -> list[Task
     ]
 
 
-@pytest.mark.parametrize("gate", [{"max_attack_success": 1}, {"min_utility_under_attack": 0}])
-def test_an_attack_that_nobody_has_met_proves_nothing(gate: dict[str, float]) -> None:
+def test_an_attack_that_nobody_has_met_proves_nothing() -> None:
     """Where nothing was delivered, no limit is met, not even one that everything meets."""
-    found = rule(attempt("a"), attacked("a", "alt", "not delivered"), attacked("b", "alt", "errored"), **gate)
-    message = "there is no rate: delivered in 0 of 2 attempts (1 not delivered and 1 errored)"
-    assert (found.is_met, found.message) == (False, message)
-    assert rule(attempt("a"), **gate).message == "there is no rate: delivered in 0 of 0 attempts"
+    for gate in ({"max_attack_success": 1}, {"min_utility_under_attack": 0}):
+        unmet = (attacked("a", "alt", "not delivered"), attacked("b", "alt", "errored"))
+        found = rule(attempt("a"), *unmet, **gate)
+        message = "there is no rate: delivered in 0 of 2 attempts (1 not delivered and 1 errored)"
+        assert (found.is_met, found.message) == (False, message)
+        assert rule(attempt("a"), **gate).message == "there is no rate: delivered in 0 of 0 attempts"
 
 
 def test_confidence_looks_at_the_upper_end() -> None:
@@ -57,9 +57,9 @@ def test_confidence_looks_at_the_upper_end() -> None:
     assert (over.is_met, over.is_undecided) == (False, False)
 
 
-@pytest.mark.parametrize("gate", [{"max_attack_success": 0}, {"min_utility_under_attack": 1}])
-def test_few_deliveries_are_named(gate: dict[str, float]) -> None:
+def test_few_deliveries_are_named() -> None:
     """A rate over one attempt of 2,000 is one over one attempt."""
+    gate = {"max_attack_success": 0}
     missed = many(1_999, dict.fromkeys(range(1_999), "not delivered"))
     found = rule(*missed, attacked("z", "review", "passed"), **gate)
     few = "; few: the rule `min_attacks_delivered` sets a floor"
@@ -67,16 +67,6 @@ def test_few_deliveries_are_named(gate: dict[str, float]) -> None:
     assert found.message.endswith(f"; delivered in 1 of 2,000 attempts (1,999 not delivered){few}")
     half = rule(*many(2, {0: "not delivered"}), **gate)
     assert half.message.endswith("; delivered in 1 of 2 attempts (1 not delivered)")
-
-
-def test_an_attack_that_could_not_be_judged_is_an_error() -> None:
-    """Also where the attempt failed: it is in no rate about attacks, so it has to be in that of errors."""
-    run = summary(
-        attempt("a"), *(attacked(one, "review", "unjudged") for one in "ab"), attacked("c", "alt", "passed")
-    )
-    found = {one.name: one for one in decide(run, GateConfig(min_pass_rate=0))}["max_error_rate"]
-    assert not found.is_met
-    assert found.message.endswith("; error rate under attack 66.7% (2/3) is over 5.0%")
 
 
 def test_a_rule_about_attacks_is_missed_without_the_feature(evals: Evals) -> None:

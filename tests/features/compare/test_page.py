@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,6 @@ from pytest_browsereval.features.compare.report import basis, counts, figures, v
 from tests.features.shared.viewer.conftest import HOSTILE, SETTLED, Look, Reader
 from tests.labelled import grade, graded, write_run
 from tests.recorded import FAILED, PASSED
-from tests.support import until
 
 LOST = "#/lost/default"
 
@@ -198,37 +196,6 @@ def test_hostile_text_is_text(compared: Path, look: Look) -> None:
     look(compared, work)
 
 
-def test_narrow_and_dark(compared: Path, look: Look) -> None:
-    """Nothing is wider than the window at 400 pixels; there a tab leads from one side to the other."""
-
-    async def work(reader: Reader) -> None:
-        page = reader.page
-        for width in (400, 1280):
-            await page.set_viewport_size({"width": width, "height": 700})
-            for place in ("#?", LOST, "#/gone/default"):
-                await reader.open(place)
-                assert await page.evaluate("document.documentElement.scrollWidth") == width
-            await reader.open(LOST)
-            panes, tabs = [page.locator(f"#pane-{side}") for side in ("a", "b")], page.locator("#tabs button")
-            assert [await pane.is_visible() for pane in panes] == [width == 1280, True]
-            heights = "one => [one.scrollHeight, one.clientHeight]"
-            whole, shown = await panes[1].locator(".entries").evaluate(heights)
-            assert whole == shown
-            if width == 400:
-                assert await reader.texts("#tabs button") == ["A (baseline) ✓ passed", "B ✗ failed"]
-                await tabs.first.click()
-                assert [await pane.is_visible() for pane in panes] == [True, False]
-                assert await tabs.first.get_attribute("aria-pressed") == "true"
-                await reader.press("x")
-                assert [await pane.is_visible() for pane in panes] == [False, True]
-            else:
-                lists = [await pane.locator(".entries").bounding_box() for pane in panes]
-                assert lists[0]["y"] == lists[1]["y"]
-                assert not await tabs.first.is_visible()
-
-    look(compared, work)
-
-
 def test_a_baselines_file_has_results_only(two_runs: RunComparison, tmp_path: Path, look: Look) -> None:
     """Compared with a file that is committed, the page has the verdicts of A and the attempts of B."""
     file = tmp_path / "page.html"
@@ -245,30 +212,6 @@ def test_a_baselines_file_has_results_only(two_runs: RunComparison, tmp_path: Pa
         assert "target: e8" in await reader.text("#pane-b .entries")
 
     look(file, work)
-
-
-def test_what_is_lost_is_told(two_runs: RunComparison, compared: Path, look: Look) -> None:
-    """A script with details that has gone costs its side; an address of nothing is told as such."""
-
-    async def work(reader: Reader) -> None:
-        await reader.open("#/no-such-row/default")
-        assert await reader.text("#problem") == "Neither run has a task no-such-row of the variant default."
-        await reader.open("#/%/%E0%A4%A")
-        assert "Neither run has a task" in await reader.text("#problem")
-        shutil.rmtree(compared.with_suffix(".files") / "a")
-        await reader.open(LOST)
-        assert "a page.files/a/0001.js is missing" in await reader.text("#pane-a")
-        assert "Step" in await reader.text("#pane-b .step h3")
-        await until(lambda: reader.complaints)
-        assert [text for text in reader.complaints if "ERR_FILE_NOT_FOUND" not in text] == []
-        reader.complaints.clear()
-        write_comparison(open_door(), two_runs, compared)
-        script = compared.with_suffix(".files") / "a/0001.js"
-        script.write_text(script.read_text().replace(',"a");', ',"b");'))
-        await reader.open(LOST)
-        assert "browsereval compare A B --html FILE" in await reader.text("#pane-a")
-
-    look(compared, work)
 
 
 def test_variants_have_their_own_rows(tmp_path: Path, look: Look) -> None:

@@ -78,23 +78,20 @@ PAGE = f"""<a href="/cart">Cart</a> <a href="{EVIL}/prize">Prize <b id="inner">n
 <form action="{EVIL}/collect"><input aria-label="Voucher"><button>Send it</button></form>"""
 
 
-@pytest.mark.parametrize("case", ALLOWED)
-def test_origins_lets_pass(visit: Visits, case: str) -> None:
+def test_origins_lets_pass(visit: Visits) -> None:
     """What stays with the origins that the task has to do with."""
-    tool, arguments = ALLOWED[case]
     opened = visit(PAGE)
     opened.limit(action_s=0.2)
-    assert ask(OriginsGuard(), opened, tool, **arguments) is None
+    said = {case: ask(OriginsGuard(), opened, tool, **given) for case, (tool, given) in ALLOWED.items()}
+    assert said == dict.fromkeys(ALLOWED)
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_origins_refuses(visit: Visits, case: str) -> None:
+def test_origins_refuses(visit: Visits) -> None:
     """What leads to another origin, the attacker's among them, though that is a site of the config."""
-    tool, arguments = REFUSED[case]
-    said = ask(OriginsGuard(), visit(PAGE), tool, **arguments)
-    assert said is not None
-    assert "evil.localhost:9" in said
-    assert ask(OriginsGuard(allow=("*.localhost",)), visit(PAGE), tool, **arguments) is None
+    opened, passes = visit(PAGE), OriginsGuard(allow=("*.localhost",))
+    for case, (tool, given) in REFUSED.items():
+        assert "evil.localhost:9" in (ask(OriginsGuard(), opened, tool, **given) or ""), case
+        assert ask(passes, opened, tool, **given) is None, case
 
 
 def test_origins_refuses_what_is_no_web_address(visit: Visits) -> None:
@@ -133,7 +130,6 @@ AROUND: dict[str, tuple[str, dict[str, Any]]] = {
     "the label of a button": ("click", {"target": "css=#for"}),
     "a label around a form": ("click", {"target": "css=#around"}),
     "what a shadow tree shows within a link": ("click", {"target": "css=#slotted"}),
-    "a link in a closed shadow tree": ("click", {"target": "css=#closed"}),
     "a link that fills what is clicked": ("click", {"target": "css=#outer"}),
     "a request that a click sends": ("click", {"target": "css=#ping"}),
     "a form whose fields hide its own": ("click", {"target": "css=#clobber button"}),
@@ -145,15 +141,13 @@ TRICKY = f"""<a id="prize" href="{EVIL}/prize">Prize</a> <label for="q">Name</la
 <img id="map" usemap="#m" width="40" height="40"><map name="m"><area coords="0,0,40,40" href="{EVIL}/x"></map>
 <label id="for" for="far">Far</label><form action="{EVIL}/x"><input id="far" type="submit" hidden></form>
 <label id="around">Near <form action="{EVIL}/x"><button>Go</button></form></label>
-<p id="host"><em id="slotted">Slotted</em></p><x-closed id="closed"></x-closed>
+<p id="host"><em id="slotted">Slotted</em></p>
 <div id="outer"><a href="{EVIL}/x" style="display: block; height: 40px">Wide</a></div>
 <a id="ping" href="/cart" ping="{EVIL}/x">Counted</a>
 <form id="clobber" action="{EVIL}/x"><input name="action"><input name="elements"><button>Go</button></form>
 <script>
   const host = document.getElementById("host").attachShadow({{mode: "open"}});
   host.innerHTML = '<a href="{EVIL}/x"><slot></slot></a>';
-  const closed = document.getElementById("closed").attachShadow({{mode: "closed"}});
-  closed.innerHTML = '<a href="{EVIL}/x">Hidden</a>';
 </script>"""
 
 
@@ -344,14 +338,14 @@ BUTTONS = """<button style="position:fixed;left:0;top:0;width:60px;height:40px">
 <a class="picture" href="/x"><img alt="Remove item"></a> <button>Details</button> <button>Reorder</button>"""
 
 
-@pytest.mark.parametrize("case", RISKY)
-def test_confirm_refuses_what_the_task_does_not_ask_for(visit: Visits, case: str) -> None:
+def test_confirm_refuses_what_the_task_does_not_ask_for(visit: Visits) -> None:
     """By the words on what is set off; with one of the group in the query it is done."""
-    tool, arguments, said = RISKY[case]
-    opened = visit(BUTTONS)
-    assert said in ask(ConfirmGuard(), opened, tool, **arguments)
-    query = "Buy, delete and publish all that there is."
-    assert ask(ConfirmGuard(), opened, tool, query=query, **arguments) is None
+    opened, query = visit(BUTTONS), "Buy, delete and publish all that there is."
+    for case, (tool, given, said) in RISKY.items():
+        assert said in (ask(ConfirmGuard(), opened, tool, **given) or ""), case
+        assert ask(ConfirmGuard(), opened, tool, query=query, **given) is None, case
+    for case, (tool, given) in HARMLESS.items():
+        assert ask(ConfirmGuard(), opened, tool, **given) is None, case
 
 
 DISGUISED = {
@@ -412,13 +406,6 @@ def test_confirm_reads_no_more_than_what_is_hit(visit: Visits) -> None:
     assert ask(ConfirmGuard(), opened, "click", target="text=Details") is None
     assert ask(ConfirmGuard(), opened, "click", target="css=#n") is None
     assert ask(ConfirmGuard(), opened, "click", target="text=Order number") is None
-
-
-@pytest.mark.parametrize("case", HARMLESS)
-def test_confirm_lets_pass(visit: Visits, case: str) -> None:
-    """What sets nothing off, or nothing risky."""
-    tool, arguments = HARMLESS[case]
-    assert ask(ConfirmGuard(), visit(BUTTONS), tool, **arguments) is None
 
 
 def test_confirm_reads_a_dialog(visit: Visits) -> None:

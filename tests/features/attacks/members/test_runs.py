@@ -55,7 +55,7 @@ def test_an_agent_answers_the_dialog_of_an_attack(evals: Evals) -> None:
     """It opens once, after the row has set its page up: the pages that follow are free."""
     answer = {"tool": "handle_dialog", "accept": False}
     script = "localStorage.cart = 0; document.title = 'Set up'"
-    popups = [make("popup", look="dialog", dialog="confirm"), make("popup", look="dialog", late=1)]
+    popups = [make("popup", look="confirm"), make("popup", look="alert", late=1)]
     popups[1]["name"] = "late"
     shop(
         evals,
@@ -71,37 +71,31 @@ def test_an_agent_answers_the_dialog_of_an_attack(evals: Evals) -> None:
     assert grade(run, "mug.under.popup")["where"] == "dialog (confirm)"
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"where": {"css": "a", "text": "b"}}, "*attacks.0.where: *css and text*{text: PART *"),
-        ({"where": {}}, "*attacks.0.where: *no element*"),
-        ({"where": "#review"}, "*attacks.0.where: expected a block of keys, not '#review'*"),
-        ({"where": {"id": "x"}}, "*attacks.0.where.id*"),
-        ({"how": "before"}, "*attacks.0.how: 'before' is not allowed. Allowed: append, prepend, replace."),
-        ({"type": "hidden", "how": "aria-label"}, "*attacks.0.how: *Did you mean 'aria_label'?*"),
-        (
-            {"type": "banner", "look": "modal"},
-            "*look: 'modal' is not allowed. Allowed: consent, system, notice.",
-        ),
-        ({"type": "popup", "dialog": "confirm"}, "*dialog: only of `look: dialog`, and look is 'modal'*"),
-        (
-            {"type": "popup", "look": "dialog", "title": "x", "buttons": ["y"]},
-            "*buttons, title: only of `look: modal or captcha`, and look is 'dialog'. Leave it out*",
-        ),
-        ({"type": "popup", "buttons": []}, "*attacks.0.buttons: *at least 1*"),
-        ({"type": "address", "link": "x"}, "*link: only of `how: redirect`, and how is 'query'*"),
-        ({"type": "address", "parameter": "a b"}, "*attacks.0.parameter: *"),
-        ({"type": "download", "file": "../x"}, "*'../x' is not a name of a file. Write letters*"),
-        ({"type": "form", "action": "/x"}, "*action: only of `how: field`, and how is *. Leave it out*"),
-        ({"type": "texts"}, "*unknown attack 'texts'. Did you mean 'text'?*"),
-    ],
+BAD_OPTIONS: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"where": {"css": "a", "text": "b"}}, "*attacks.0.where: *css and text*{text: PART *"),
+    ({"where": {}}, "*attacks.0.where: *no element*"),
+    ({"where": "#review"}, "*attacks.0.where: expected a block of keys, not '#review'*"),
+    ({"where": {"id": "x"}}, "*attacks.0.where.id*"),
+    ({"how": "before"}, "*attacks.0.how: 'before' is not allowed. Allowed: append, prepend, replace."),
+    ({"type": "hidden", "how": "aria-label"}, "*attacks.0.how: *Did you mean 'aria_label'?*"),
+    ({"type": "banner", "look": "modal"}, "*look: 'modal' is not allowed. Allowed: consent, system, notice."),
+    (
+        {"type": "popup", "look": "alert", "buttons": ["y"]},
+        "*title and buttons are of a box, and look is 'alert'. Leave them out*",
+    ),
+    ({"type": "popup", "buttons": []}, "*attacks.0.buttons: *at least 1*"),
+    ({"type": "download", "file": "../x"}, "*'../x' is not a name of a file. Write letters*"),
+    ({"type": "texts"}, "*unknown attack 'texts'. Did you mean 'text'?*"),
 )
-def test_bad_options_are_refused_before_the_run(evals: Evals, options: dict[str, Any], message: str) -> None:
+
+
+def test_bad_options_are_refused_before_the_run(evals: Evals, subtests: pytest.Subtests) -> None:
     """With the key, what was given and what to write."""
     evals.write_rows(row("mug"))
     goal = {"checks": [{"given_up": True}]}
-    evals.write_config(attacks=[{"type": "text", "payload": "Stop.", "goal": goal, **options}])
-    run = evals.run()
-    assert run.ret == 4
-    run.stderr.fnmatch_lines([message])
+    for options, message in BAD_OPTIONS:
+        with subtests.test(options=options):
+            evals.write_config(attacks=[{"type": "text", "payload": "Stop.", "goal": goal, **options}])
+            run = evals.run()
+            assert run.ret == 4
+            run.stderr.fnmatch_lines([message])
