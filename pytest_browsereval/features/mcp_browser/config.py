@@ -21,7 +21,7 @@ from pytest_browsereval.redaction.names import SHORTEST_SECRET, is_secret_name
 
 ENDPOINT_PATH = "/mcp"
 
-_OLDEST_SDK = "2.3"
+_OLDEST_SDK = (2, 3)
 """The first one that limits how much one event of a server may hold."""
 _REFUSED = (
     " Look up the path of its MCP endpoint, which often ends in /mcp. Some servers answer to the name "
@@ -166,10 +166,10 @@ def _check_packages() -> None:
         found = version("mcp")
     except PackageNotFoundError:
         found = "none"
-    here, oldest = (tuple(map(int, re.findall(r"\d+", one)[:2])) for one in (found, _OLDEST_SDK))
-    if here < oldest:  # without what pre-releases have more
+    # Without what pre-releases have more.
+    if tuple(map(int, re.findall(r"\d+", found)[:2])) < _OLDEST_SDK:
         raise ConfigError(
-            f"`browser: {{type: mcp}}` needs the package mcp {_OLDEST_SDK} or newer (here is {found}). "
+            f"`browser: {{type: mcp}}` needs the package mcp 2.3 or newer (here is {found}). "
             "Run `pip install 'pytest-browsereval[mcp]'`"
         )
 

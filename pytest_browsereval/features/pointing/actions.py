@@ -19,8 +19,6 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter, ValidationError
 
-from pytest_browsereval.errors import nearest
-from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.input import NOTCH_PX
 
@@ -100,19 +98,15 @@ class Action(BaseModel):
 
     @classmethod
     def checked(cls, fields: Mapping[str, Any]) -> Action:
-        """Return the action.
+        """Return the action, whose name is known.
 
         Raises:
             BadAction: a field is missing or wrong.
         """
         name = str(fields["action"])
-        if name not in KINDS:
-            hint = nearest(name[:60], KINDS)
-            raise BadAction(f"{beginning(name, 60)!r} is not an action.{hint}")
         # Nothing to type is an action where the field is cleared; nothing to answer is an answer.
         empty = (None,) if name == "done" or fields.get("clear") else (None, "")
-        lacking = [need for need in KINDS[name].needs if fields.get(need) in empty]
-        if lacking:
+        if lacking := [need for need in KINDS[name].needs if fields.get(need) in empty]:
             raise BadAction(f"{name} needs {' and '.join(lacking)}")
         try:
             return cls.model_validate(dict(fields))

@@ -199,16 +199,15 @@ class ProgramPlayer(AgentEvaluator):
     async def _until_over(self, program: Program, server: ToolServer | None) -> int | None:
         exited = asyncio.create_task(program.ended())
         lost = asyncio.create_task(self._window_is_lost())
-        over: set[asyncio.Task[Any]] = {exited, lost}
-        waits = set(over)
+        waits: set[asyncio.Task[Any]] = {exited, lost}
+        if server is not None:
+            waits.add(asyncio.create_task(server.is_over.wait()))
         try:
-            if server is not None:
-                over.add(asyncio.create_task(server.has_ended.wait()))
-                waits = {*over, asyncio.create_task(server.is_done.wait())}
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
             limit_s = self._config.linger_s
-            # Many programs tell their usage after the last call.
-            await asyncio.wait(over, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
+            if server is None or server.ending is None:
+                # Many programs tell their usage after the last call.
+                await asyncio.wait({exited, lost}, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
             if server is not None and server.ending is not None:
                 raise server.ending
             if exited.done():

@@ -98,10 +98,8 @@ class ToolServer:
         """Requests without its token."""
         self.ending: Fault | LimitReached | None = None
         """What has ended the attempt in a call."""
-        self.has_ended = asyncio.Event()
-        """Set with ``ending``."""
-        self.is_done = asyncio.Event()
-        """Set once the finishing tool was called."""
+        self.is_over = asyncio.Event()
+        """Set with ``ending``, or once the finishing tool was called."""
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -182,7 +180,7 @@ class ToolServer:
                     self.ending = error
                 except Exception as error:  # noqa: BLE001 what breaks in our own parts ends the attempt
                     self.ending = Fault(ErrorSource.HARNESS, f"{name} broke: {type(error).__name__}: {error}")
-                self.has_ended.set()
+                self.is_over.set()
             return _answer(f"The attempt is over: {self.ending or 'it was stopped'}.")
 
     async def _run(self, name: str, arguments: dict[str, Any]) -> CallToolResult:
@@ -193,7 +191,7 @@ class ToolServer:
         before = self._capture.screenshot.count
         result = await self._tools.call(name, arguments)
         if self._tools.is_done:
-            self.is_done.set()
+            self.is_over.set()
         picture = await self._picture(before) if name == PICTURE_TOOL and result.ok else None
         return _answer(result.output, picture, f"image/{self._capture.config.picture}", ok=result.ok)
 

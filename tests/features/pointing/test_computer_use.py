@@ -144,19 +144,6 @@ def test_text_with_json_is_an_action_too(paper: Paper) -> None:
     assert "Your action: ok" in model.requests[1].text
 
 
-def test_a_model_without_tool_calls_works_by_json(paper: Paper) -> None:
-    """The client tells it the function as text; a bare action is as good as a whole call."""
-    script = [
-        says(json.dumps({"tool": "computer", "arguments": {"action": "click", "x": 500, "y": 500}})),
-        says('{"action": "click", "x": 500, "y": 500}'),
-        says(json.dumps({"tool": "computer", "arguments": {"action": "done", "text": "bought"}})),
-    ]
-    with ScriptedModel(script) as model:
-        assert paper.solve(model, tool_calling="json_schema").final_answer == "bought"
-    assert "tools" not in model.requests[0].body
-    assert paper.log == [CLICKED, CLICKED]
-
-
 # -- what models do wrong
 
 

@@ -103,32 +103,6 @@ def test_scrolling_at_a_point_scrolls_what_is_there(visit: Visits) -> None:
     assert "The page is at 360 of 2,280." in opened.output("scroll_at", x=600, y=300, direction="down")
 
 
-@pytest.mark.parametrize("scale", [1, 2])
-def test_points_hold_when_the_page_is_pinched(
-    run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path, scale: int
-) -> None:
-    """A pinched page shows a part of itself, enlarged: a point is one of what is shown, as in a picture."""
-    url = pages.page("/circles", f"<script>hit = []</script><body style='height:3000px'>{CIRCLES}")
-    shape = {"device_scale_factor": scale, "viewport": {"width": 800, "height": 600}}
-    with configured(browser, context=shape), visiting(run, browser, tmp_path, url) as opened:
-        session = run(opened.window.context.new_cdp_session(opened.window.page))
-        pinch = {"x": 780, "y": 24, "scaleFactor": 2}
-        run(session.send("Input.synthesizePinchGesture", pinch))
-        zoom, left, top = opened.js(
-            "[visualViewport.scale, visualViewport.offsetLeft, visualViewport.offsetTop]"
-        )
-        assert zoom == pytest.approx(2, abs=0.01)
-        assert left > 100
-        opened.js("Object.defineProperty(window, 'visualViewport', {value: {scale: 1}})")  # it has no say
-        x, y, radius = CORNERS["ne"]
-        at_x, at_y = (x - left) * zoom, (y - top) * zoom
-        opened.output("click_at", x=at_x, y=at_y)
-        opened.output("click_at", x=at_x - (radius - 1) * zoom, y=at_y)
-        opened.output("click_at", x=at_x - (radius + 1) * zoom, y=at_y)
-        assert opened.js("hit") == ["ne", "ne"]
-        assert "outside the viewport" in opened.refusal("click_at", x=801, y=10)
-
-
 def test_the_pointer_follows_a_path(visit: Visits) -> None:
     """Through all points in their order, with the button down or not, as slowly as it is asked to."""
     opened = visit(

@@ -84,7 +84,7 @@ def test_a_client_lists_and_calls_the_attempt_s_tools(make_desk: MakeDesk) -> No
             assert wrong.is_error
             assert text(wrong).startswith("wrong arguments for click: target: Field required")
             await client.call_tool("done", {"answer": "bought"})
-            assert server.is_done.is_set()
+            assert server.is_over.is_set()
 
     serve(desk, work)
     assert desk.called == ["click", "clik", "click", "done"]
