@@ -187,11 +187,11 @@ def test_a_subcommand_of_ours_that_raises_shows_its_traceback(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever reports the bug needs it."""
-    monkeypatch.setattr("pytest_browsereval.providers.PROVIDERS", None)
-    assert main(["providers"]) == 3
+    monkeypatch.setattr("pytest_browsereval.features.shared.config_schema.config_schema", None)
+    assert main(["schema"]) == 3
     told = capsys.readouterr().err
     assert told.startswith("Traceback (most recent call last)")
-    assert "browsereval: the subcommand 'providers' broke: " in told
+    assert "browsereval: the subcommand 'schema' broke: " in told
 
 
 READERS = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import sys
 from datetime import date
@@ -45,7 +46,7 @@ def doctor(arguments: argparse.Namespace) -> int:
 
 
 def examine_machine() -> int:
-    """Print the versions, the browser's by launching it; 1 if something is missing."""
+    """Print the versions, the keys and the browser's name, by launching it; 1 if something is missing."""
     import asyncio
 
     from pytest_browsereval.features.shared.browser_binary import find_binary
@@ -54,6 +55,9 @@ def examine_machine() -> int:
     say("python", f"{platform.python_version()} ({sys.executable})")
     for name in PACKAGES:
         say(name, version_of(name))
+    for state, keys in ("set", True), ("not set", False):
+        named = sorted(key for key in _key_variables() if (key in os.environ) is keys)
+        say(f"keys {state}", ", ".join(named) or "none")
     binary = asyncio.run(find_binary())
     say("browser", str(binary))
     if not binary.is_headless_shell:
@@ -63,6 +67,12 @@ def examine_machine() -> int:
         print("There is no font: pages with text crash. Run `browsereval install-browser`.", file=sys.stderr)
         return 1
     return 0
+
+
+def _key_variables() -> set[str]:
+    from pytest_browsereval.providers import PROVIDERS
+
+    return {one.key_variable for one in PROVIDERS.values() if one.key_variable}
 
 
 def examine_config(arguments: argparse.Namespace) -> int:
@@ -147,7 +157,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 COMMANDS = (
     Command(
         "doctor",
-        "show versions and start the browser; with a config, check everything that it needs",
+        "show versions and keys, and start the browser; with a config, check everything that it needs",
         doctor,
         add_arguments,
         group="start",

@@ -1,30 +1,12 @@
-"""``providers`` and ``schema``: what there is to choose from."""
+"""``schema``: what configs and rows may have."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 from pathlib import Path
 
-from pytest_browsereval.commands.base import Command, say
-
-
-def providers(_: argparse.Namespace) -> int:
-    """Print the model providers: address, whether the key's variable is set, what each supports."""
-    from pytest_browsereval.providers import PROVIDERS, REFUSED, list_capabilities
-
-    for provider in PROVIDERS.values():
-        variable = provider.key_variable
-        key = f"{variable} ({'set' if os.environ.get(variable) else 'not set'})" if variable else "no key"
-        # Any server can stand behind it, so no variable is known for its key.
-        key = "key by api_key" if provider.base_url is None else key
-        can = ", ".join(list_capabilities(provider))
-        say(provider.name, f"{provider.base_url or 'any base_url'}; {key}; {can}")
-    print("Not usable as a provider, with what to write instead:")
-    for name, why in REFUSED.items():
-        say(name, why)
-    return 0
+from pytest_browsereval.commands.base import Command
 
 
 def schema(arguments: argparse.Namespace) -> int:
@@ -48,9 +30,6 @@ def _schema_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = (
-    Command(
-        "providers", "list the model providers and whether their API keys are set", providers, group="start"
-    ),
     Command(
         "schema",
         "print the JSON schema of eval configs or rows for editors, including installed plug-ins",

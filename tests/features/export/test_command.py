@@ -140,7 +140,7 @@ def test_a_broken_package_is_named(evals: Evals) -> None:
     done = evals.run_command("export", "latest", "--to", "acme/names")
     assert done.ret == 2
     assert "pytest_browsereval_register of acme_gone 2.5 fails: ZeroDivisionError" in done.stderr.str()
-    assert evals.run_command("providers").ret == 0
+    assert evals.run_command("runs", "--help").ret == 0
 
 
 def test_a_session_exports_what_its_config_says(evals: Evals) -> None:
