@@ -31,14 +31,17 @@ HARMLESS = frozenset({"look", "wait", "back", "end"})
 FIELDS = frozenset({"textbox", "searchbox", "combobox", "spinbutton"})
 """Roles of what is clicked before something is typed there."""
 
+NO_RESULT = "no result is recorded"
+"""The error of a call that the attempt did not see the end of."""
+
+UNREAD = "unread"
+"""The kind of a model's reply that was no call."""
+
 _VALUES = (
     *("text", "value", "values", "key", "keys", "url", "answer", "reason", "script", "accept", "direction"),
     *("address", "tab_id"),
 )
 """Arguments that hold a value in tools that do not say which one does; the first that is given counts."""
-
-UNREAD = "unread"
-"""The kind of a model's reply that was no call."""
 
 _KINDS = {
     "click": "click tap dblclick double right activate follow submit",
@@ -54,20 +57,16 @@ _KINDS = {
     "scroll": "scroll swipe wheel",
     "wait": "wait sleep pause",
     "look": "snapshot read get list screenshot take extract find look observe see view show inspect think",
-    "end": "done finish give answer terminate stop fail infeasible",
+    "end": "done finish give answer terminate stop fail infeasible report",
 }
 _OF_WORD = {word: kind for kind, words in _KINDS.items() for word in words.split()}
 _OF_TOOL = {
-    "go_back": "back", "go_forward": "back", "list_tabs": "look", "open_tab": "open", "select_tab": "tabs",
-    "close_tab": "tabs", "report_infeasible": "end", "type_keys": "type", "hover_at": "hover",
-    "scroll_at": "scroll",
+    "go_back": "back", "go_forward": "back", "open_tab": "open", "select_tab": "tabs", "close_tab": "tabs"
 }  # fmt: skip
-_PREFIXES = frozenset({"browser", "page", "mcp", "playwright", "web", "computer", "mouse", "element"})
-_GIVES_UP = frozenset(
-    ("give_up", "fail", "failed", "failure", "infeasible", "impossible", "report_infeasible", "false")
-)
+_PREFIXES = frozenset({"browser", "page", "mcp", "playwright", "web", "computer", "mouse", "element", "go"})
+_GIVES_UP = frozenset({"give_up", "fail", "failed", "failure", "infeasible", "report_infeasible", "false"})
 """Tools and values that end an attempt which did not get there, as ``done(success=False)`` does."""
-_SUCCEEDS = frozenset(["true", "success", "succeeded", "successful", "done", "completed", "complete"])
+_SUCCEEDS = frozenset({"true", "success", "done", "completed"})
 """Values that say of the end of an attempt that it got there."""
 UNDOES = re.compile(
     r"\b(remove|delete|give back|take back|revert|withdraw|clear|cancel|undo|reset|discard|empty|log ?out"
@@ -81,25 +80,18 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 def find_kind(tool: str, params: Mapping[str, Any]) -> str:
     """Return which kind of action a tool is, by its name; ``other`` if that does not tell."""
-    if (kind := _kind_of(tool)) is not None:
-        return kind
-    names = (params[key] for key in ("action", "type") if isinstance(params.get(key), str))
+    names = (tool, *(params[key] for key in ("action", "type") if isinstance(params.get(key), str)))
     is_address = any(str(one).startswith(("http://", "https://")) for one in params.values())
-    return next(
-        (kind for kind in map(_kind_of, names) if kind is not None), "open" if is_address else "other"
-    )
+    return next(filter(None, map(_kind_of, names)), "open" if is_address else "other")
 
 
 @lru_cache(maxsize=4096)
 def _kind_of(name: str) -> str | None:
     if name in _OF_TOOL:
         return _OF_TOOL[name]
-    for word in _WORDS.findall(name[:200]):
-        if (kind := _OF_WORD.get(word.lower())) is not None:
-            return kind
-        if word.lower() not in _PREFIXES and word.lower() != "go":
-            break
-    return None
+    words = (word.lower() for word in _WORDS.findall(name[:200]))
+    first = next((word for word in words if word in _OF_WORD or word not in _PREFIXES), "")
+    return _OF_WORD.get(first)
 
 
 @dataclass(frozen=True)
@@ -118,9 +110,6 @@ class Action:
     """The page after."""
     error: str = ""
     """Why it failed; empty if it did not, or if nobody knows."""
-    has_result: bool = True
-    words: str = ""
-    """The texts of its arguments, of a tool whose arguments have other names."""
     succeeds: bool | None = None
     """Whether it ends the attempt as done or gives up; None if it does neither, or says it in words only."""
     says: str = ""
@@ -158,8 +147,7 @@ class Action:
             return f"{verb} {one_line(place, 80)}".strip()
         target = self.target.describe() if self.target else ""
         is_said = self.kind in (*_BETWEEN, "end") and with_value and self.value and not self.is_open
-        value = one_line(self.value, 60) if is_said or self.kind == "tabs" else ""
-        value = repr(value) if is_said and self.kind != "press" else value
+        value = repr(one_line(self.value, 60)) if is_said else ""
         between = _BETWEEN.get(self.kind, "") if target and (value or self.kind == "type") else ""
         return " ".join(filter(None, (verb, value, between, target)))
 
@@ -168,12 +156,12 @@ class Action:
         words = self.describe(with_value=with_value)
         if not self.error or self.kind == UNREAD:
             return words
-        failed = ", which failed" if self.has_result else ""
+        failed = "" if self.error == NO_RESULT else ", which failed"
         return f"{words}{failed} ({one_line(self.error, 100).rstrip('.')})"
 
 
 _VERBS = {
-    "press": "presses", "hover": "points at", "back": "goes back", "tabs": "selects tab", "end": "answers",
+    "press": "presses", "hover": "points at", "back": "goes back", "end": "answers",
     UNREAD: "replies with something that is not a call",
 }  # fmt: skip
 """Of kinds that do not get an ``s``."""
@@ -182,15 +170,12 @@ _BETWEEN = {"type": "into", "choose": "in", "press": "in"}
 
 
 def _name_verb(one: Action) -> str:
-    is_tool = one.kind == "other" or (one.kind == "tabs" and one.tool != "select_tab")
-    if is_tool or (one.kind == "end" and not one.value):
+    if one.kind in ("other", "tabs") or (one.kind == "end" and not one.value):
         return f"calls {one_line(one.tool, 40)}"
     if one.kind == "dialog":
         return "dismisses the dialog" if one.value.startswith("False") else "accepts the dialog"
     if one.kind == "check" and one.value == "off":
         return "unchecks"
-    if one.tool == "give_up":
-        return "gives up"
     if one.kind == "look" and one.target is not None:
         return "reads" if one.tool.startswith("read") else "looks at"
     return _VERBS.get(one.kind, f"{one.kind}s")
@@ -204,26 +189,23 @@ def _find_success(tool: str, params: Mapping[str, Any]) -> bool | None:
     return None if _SUCCEEDS.isdisjoint(said) else True
 
 
-def _value_of(kind: str, params: Mapping[str, Any], tool: str, holds: str | None) -> str:
+def _value_of(kind: str, params: Mapping[str, Any], tool: str, holds: str) -> str:
     if kind == "check":
         return "off" if "uncheck" in tool else "on"
     if kind == "dialog":
         return f"{params.get('accept', True)} {params.get('text') or ''}".strip()
     if kind == "click":  # which button, how often, with which keys, how long
-        return " ".join(
-            _say_value(params[key])
-            for key in ("button", "click_count", "modifiers", "hold_ms")
-            if params.get(key) not in (None, [], "left", 1, 0)
-        )
-    given = params.get(holds) if holds else None
-    return _say_value(params.get(_guess_value(params)) if given is None else given)
+        known = [params.get(key) for key in ("button", "click_count", "modifiers", "hold_ms")]
+        return " ".join(_say_value(one) for one in known if one not in (None, [], "left", 1, 0))
+    names = (name for name in (holds, *_VALUES) if params.get(name) not in (None, "", []))
+    return _say_value(params.get(next(names, "")))
 
 
 def _say_value(given: Any) -> str:
     """Return a value as it is compared and read; several as a list of them."""
     if isinstance(given, list) and all(isinstance(one, str) for one in given):
         return ", ".join(given)
-    return "" if given in (None, []) else str(given)
+    return "" if given is None else str(given)
 
 
 def read_steps(steps: Iterable[StoredStep], pages: PageNames, start: str | None) -> Iterator[Action]:
@@ -238,33 +220,29 @@ def read_steps(steps: Iterable[StoredStep], pages: PageNames, start: str | None)
     focus: Target | None = None
     page = pages.name(start) if start else None
     for step in steps:
-        call, result = step.call, step.result
-        output = step.output
-        failed = result is None or result.is_error
+        call, result, output = step.call, step.result, step.output
         # A reply of a model that was no call: it names a tool, and nothing was done.
         is_unread = call.params.keys() == {"malformed"}
         kind = UNREAD if is_unread else find_kind(call.tool, call.params)
-        value = _value_of(kind, call.params, call.tool, call.holds_value)
-        after: str | None
-        if result is not None and result.url:
-            after = pages.name(result.url)
-        else:  # of a program that does not tell where it is
-            after = pages.name(value) if kind == "open" and value else page if kind in HARMLESS else None
+        value = _value_of(kind, call.params, call.tool, call.holds_value or "")
+        value = pages.name(value) if kind == "open" else value
+        # A program may not tell where it is.
+        guessed = value if kind == "open" and value else page if kind in HARMLESS else None
+        after = pages.name(result.url) if result is not None and result.url else guessed
         target = read_target(call.params, refs, result.hit if result is not None else None)
         if kind == "type" and target is None:  # where a click has put the caret
             target = focus
         focus = target if target is not None and target.role in FIELDS else None
+        failed = result is None or result.is_error
         yield Action(
             number=step.number,
             tool=call.tool,
             kind=kind,
             target=target,
-            value=pages.name(value) if kind == "open" else value,
+            value=value,
             before=page,
             page=after,
-            error=(output.partition("\n")[0] or "no result is recorded") if failed else "",
-            has_result=result is not None,
-            words=" ".join(str(one) for one in call.params.values()) if target is None else "",
+            error=(output.partition("\n")[0] or NO_RESULT) if failed else "",
             succeeds=_find_success(call.tool, call.params) if kind == "end" else None,
             says=output,
             status=result.status if result is not None else None,
@@ -288,7 +266,7 @@ def read_solution(
         params = {key: value for key, value in given.items() if key != "tool"}
         tool = str(given.get("tool", ""))
         kind = find_kind(tool, params)
-        value = _value_of(kind, params, tool, holds.get(tool))
+        value = _value_of(kind, params, tool, holds.get(tool, ""))
         page = pages.name(value) if kind == "open" else None
         yield Action(number, tool, kind, read_target(params, {}), value, None, page)
 
@@ -299,20 +277,14 @@ def list_moves(actions: Iterable[Action]) -> list[Action]:
 
 
 def find_cycle(keys: Sequence[object], least: int) -> range | None:
-    """Return where a cycle stands that comes three times or more, one after the other, the last one."""
-    for end in range(len(keys), least * ROUNDS - 1, -1):
-        for size in range(least, LONGEST_CYCLE + 1):
-            cycle = list(keys[end - size : end])
-            if end < size * ROUNDS or (size > 1 and len(set(cycle)) == 1):
-                continue
-            start = end
-            while start >= size and list(keys[start - size : start]) == cycle:
-                start -= size
-            if end - start >= size * ROUNDS:
-                return range(start, end)
+    """Return where a cycle stands that comes three times or more, one after the other, at the end."""
+    for size in range(least, LONGEST_CYCLE + 1):
+        cycle = list(keys[-size:])
+        if len(keys) < size * ROUNDS or (size > 1 and len(set(cycle)) == 1):
+            continue
+        start = len(keys)
+        while start >= size and list(keys[start - size : start]) == cycle:
+            start -= size
+        if len(keys) - start >= size * ROUNDS:
+            return range(start, len(keys))
     return None
-
-
-def _guess_value(arguments: Mapping[str, Any]) -> str:
-    """Return which argument is what a call gives, by the names of its arguments; empty if none is."""
-    return next((name for name in _VALUES if arguments.get(name) not in (None, "", [])), "")

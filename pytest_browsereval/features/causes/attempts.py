@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
@@ -38,13 +38,14 @@ class Way:
     """What reports call it: ``the solution``, or which attempt."""
     actions: tuple[Action, ...]
     knows_pages: bool
-    moves: list[Action] = field(init=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def moves(self) -> list[Action]:
+        """The actions that are aligned."""
         moves = list_moves(self.actions)
         if self.knows_pages:  # an agent has tried what a person who writes a solution does not
             moves = [one for one in moves if not one.error and one.kind not in SOFT]
-        object.__setattr__(self, "moves", moves[:MOST_MOVES])
+        return moves[:MOST_MOVES]
 
     @property
     def waits(self) -> bool:
@@ -75,8 +76,21 @@ class Attempt:
     @property
     def end(self) -> Action | None:
         """The call that ended it, if the agent made one that was taken."""
-        last = self.actions[-1] if self.actions else None
-        return last if last is not None and last.kind == "end" and not last.error else None
+        return next((one for one in self.actions[-1:] if one.kind == "end" and not one.error), None)
+
+    @cached_property
+    def refused(self) -> set[str]:
+        """The types of the graders that said no."""
+        grades = self.metadata.grader_results.values()
+        bad = [one.grader for one in grades if one.verdict is Verdict.FAILED and not one.advisory]
+        graders = self.stored.graders if self.stored is not None else ()
+        types = {str(one.get("name") or one.get("type")): str(one.get("type")) for one in graders}
+        return {types.get(name, name) for name in bad}
+
+    @property
+    def is_about_answer(self) -> bool:
+        """Whether all graders that said no look at the answer only: the names of ours say so."""
+        return self.refused == {"answer"}
 
     @property
     def is_protected(self) -> bool:
@@ -91,8 +105,7 @@ def read_attempt(folder: Path, metadata: TaskMetadata) -> Attempt:
         stored = read_stored(folder)
     except DatasetError:  # errored before there was a task
         stored = None
-    sites: Mapping[str, str] = stored.site_urls if stored is not None else {}
-    pages = PageNames(sites, metadata.start_url)
+    pages = PageNames(stored.site_urls if stored is not None else {}, metadata.start_url)
     turns = TurnReader(read_messages(folder), {}, lambda _: None).read()
     actions = tuple(read_steps(list_steps(turns), pages, metadata.start_url))
     return Attempt(folder, metadata, stored, pages, actions)
@@ -109,10 +122,9 @@ def find_ways(attempt: Attempt) -> list[Way]:
         solution = tuple(read_solution(task.solution, attempt.pages, holds))
         return [Way("the solution", solution, knows_pages=False)]
     run = attempt.folder.parents[4]
-    for number, root in enumerate((run, *_list_earlier(run))):
-        found = list(islice(_list_passed(root, attempt.metadata), MOST_PASSED))
-        if found:
-            of_run = f" of run {one_line(root.name, 60)}" if number else ""
+    for root in (run, *_list_earlier(run)):
+        if found := list(islice(_list_passed(root, attempt.metadata), MOST_PASSED)):
+            of_run = "" if root is run else f" of run {one_line(root.name, 60)}"
             return [_make_way(one, of_run) for one in found]
     return []
 

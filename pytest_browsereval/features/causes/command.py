@@ -12,15 +12,13 @@ from pytest_browsereval.features.shared.reporting import add_reports, write_repo
 
 def causes(arguments: argparse.Namespace) -> int:
     """Report the groups; 1 if records of a run were edited later."""
-    from pytest_browsereval.features.causes.groups import group_causes
     from pytest_browsereval.features.causes.report import make_report
     from pytest_browsereval.run.lookup import age
     from pytest_browsereval.runs.run import StoredRun
 
-    door = arguments.door
     folders = sorted(find_named_runs(arguments), key=lambda folder: age(folder.resolve()))
-    runs = [StoredRun(folder, door) for folder in folders]
-    write_reports(arguments, make_report(group_causes(runs)))
+    runs = [StoredRun(folder, arguments.door) for folder in folders]
+    write_reports(arguments, make_report(runs))
     return int(note_edited(runs))
 
 

@@ -9,21 +9,14 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from pytest_browsereval.addresses import is_local
 
-RANDOM = "*"
-"""Stands for a part that differs from run to run."""
-
-_RANDOM_PART = re.compile(
+_RANDOM = re.compile(
     r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # a UUID
     r"|(?=[a-z]*[0-9])[0-9a-f]{8,}"
     r"|[0-9]{6,}"
     r"|(?=.*[0-9])(?=.*[a-z])[a-z0-9_]{20,}",
     re.IGNORECASE,
 )
-
-
-def is_random(part: str) -> bool:
-    """Whether a part of an address looks made up by a server: a UUID, a hash, a long number."""
-    return _RANDOM_PART.fullmatch(part) is not None
+"""Parts of an address that a server has made up: a UUID, a hash, a long number."""
 
 
 class PageNames:
@@ -35,10 +28,12 @@ class PageNames:
     """
 
     def __init__(self, sites: Mapping[str, str], start: str | None) -> None:
-        self._sites = sorted(
-            ((url.rstrip("/"), f"{{{name}}}") for name, url in sites.items()), key=lambda one: -len(one[0])
-        )
-        self._host = _host_of(start or "")
+        longest_first = sorted(sites.items(), key=lambda one: -len(one[1]))
+        self._sites = [(url.rstrip("/"), f"{{{name}}}") for name, url in longest_first]
+        try:
+            self._host = urlsplit(start or "").hostname
+        except ValueError:
+            self._host = None
 
     def name(self, url: str) -> str:
         """Return the page of an address: without host and port where these are the eval's own."""
@@ -54,15 +49,8 @@ class PageNames:
             return url
         if parts.scheme not in ("http", "https") or not parts.hostname:
             return url
-        path = _name_path(url.partition("://")[2].partition("/")[2].join(("/", "")))
+        path = _name_path(f"/{url.partition('://')[2].partition('/')[2]}")
         return path if is_own else parts.hostname.removeprefix("www.") + path
-
-
-def _host_of(url: str) -> str | None:
-    try:
-        return urlsplit(url).hostname
-    except ValueError:
-        return None
 
 
 @lru_cache(maxsize=4096)
@@ -72,8 +60,8 @@ def _name_path(rest: str) -> str:
         query = sorted(parse_qsl(parts.query, keep_blank_values=True))
     except ValueError:
         return rest
-    path = "/".join(RANDOM if is_random(part) else part for part in parts.path.split("/")) or "/"
-    values = urlencode([(key, RANDOM if is_random(value) else value) for key, value in query], safe="*/ ")
+    path = "/".join("*" if _RANDOM.fullmatch(part) else part for part in parts.path.split("/")) or "/"
+    known = [(key, "*" if _RANDOM.fullmatch(value) else value) for key, value in query]
+    values = f"?{urlencode(known, safe='*/ ')}" if known else ""
     # Other fragments are places on a page.
-    fragment = f"#{parts.fragment}" if parts.fragment.startswith(("/", "!")) else ""
-    return path + (f"?{values}" if values else "") + fragment
+    return path + values + (f"#{parts.fragment}" if parts.fragment.startswith(("/", "!")) else "")

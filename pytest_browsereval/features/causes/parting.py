@@ -11,7 +11,7 @@ from pytest_browsereval.features.causes.targets import (
     OTHER,
     PERHAPS,
     SAME,
-    are_alike,
+    Target,
     compare_targets,
     is_same_element,
 )
@@ -61,8 +61,7 @@ def compare_actions(a: Action, b: Action, *, knows_pages: bool) -> float:
     if a.kind == b.kind:  # a tool that is not known is compared by its name
         is_other = a.page != b.page if a.kind == "open" else a.kind == "other" and a.tool != b.tool
         return OTHER if is_other else SAME if a.kind == "open" else min(same, _compare_values(a, b))
-    is_named = b.target is not None and b.target.name and b.target.name in a.words
-    if _submits(a, b) or _submits(b, a) or is_named:
+    if _submits(a, b) or _submits(b, a):
         return PERHAPS
     return min(REACHED, same) if _are_like(a, b) else OTHER
 
@@ -78,8 +77,7 @@ def _is_enter(one: Action) -> bool:
 
 def _submits(a: Action, b: Action) -> bool:
     """Whether one sends a form by a key, and the other may do it by its button."""
-    is_button = b.kind == "click" and (b.target is None or b.target.role in ("", "button"))
-    return _is_enter(a) and is_button
+    return _is_enter(a) and b.kind == "click" and (b.target is None or b.target.role in ("", "button"))
 
 
 def _compare_values(a: Action, b: Action) -> float:
@@ -88,22 +86,19 @@ def _compare_values(a: Action, b: Action) -> float:
     if is_same or a.is_open or b.is_open:
         return SAME
     # An option by its value and by its label.
-    is_word = [all(c.isalnum() or c in "-_" for c in one) and one.islower() for one in (first, second)]
+    is_word = [one.islower() and one.replace("-", "").replace("_", "").isalnum() for one in (first, second)]
     return PERHAPS if a.kind == "choose" and is_word[0] != is_word[1] else OTHER
 
 
-def align(moves: Sequence[Action], way: Way) -> list[tuple[int, int]]:
+def _align(scores: Sequence[Sequence[float]], count: int) -> list[tuple[int, int]]:
     """Return which action of an attempt stands for which of a way, in their order, the earliest first."""
-    moves = moves[:MOST_MOVES]
-    scores = [[compare_actions(a, b, knows_pages=way.knows_pages) for b in way.moves] for a in moves]
-    count = len(way.moves)
-    best = [[0.0] * (count + 1) for _ in range(len(moves) + 1)]
-    for i in range(len(moves) - 1, -1, -1):
+    best = [[0.0] * (count + 1) for _ in range(len(scores) + 1)]
+    for i in range(len(scores) - 1, -1, -1):
         for j in range(count - 1, -1, -1):
             taken = scores[i][j] + best[i + 1][j + 1] if scores[i][j] else 0.0
             best[i][j] = max(taken, best[i + 1][j], best[i][j + 1])
     pairs, i, j = [], 0, 0
-    while i < len(moves) and j < count:
+    while i < len(scores) and j < count:
         if scores[i][j] and best[i][j] == scores[i][j] + best[i + 1][j + 1]:
             pairs.append((i, j))
             i, j = i + 1, j + 1
@@ -114,48 +109,46 @@ def align(moves: Sequence[Action], way: Way) -> list[tuple[int, int]]:
     return pairs
 
 
-_Gap = tuple[list[Action], list[Action], tuple[Action, Action] | None]
-"""Actions of the attempt and of the way between two matched ones, and the matched pair behind them."""
+def find_nearest(attempt: Attempt, ways: Sequence[Way]) -> Parting | None:
+    """Return the parting from the way that the attempt has followed furthest; None without a way."""
+    found = [_Search(attempt, way).find() for way in ways]
+    return max(found, key=lambda one: (one.matched, -len(one.unmatched)), default=None)
 
 
-def find_parting(attempt: Attempt, way: Way) -> Parting:
-    """Return where an attempt parts from a way."""
-    return _Search(attempt, way).find()
+_Pair = tuple[Action, Action]
+"""An action of the attempt, and the one of the way that it stands for."""
 
 
 class _Search:
     def __init__(self, attempt: Attempt, way: Way) -> None:
-        self._attempt, self._way = attempt, way
-        self._moves = attempt.moves
-        self._pairs = align(self._moves, way)
+        self._attempt, self._way, self._moves = attempt, way, attempt.moves[:MOST_MOVES]
+        knows = way.knows_pages
+        self._scores = [[compare_actions(a, b, knows_pages=knows) for b in way.moves] for a in self._moves]
+        self._pairs = _align(self._scores, len(way.moves))
         taken, self._met = ({pair[side] for pair in self._pairs} for side in (0, 1))
-        for i, one in enumerate(self._moves):  # done in another order, as fields of a form are
-            if i not in taken and (j := self._find_loose(i, one)) is not None:
+        for i in range(len(self._moves)):  # done in another order, as fields of a form are
+            if i not in taken and (j := self._find_loose(i)) is not None:
                 taken.add(i)
                 self._met.add(j)
-        self._unmatched = tuple(one for i, one in enumerate(self._moves) if i not in taken)
+        self._unmatched = tuple(one for i, one in enumerate(attempt.moves) if i not in taken)
         self._matched = [self._moves[i] for i in sorted(taken)]
         self._wrong = dict(self._find_values())
 
-    def _find_loose(self, i: int, one: Action) -> int | None:
-        """Return what it does of the way out of turn; not a field of a form that was sent before."""
-        for j, other in enumerate(self._way.moves):
-            same = compare_actions(one, other, knows_pages=self._way.knows_pages)
+    def _find_loose(self, i: int) -> int | None:
+        """Return what a move does of the way out of turn; not a field of a form that was sent before."""
+        one = self._moves[i]
+        sent = [to for at, to in self._pairs if at < i and self._moves[at].kind in ("click", "press")]
+        for j, same in enumerate(self._scores[i]):
             is_same = same > PERHAPS or (same and one.kind in SETS and one.value.strip())
-            is_late = one.kind in SETS and any(
-                to_i < i and to_j > j and self._moves[to_i].kind in ("click", "press")
-                for to_i, to_j in self._pairs
-            )
+            is_late = one.kind in SETS and any(to > j for to in sent)
             if j not in self._met and is_same and not is_late:
                 return j
         return None
 
-    def _find_values(self) -> Iterator[tuple[int, tuple[Action, Action]]]:
+    def _find_values(self) -> Iterator[tuple[int, _Pair]]:
         """Yield, by its place in the way, what was set to another value, in any order of fields."""
         for place, other in enumerate(self._way.moves):
-            if place in self._met or other.kind not in SETS or other.target is None:
-                continue
-            for one in self._unmatched:
+            for one in self._unmatched if place not in self._met else ():
                 is_wrong = _set_the_same(other, one) and _compare_values(one, other) == OTHER
                 if is_wrong and not self._is_corrected(one):
                     yield place, (one, other)
@@ -167,58 +160,51 @@ class _Search:
         """Return the first strong departure, else the first weak one, else the end."""
         strong = [self._make("wrong_value", one, other) for one, other in self._wrong.values()]
         weak: list[Parting] = []
-        for gap in self._gaps():
-            if (found := self._find_in(*gap)) is not None:
+        for extra, missing, pair in self._gaps():
+            if (found := self._find_in(extra, missing, pair)) is not None:
                 (strong if found[0] else weak).append(found[1])
         if strong:
             return min(strong, key=lambda one: one.step.number if one.step else 10**9)
         # What only the answer shows is no matter of the way.
-        if weak and not is_about_answer(self._attempt):
+        if weak and not self._attempt.is_about_answer:
             return weak[0]
         return self._make("end", self._last, self._way.end)
 
     def _make(self, kind: str, step: Action | None, instead: Action | None = None) -> Parting:
-        own, its = self._attempt.end, self._way.end
+        own, its, way = self._attempt.end, self._way.end, self._way
         is_same = own is not None and its is not None and own.value.strip() == its.value.strip()
-        is_answer = is_same or _list_refused(self._attempt) <= {"page_state", "state_diff"}
-        scores = [
-            compare_actions(self._moves[i], self._way.moves[j], knows_pages=self._way.knows_pages)
-            for i, j in self._pairs
-        ]
-        is_all = (
-            len(scores) == len(self._way.moves) == len(self._moves) and min(scores, default=SAME) > PERHAPS
-        )
-        has_waited = any(one.kind == "wait" for one in self._attempt.actions) or not self._way.waits
-        is_whole = kind == "end" and is_answer and is_all and has_waited
-        return Parting(
-            kind, step, instead, len(self._met), is_whole, not has_waited, self._unmatched, self._way
-        )
+        is_answer = is_same or self._attempt.refused <= {"page_state", "state_diff"}
+        is_all = len(self._pairs) == len(way.moves) == len(self._attempt.moves)
+        is_sure = is_all and all(self._scores[i][j] > PERHAPS for i, j in self._pairs)
+        hurries = way.waits and all(one.kind != "wait" for one in self._attempt.actions)
+        is_whole = kind == "end" and is_answer and is_sure and not hurries
+        return Parting(kind, step, instead, len(self._met), is_whole, hurries, self._unmatched, way)
 
     @property
     def _last(self) -> Action | None:
         return self._attempt.actions[-1] if self._attempt.actions else None
 
-    def _gaps(self) -> Iterator[_Gap]:
+    def _gaps(self) -> Iterator[tuple[list[Action], list[Action], _Pair | None]]:
+        """Yield what the attempt and the way have between two matched actions, and the next such pair."""
         done = self._met | self._wrong.keys()
         i = j = 0
         for to_i, to_j in (*self._pairs, (len(self._moves), len(self._way.moves))):
             left = [one for place, one in enumerate(self._way.moves[j:to_j], j) if place not in done]
             missing = [one for one in left if one.kind != "scroll"]
-            tabs = {one.kind for one in missing} & {"tabs"}
-            own = (one for one in self._moves[i:to_i] if one not in self._matched)
-            extra = [one for one in own if one.kind in tabs or not self._is_forgiven(one)]
+            has_tabs = any(one.kind == "tabs" for one in missing)
+            own = [one for one in self._moves[i:to_i] if one not in self._matched]
+            extra = [one for one in own if (has_tabs and one.kind == "tabs") or not self._is_forgiven(one)]
             is_last = to_i == len(self._moves)
             yield extra, missing, None if is_last else (self._moves[to_i], self._way.moves[to_j])
             i, j = to_i + 1, to_j + 1
 
     def _is_forgiven(self, one: Action) -> bool:
         """Whether an extra action does no harm: it changes nothing, or a later one sets the same right."""
-        if one.kind in SOFT or (one.kind == "click" and one.target is not None and one.target.role in FIELDS):
-            return True
-        return one.kind in SETS and self._is_corrected(one)
+        is_focus = one.kind == "click" and one.target is not None and one.target.role in FIELDS
+        return one.kind in SOFT or is_focus or (one.kind in SETS and self._is_corrected(one))
 
     def _find_in(
-        self, extra: list[Action], missing: list[Action], pair: tuple[Action, Action] | None
+        self, extra: list[Action], missing: list[Action], pair: _Pair | None
     ) -> tuple[bool, Parting] | None:
         """Return how an attempt leaves the way in a gap, and whether it surely never comes back."""
         for one in extra:
@@ -239,7 +225,7 @@ class _Search:
         return (pair is None, self._find_more(done, is_end=pair is None)) if done else None
 
     def _find_instead(
-        self, extra: list[Action], missing: list[Action], pair: tuple[Action, Action] | None
+        self, extra: list[Action], missing: list[Action], pair: _Pair | None
     ) -> tuple[bool, Parting]:
         """Return what was done in the place of what: of the last gap its first action has to be it."""
         first = extra if pair else extra[:1]
@@ -253,33 +239,32 @@ class _Search:
         one, other, kind = max(like, key=lambda found: compare_targets(found[0].target, found[1].target))
         kind = kind or ("failed" if one.error else "wrong_target")
         is_click = one.kind == other.kind == "click"
-        if kind == "wrong_target" and one.has_moved and (not is_click or is_about_answer(self._attempt)):
+        if kind == "wrong_target" and one.has_moved and (not is_click or self._attempt.is_about_answer):
             kind = "never_reached_page"
         is_unknown = (one.kind, kind) == ("other", "wrong_target")
         return True, self._make("unknown" if is_unknown else kind, one, other)
 
     def _find_more(self, extra: Sequence[Action], *, is_end: bool) -> Parting:
         """Return what was done and is not in the way: at the end an undoing, or once more what it has."""
-        undo = (one for one in extra if is_end and one.target and UNDOES.search(one.target.name))
-        if (undone := next(undo, None)) is not None:
-            return self._make("right_state_lost", undone)
+        for one in extra if is_end else ():
+            if one.target and UNDOES.search(one.target.name):
+                return self._make("right_state_lost", one)
         for one in extra:
             for other in self._matched:
-                if other.number < one.number and _is_again(one, other):
+                is_same = (one.kind, one.value, one.before) == (other.kind, other.value, other.before)
+                if other.number < one.number and is_same and is_same_element(one.target, other.target):
                     return self._make("step_repeated", one, other)
-        knows = self._way.knows_pages
-        like = (one for one in self._way.moves if compare_actions(extra[0], one, knows_pages=knows))
-        return self._make("needless_step", extra[0], next(like, None))
+        scores = self._scores[self._moves.index(extra[0])]
+        return self._make(
+            "needless_step",
+            extra[0],
+            next((self._way.moves[j] for j, same in enumerate(scores) if same), None),
+        )
 
 
 def _set_the_same(a: Action, b: Action) -> bool:
     is_set = a.kind in SETS and b.kind in SETS and a.kind == b.kind and not b.error
     return is_set and a.target is not None and compare_targets(a.target, b.target) == SAME
-
-
-def _is_again(a: Action, b: Action) -> bool:
-    is_same = (a.kind, a.value, a.before) == (b.kind, b.value, b.before)
-    return is_same and is_same_element(a.target, b.target)
 
 
 def _name_substitute(extra: Action, missing: Action) -> str:
@@ -291,24 +276,11 @@ def _name_substitute(extra: Action, missing: Action) -> str:
         return "failed" if same else ""
     if extra.kind in SETS and same:
         return "wrong_value" if _compare_values(extra, missing) == OTHER else ""
-    return "wrong_target" if are_alike(extra.target, missing.target) else ""
+    return "wrong_target" if _are_of_one_role(extra.target, missing.target) else ""
 
 
-def is_about_answer(attempt: Attempt) -> bool:
-    """Whether all graders that said no look at the answer only: the names of ours say so."""
-    return _list_refused(attempt) == {"answer"}
-
-
-def _list_refused(attempt: Attempt) -> set[str]:
-    """Return the types of the graders that said no."""
-    grades = attempt.metadata.grader_results.values()
-    bad = [one.grader for one in grades if one.verdict == "failed" and not one.advisory]
-    graders = attempt.stored.graders if attempt.stored is not None else ()
-    types = {str(one.get("name") or one.get("type")): str(one.get("type")) for one in graders}
-    return {types.get(name, name) for name in bad}
-
-
-def find_nearest(attempt: Attempt, ways: Sequence[Way]) -> Parting | None:
-    """Return the parting from the way that the attempt has followed furthest; None without a way."""
-    found = [find_parting(attempt, way) for way in ways]
-    return max(found, key=lambda one: (one.matched, -len(one.unmatched)), default=None)
+def _are_of_one_role(a: Target | None, b: Target | None) -> bool:
+    """Whether one target may have been taken for the other."""
+    if a is None or b is None:
+        return a is b
+    return not (a.role and b.role) or a.role == b.role

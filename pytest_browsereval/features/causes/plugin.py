@@ -21,6 +21,6 @@ def pytest_browsereval_find_cause(metadata: TaskMetadata, folder: Path) -> Cause
 
 def pytest_browsereval_describe_run(run: StoredRun) -> Sequence[str]:
     """Return how many attempts share a cause."""
-    from pytest_browsereval.features.causes.groups import count_causes
+    from pytest_browsereval.features.causes.report import count_causes
 
     return tuple(count_causes(run))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,11 +11,9 @@ from pathlib import Path
 
 from pytest_browsereval.browsers.base import describe_login
 from pytest_browsereval.errors import TerminationReason
-from pytest_browsereval.features.causes import errors
 from pytest_browsereval.features.causes.actions import UNREAD, Action, find_cycle
 from pytest_browsereval.features.causes.attempts import Attempt, find_ways, read_attempt
 from pytest_browsereval.features.causes.parting import Parting, find_nearest
-from pytest_browsereval.features.causes.targets import describe_places
 from pytest_browsereval.features.causes.texts import GIVES_UP, Evidence, Reading
 from pytest_browsereval.features.shared.tool_loop.call_text import WRITTEN_CALL, is_written_call
 from pytest_browsereval.model.causes import Cause
@@ -24,6 +23,9 @@ from pytest_browsereval.model.results import TaskMetadata
 
 MOST_STEPS = 20
 """Steps that a cause names as its evidence."""
+
+LONGEST = 120
+"""Characters of a detail."""
 
 LIMITS = {
     TerminationReason.TIMEOUT: "out_of_time",
@@ -39,6 +41,29 @@ PARTED = (
 
 AT_END = ("", "end", "answered_too_early")
 """How an attempt parts that no step of its own leads astray."""
+
+ERRORS = (
+    ("unknown_tool", r"^(unknown tool|no such tool|tool .{1,80} not found)", False),
+    ("wrong_arguments", r"^(wrong|invalid) arguments|^input validation error", False),
+    ("target_not_found",
+     "nothing matches|not on the page|no element|not found|no such element|matches 0", True),
+    ("target_covered", "is covered|intercepts pointer", True),
+    ("target_not_usable",
+     "not visible|is disabled|is read-only|keeps moving|outside (of )?the viewport|no (such )?option", True),
+    ("page_not_loaded", r"\bERR_(?!\w*TIMED_OUT)", False),
+    ("page_too_slow",
+     r"in time\b|did not load|not appear|took longer|timed?[ _]?out|does not react|was cut off", False),
+)  # fmt: skip
+"""Causes by what a tool says, and whether only of a call with a target."""
+
+_SITE_ERROR = re.compile(r"the site (answered HTTP \d+ to a request on the way: .*)", re.DOTALL)
+_CUT_OFF = re.compile(r"repl(y|ies) (was )?cut off")
+
+
+def normalise_error(text: str) -> str:
+    """Return an error's first line without numbers, ports and ids, so that equal errors are equal texts."""
+    line = text.strip().partition("\n")[0]
+    return one_line(re.sub(r"\b(?=[a-f]*\d)[0-9a-f]{6,}\b|(?<!HTTP )(?<!\d)\d+", "N", line), LONGEST)
 
 
 @dataclass(frozen=True)
@@ -92,7 +117,7 @@ def _named_by_graders(failure: Failure) -> Evidence | None:
     named = [cause for one in refused if isinstance(cause := one.get("cause"), dict) and cause.get("name")]
     if not named or len(named) < len(refused):
         return None
-    name, detail = (one_line(str(named[0].get(key, "")), errors.LONGEST) for key in ("name", "detail"))
+    name, detail = (one_line(str(named[0].get(key, "")), LONGEST) for key in ("name", "detail"))
     detail = "" if failure.attempt.is_protected else detail
     if failure.kind in PARTED and failure.step is not None:
         return Evidence(name, [failure.step], detail)
@@ -121,8 +146,7 @@ def _page_error(failure: Failure) -> Evidence | None:
 def _loop_of_pages(failure: Failure) -> Evidence | None:
     moved = [one for one in failure.attempt.actions if one.has_moved]
     steps = [moved[place] for place in find_cycle([one.page for one in moved], 2) or ()]
-    is_strange = any(one in failure.own or one.kind == "back" for one in steps)
-    if not is_strange or steps[-1] is not moved[-1]:  # it got out of it
+    if not any(one in failure.own or one.kind == "back" for one in steps):
         return None
     pages = ", ".join(sorted({one.page or "" for one in steps}))
     return Evidence("loop_of_pages", steps, pages, is_likely=failure.may_be_work)
@@ -134,11 +158,10 @@ def _repeated_action(failure: Failure) -> Evidence | None:
     # What the way has is no repetition, however often it is there.
     if not steps or sum(one in failure.own for one in steps) < len(steps) // 2:
         return None
-    # An agent that did something else then, or saw something new, was not caught in it.
+    # An agent that saw something new then was not caught in it.
     looks = [one for one in failure.attempt.actions if one.kind == "look"]
     known = {one.says for one in looks if one.number < steps[-1].number}
-    has_read = any(one.number > steps[-1].number and one.says not in known for one in looks)
-    if steps[-1] is not moves[-1] or has_read:
+    if any(one.number > steps[-1].number and one.says not in known for one in looks):
         return None
     said = dict.fromkeys(one.describe(with_value=not failure.attempt.is_protected) for one in steps)
     return Evidence("repeated_action", steps, " / ".join(said), is_likely=failure.may_be_work)
@@ -147,7 +170,7 @@ def _repeated_action(failure: Failure) -> Evidence | None:
 def _reply_not_a_call(failure: Failure) -> Evidence | None:
     replies = [one for one in failure.attempt.actions if one.kind == UNREAD]
     if any(one is not None and one.kind == UNREAD for one in (*failure.last, failure.step)):
-        return Evidence("reply_not_a_call", replies, errors.normalise_error(replies[-1].error))
+        return Evidence("reply_not_a_call", replies, normalise_error(replies[-1].error))
     data = failure.attempt.metadata
     if any(WRITTEN_CALL in one.message for one in data.warnings):
         return Evidence("reply_not_a_call", failure.last, WRITTEN_CALL)
@@ -158,32 +181,28 @@ def _reply_not_a_call(failure: Failure) -> Evidence | None:
 
 def _failed_action(failure: Failure) -> Evidence | None:
     """Name the error of the failed actions that decide: the first wrong step and later ones, or the last."""
-    moves, step = failure.attempt.moves, failure.step
+    moves, step, parting = failure.attempt.moves, failure.step, failure.parting
     failed = [one for one in moves if one.error]
     if failure.kind == "failed" and step is not None:
         failed = [one for one in failed if one.number >= step.number] or [step]
         decisive = failed[0]
-    elif failed and moves[-1] is failed[-1] and failure.kind in AT_END and not _is_done(failure):
-        done = max((one.number for one in moves if not one.error), default=0)
+    elif failed and moves[-1] is failed[-1] and failure.kind in AT_END:
         decisive = failed[-1]
+        if parting is not None and parting.is_done and decisive.kind != "wait":
+            return None
+        done = max((one.number for one in moves if not one.error), default=0)
         failed = [one for one in failed if one.number > done or one.target == decisive.target]
     else:
         return None
-    text, target = errors.normalise_error(decisive.error), decisive.target
+    text, target = normalise_error(decisive.error), decisive.target
     is_likely = failure.kind != "failed"
-    for name, pattern, needs_target in errors.KINDS:
-        if pattern.search(decisive.error) and (target is not None or not needs_target):
+    for name, words, needs_target in ERRORS:
+        if re.search(words, decisive.error, re.IGNORECASE) and (target is not None or not needs_target):
             is_slow = name == "page_too_slow"
             detail = (decisive.page or "") if is_slow else target.describe() if target is not None else text
-            shown = [one for one in failed if pattern.search(one.error)]
+            shown = [one for one in failed if re.search(words, one.error, re.IGNORECASE)]
             return Evidence(name, shown, detail, is_likely=is_likely or is_slow)
     return _page_too_slow(failure) or Evidence("same_error", failed, text, is_likely=is_likely)
-
-
-def _is_done(failure: Failure) -> bool:
-    """Whether an agent had done all of the way before its last action failed."""
-    is_wait = failure.attempt.moves[-1].kind == "wait"
-    return failure.parting is not None and failure.parting.is_done and not is_wait
 
 
 def _page_too_slow(failure: Failure) -> Evidence | None:
@@ -198,23 +217,17 @@ def _page_too_slow(failure: Failure) -> Evidence | None:
 # -- how it ended
 
 
-def _limit(failure: Failure) -> Evidence | None:
-    name = LIMITS.get(failure.attempt.metadata.termination_reason)
-    return Evidence(name, failure.last) if name else None
-
-
-def _reply_cut_off(failure: Failure) -> Evidence | None:
-    said = [one.message for one in failure.attempt.metadata.warnings if errors.CUT_OFF.search(one.message)]
-    return Evidence("reply_cut_off", failure.last, one_line(said[0], errors.LONGEST)) if said else None
-
-
-def _request_error(failure: Failure) -> Evidence | None:
-    found = (errors.SITE_ERROR.search(one.message) for one in failure.attempt.metadata.warnings)
-    said = next(filter(None, found), None)
-    if said is None:
-        return None
-    why = "a request on the way failed, and the page may not have said so"
-    return Evidence("page_error", failure.last, one_line(said[1], errors.LONGEST), why, is_likely=True)
+def _recorded(failure: Failure) -> Evidence | None:
+    """What the record says: a request that a site refused, a limit, a reply that was cut off."""
+    data, last = failure.attempt.metadata, failure.last
+    said = [one.message for one in data.warnings]
+    if refused := next(filter(None, map(_SITE_ERROR.search, said)), None):
+        why = "a request on the way failed, and the page may not have said so"
+        return Evidence("page_error", last, one_line(refused[1], LONGEST), why, is_likely=True)
+    if name := LIMITS.get(data.termination_reason):
+        return Evidence(name, last)
+    cut = next(filter(_CUT_OFF.search, said), None)
+    return Evidence("reply_cut_off", last, one_line(cut, LONGEST)) if cut else None
 
 
 def _gave_up(failure: Failure) -> Evidence | None:
@@ -222,8 +235,7 @@ def _gave_up(failure: Failure) -> Evidence | None:
     if last and last[0].succeeds is not None:  # rather than what it says in any language
         return None if last[0].succeeds else Evidence("gave_up", last)
     answer, query = ((text or "").replace("\u2019", "'") for text in (data.final_answer, data.query))
-    has_done_all = last and failure.kind in ("end", "right_state_lost")
-    is_silent = not answer.strip() and not has_done_all
+    is_silent = not answer.strip() and not (last and failure.kind in ("end", "right_state_lost"))
     # A task that asks what is not possible is answered by such words.
     says_so = GIVES_UP.search(answer[:300]) and not GIVES_UP.search(query)
     return Evidence("gave_up", last, is_likely=True) if is_silent or says_so else None
@@ -255,8 +267,7 @@ def _parted(failure: Failure) -> Evidence | None:
     if failure.kind in ("never_reached_page", "wrong_target"):  # by another way it has read the answer
         for found in failure.reading.guess_answer():
             return found
-    is_open = parting.instead is not None and not failure.attempt.is_protected
-    about = parting.instead if is_open and parting.instead else parting.step
+    about = parting.step if failure.attempt.is_protected else parting.instead or parting.step
     return Evidence(failure.kind, [parting.step], about.describe(with_value=False), is_likely=True)
 
 
@@ -277,10 +288,8 @@ RULES = (
     _repeated_action,
     _reply_not_a_call,
     _failed_action,
-    _request_error,
+    _recorded,
     _page_too_slow,
-    _limit,
-    _reply_cut_off,
     _gave_up,
     _no_step,
     _login_needed,
@@ -301,7 +310,7 @@ def find_cause(metadata: TaskMetadata, folder: Path) -> Cause | None:
         return None
     if metadata.error_source is not None:
         source = str(metadata.error_source)
-        label, detail = f"errored ({source.replace('_', ' ')})", errors.normalise_error(metadata.reason)
+        label, detail = f"errored ({source.replace('_', ' ')})", normalise_error(metadata.reason)
         found = _page_error(Failure(read_attempt(folder, metadata), None)) if metadata.broken_page else None
         if found is None:
             return Cause(source, label, detail, (), None, "")
@@ -324,27 +333,21 @@ def _name_cause(failure: Failure) -> Cause:
     return Cause(
         found.name,
         f"likely {label}" if found.is_likely else label,
-        one_line(found.detail, errors.LONGEST),
+        one_line(found.detail, LONGEST),
         tuple(one.number for one in shown),
         step.number if step else None,
-        describe_parting(failure, step, found.why),
+        one_line(_describe(failure, step, found.why), 300),
     )
 
 
 # -- in words
 
 
-def describe_parting(failure: Failure, step: Action | None, why: str) -> str:
-    """Return in a line where an attempt went wrong, without what is right for a protected row.
-
-    Args:
-        failure: the attempt.
-        step: the first wrong step.
-        why: what the record says of it, where the way does not.
-    """
+def _describe(failure: Failure, step: Action | None, why: str) -> str:
+    """Return in a line where an attempt went wrong, without what is right for a protected row."""
     parting, is_open = failure.parting, not failure.attempt.is_protected
     if parting is not None and step is parting.step and not why:
-        return one_line(_describe_way(parting, is_open=is_open), 300)
+        return _describe_way(parting, is_open=is_open)
     at = f"at step {step.number}: {step.describe_outcome(with_value=is_open)}" if step else ""
     if parting is None and not at:
         # That of a protected row is not recorded.
@@ -352,7 +355,7 @@ def describe_parting(failure: Failure, step: Action | None, why: str) -> str:
         at = f"no solution {known}, and no passed attempt of the row was found"
     elif parting is None and not why:
         why = "nothing was found to compare with"
-    return one_line("; ".join(filter(None, (at, why))), 300)
+    return "; ".join(filter(None, (at, why)))
 
 
 def _describe_way(parting: Parting, *, is_open: bool) -> str:
@@ -362,9 +365,7 @@ def _describe_way(parting: Parting, *, is_open: bool) -> str:
     did = step.describe_outcome(with_value=is_open)
     if parting.kind == "end":
         did = did if step.kind == "end" else "ends"  # its own last step was right
-        is_all = parting.is_done and not parting.unmatched
-        said = f"no step is known to differ from {name}" if is_all else f"compared with {name}"
-        said = f"as {name} does" if parting.is_whole else said
+        said = f"as {name} does" if parting.is_whole else f"compared with {name}"
     elif parting.kind == "step_repeated":
         said = "as an earlier step did"
     elif instead is None:
@@ -377,9 +378,8 @@ def _describe_way(parting: Parting, *, is_open: bool) -> str:
         said = f"where {name} may have another one"
     else:
         does = instead.describe()
-        if does == step.describe() and not step.error:  # two of one name
-            places = describe_places(step.target, instead.target)
-            did, does = did + places[0], does + places[1]
+        if does == step.describe() and not step.error:
+            does = "acts on another one of that name"
         when = {"answered_too_early": " next", "step_left_out": " before"}.get(parting.kind, "")
         said = f"{name} {does}{when}"
     return f"at step {step.number}: {did}, {said}"

@@ -21,18 +21,15 @@ SAME, PERHAPS, OTHER = 1.0, 0.5, 0.0
 _POINTS = ("x", "y", "start_x", "start_y", "end_x", "end_y", "startX", "startY", "endX", "endY")
 """Of ours, and as BrowserOS spells them."""
 _KEYS = ("target", "source", "ref", "element", "selector", "element_description", "index")
+_SELECTORS = frozenset({"target", "source", "ref", "selector"})
 _ROLE = re.compile(r"""role=(\w+)(?:\[name=(?:"(.*)"|'(.*)'|/(.*)/)[^\]]*\])?""", re.DOTALL)
 _NAMED = re.compile(r"""(?:text|label)=(?:"([^"]*)"|'([^']*)'|(.*))""", re.DOTALL)
-_CSS_TEXT = re.compile(r""":(?:text-is|has-text|text)\((["'])(.*?)\1\)""")
 _REF = re.compile(r"\[?(?:ref=)?((?:f\d+)?[es]\d+)\]?")
 _IN_SNAPSHOT = re.compile(
     r'^\s*- (\w+)(?: "((?:[^"\\]|\\.)*)")?[^\n]*?\[ref=([a-z]*\d+[a-z]?\d*)\]', re.MULTILINE
 )
-_INTO_FRAME = ">>> "
+_INTO_FRAME = ">>>"
 _CHAIN = re.compile(r">>(?!>)(?=(?:[^\"]*\"[^\"]*\")*[^\"]*$)")
-_SELECTORS = frozenset({"target", "source", "ref", "selector"})
-_COMPOUND = re.compile(r"([a-z][\w-]*)?((?:[#.][\w-]+)*)", re.IGNORECASE)
-_ACTIVE = frozenset({"a", "button", "input", "select", "textarea", "option", "label"})
 
 
 @dataclass(frozen=True)
@@ -59,6 +56,11 @@ class Target:
         """Whether it is a ref of a snapshot that is not in the log."""
         return not self.is_whole and _REF.fullmatch(self.text.strip()) is not None
 
+    @property
+    def around(self) -> str:
+        """The text that it stands in, as far as the log has it."""
+        return _fold(self.hit.around) if self.hit is not None else ""
+
     def describe(self) -> str:
         """Return what a reader calls it."""
         if self.point:
@@ -67,42 +69,12 @@ class Target:
             return f"({x:g}, {y:g}){there}"
         return repr(one_line(self.name or self.text, 60))
 
-    @property
-    def around(self) -> str:
-        """The text that it stands in, as far as the log has it."""
-        return self.hit.around if self.hit is not None else ""
-
-
-def is_same_element(a: Target | None, b: Target | None) -> bool:
-    """Whether two calls on one page acted on one element: the text around it may have changed."""
-    if a is None or b is None:
-        return a is b
-    is_same_text = bool(a.text) and (a.text, a.role, a.name) == (b.text, b.role, b.name)
-    return is_same_text or compare_targets(a, b) == SAME
-
-
-def describe_places(a: Target | None, b: Target | None) -> tuple[str, str]:
-    """Return what tells two targets of one name apart, as far as that is known."""
-    if a is None or b is None:
-        return "", ""
-    if None not in (a.in_frame, b.in_frame) and a.in_frame is not b.in_frame:
-        first, second = (" in a frame" if one.in_frame else " outside frames" for one in (a, b))
-        return first, second
-    first, second = (" ".join(one.within).strip() or one.around for one in (a, b))
-    return _show_place(first), _show_place(second)
-
-
-def _show_place(place: str) -> str:
-    return f" in {one_line(place, 60)!r}" if place.strip() else ""
-
 
 def read_refs(output: str) -> dict[str, Target]:
     """Return the elements that a snapshot gives refs to."""
-    if "[ref=" not in output:
-        return {}
     return {
         ref: Target(ref, role, name.replace('\\"', '"'), is_whole=True)
-        for role, name, ref in _IN_SNAPSHOT.findall(output)
+        for role, name, ref in (_IN_SNAPSHOT.findall(output) if "[ref=" in output else ())
     }
 
 
@@ -124,18 +96,16 @@ def read_target(
     texts = [
         str(params[key]) for key in _KEYS if isinstance(params.get(key), str | int) and params[key] != ""
     ]
-    # Points are where it lay; without a tag, the call itself names the element.
-    hit = (
-        hit.model_copy(update={"points": (), "has_scrolled": False}) if hit is not None and hit.tag else None
-    )
     if len(point) < 2 and not texts:
         return None
     if len(point) < 2 and {"source", "target"} <= params.keys():  # a drag has two ends, and no hit
         names = " → ".join(one.name or one.text for one in map(_parse, texts[:2][::-1]))
         return Target(" → ".join(texts[:2][::-1]), name=names)
     found = Target("", point=point) if len(point) >= 2 else _read_text(texts, refs, params)
-    if hit is None or len(point) > 2:
+    if hit is None or not hit.tag or len(point) > 2:  # without a tag, the call itself names the element
         return found
+    # Points are where it lay.
+    hit = hit.model_copy(update={"points": (), "has_scrolled": False})
     found = replace(found, hit=hit, in_frame=hit.in_frame)
     return replace(found, role=hit.role, name=hit.name, is_whole=True) if hit.name else found
 
@@ -148,7 +118,7 @@ def _read_text(texts: Sequence[str], refs: Mapping[str, Target], params: Mapping
     if _SELECTORS.isdisjoint(params):
         return found
     is_unknown = "frame" in first or _REF.fullmatch(first.strip())
-    return replace(found, in_frame=True if _INTO_FRAME.strip() in first else None if is_unknown else False)
+    return replace(found, in_frame=True if _INTO_FRAME in first else None if is_unknown else False)
 
 
 @lru_cache(maxsize=4096)
@@ -158,14 +128,9 @@ def _parse(text: str) -> Target:
     while outer and re.match(r"nth=|visible=", last):
         last, within = outer.pop(), ("", *within[:-1])
     if match := _ROLE.match(last):
-        name = match[2] or match[3] or match[4] or ""
-        return Target(text, match[1], name, is_whole=False, within=within)
-    if match := _NAMED.fullmatch(last):
-        return Target(text, name=match[1] or match[2] or match[3] or "", within=within)
-    match = _CSS_TEXT.search(last)
-    if match and match.end() < len(last):  # what it stands in has that text
-        return Target(text, within=(*within, match[2]))
-    return Target(text, name=match[2] if match else "", within=within)
+        return Target(text, match[1], match[2] or match[3] or match[4] or "", within=within)
+    match = _NAMED.fullmatch(last)
+    return Target(text, name=match[1] or match[2] or match[3] or "" if match else "", within=within)
 
 
 def compare_targets(a: Target | None, b: Target | None) -> float:
@@ -175,53 +140,31 @@ def compare_targets(a: Target | None, b: Target | None) -> float:
     if None not in (a.in_frame, b.in_frame) and a.in_frame is not b.in_frame:
         return OTHER
     if a.point and b.point and not (a.name and b.name):  # what has no name may be a whole picture
-        return _compare_points(a.point, b.point)
+        ends = max(1, len(a.point) // 2)  # a drag has two
+        is_near = len(a.point) == len(b.point) and math.dist(a.point, b.point) <= NEAR_PX * ends
+        return SAME if a.point == b.point else PERHAPS if is_near else OTHER
+    # A ref is another one on another page.
+    if a.text and a.text == b.text and not _REF.fullmatch(a.text.strip()):
+        return SAME
     return _compare_elements(a, b)
 
 
 def _compare_elements(a: Target, b: Target) -> float:
-    # A ref is another one on another page.
-    if a.text and a.text == b.text and not _REF.fullmatch(a.text.strip()):
-        return SAME
     is_elsewhere = bool(a.within and b.within) and a.within != b.within
     for one, other in ((a, b), (b, a)):
-        around = _fold(other.around)
-        is_elsewhere |= bool(around) and not all(_fold(part) in around for part in one.within)
+        is_elsewhere |= bool(other.around) and not all(_fold(part) in other.around for part in one.within)
     if is_elsewhere:
         return OTHER
-    if a.within != b.within:
-        bare = _compare_elements(replace(a, within=(), text=""), replace(b, within=(), text=""))
-        return min(bare, PERHAPS)
+    most = SAME if a.within == b.within else PERHAPS
     for one, other in ((a, b), (b, a)):
-        if one.hit is not None and (same := _match_selector(other.text, one.hit)) is not None:
-            return same
+        if one.hit is not None and one.hit.id and re.fullmatch(r"#[\w-]+", other.text):
+            return SAME if one.hit.id == other.text[1:] else OTHER
     has_names = bool(a.name and b.name)
     if has_names or (a.hit and b.hit and (a.name, a.role) == (b.name, b.role)):
-        return _compare_names(a, b)
+        return min(most, _compare_names(a, b))
     is_other = bool(a.role and b.role and a.role != b.role) or (a.hit is not None and b.hit is not None)
     is_unknown = a.name or b.name or a.is_ref or b.is_ref or a.point or b.point
     return PERHAPS if is_unknown and not is_other else OTHER
-
-
-def _match_selector(text: str, hit: Hit) -> float | None:
-    """Return how far an element is that of a simple selector; None if that cannot be said."""
-    *outer, last = text.rpartition(_INTO_FRAME)[2].replace(">", " ").split() or [""]
-    match = _COMPOUND.fullmatch(last)
-    if not match or not last or "=" in text:
-        return None
-    tag, parts = (match[1] or "").lower(), re.findall(r"([#.])([\w-]+)", match[2])
-    has = all(hit.id == name if sign == "#" else name in hit.classes for sign, name in parts)
-    if has and tag in ("", hit.tag):
-        return PERHAPS if outer else SAME  # a tool refuses a selector that matches several elements
-    # What is noted may be the button around what the selector finds.
-    return OTHER if tag in _ACTIVE or (hit.id and "#" in last) else None
-
-
-def _compare_points(a: tuple[float, ...], b: tuple[float, ...]) -> float:
-    ends = max(1, len(a) // 2)  # a drag has two
-    if len(a) != len(b) or math.dist(a, b) > NEAR_PX * ends:
-        return OTHER
-    return SAME if a == b else PERHAPS
 
 
 def _compare_names(a: Target, b: Target) -> float:
@@ -229,7 +172,7 @@ def _compare_names(a: Target, b: Target) -> float:
         return OTHER
     first, second = _fold(a.name), _fold(b.name)
     if a.hit is not None and b.hit is not None and first == second and a.hit != b.hit:
-        words = [set(re.findall(r"[^\W\d]+", _fold(one.around))) for one in (a, b)]
+        words = [set(re.findall(r"[^\W\d]+", one.around)) for one in (a, b)]
         is_near = a.hit.id == b.hit.id and len(words[0] & words[1]) * 2 >= len(words[0] | words[1])
         return PERHAPS if is_near else OTHER
     if first == second:
@@ -239,13 +182,14 @@ def _compare_names(a: Target, b: Target) -> float:
     return PERHAPS if is_part else OTHER
 
 
+def is_same_element(a: Target | None, b: Target | None) -> bool:
+    """Whether two calls on one page acted on one element: the text around it may have changed."""
+    if a is None or b is None:
+        return a is b
+    is_same_text = bool(a.text) and (a.text, a.role, a.name) == (b.text, b.role, b.name)
+    return is_same_text or compare_targets(a, b) == SAME
+
+
 @lru_cache(maxsize=4096)  # of names that are compared with many others
 def _fold(name: str) -> str:
     return " ".join(name.split()).casefold()
-
-
-def are_alike(a: Target | None, b: Target | None) -> bool:
-    """Whether two targets are of one kind, so that one may have been taken for the other."""
-    if a is None or b is None:
-        return a is b
-    return a.role == b.role if a.role and b.role else True

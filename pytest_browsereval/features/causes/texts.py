@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
-from pytest_browsereval.features.causes.actions import SETS, SOFT, UNDOES, Action
+from pytest_browsereval.features.causes.actions import SETS, UNDOES, Action
 from pytest_browsereval.features.causes.attempts import Attempt
-from pytest_browsereval.features.causes.parting import is_about_answer
-from pytest_browsereval.features.causes.targets import Target, is_same_element, read_refs
+from pytest_browsereval.features.causes.targets import read_refs
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 
@@ -44,33 +42,12 @@ _REFUSED = re.compile(
     r"|\bplease (enter|fill|accept|select|choose|check|provide|correct)\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_SENDS = re.compile(
-    r"\b(place order|order now|submit|send|save|confirm|pay|buy|checkout|check out|book|publish|finish"
-    r"|create|post|reserve|apply|buchen|reservieren|bestellen|senden|absenden|speichern|bestätigen|kaufen|envoyer|valider|enviar|guardar|confirmar)\b",
-    re.IGNORECASE,
-)
-_TWICE = re.compile(
-    r"\b(twice|two|three|four|five|times|both|each|every|all)\b"
-    r"|(?<![\w.:/-])[2-9](?![\w.:/-])",
-    re.IGNORECASE,
-)
-_GOES_ON = re.compile(r"\b(next|more|forward|up|down|increase|plus|add another)\b|[+>»]", re.IGNORECASE)
 _CALCULATES = re.compile(r"\b(average|difference|total|sum|altogether|combined|by how)\b", re.IGNORECASE)
 _OPTION = re.compile(r'^\s*- option "((?:[^"\\]|\\.)*)"', re.MULTILINE)
 _DIGITS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "ten": "10"}
 _ACTS_ON = frozenset({"link", "button", "radio", "option", "checkbox", "tab", "menuitem"})
 _LEAST_TEXT = 20
 """Characters of a result from which it is taken for what a page says."""
-
-
-def split_words(text: str) -> list[str]:
-    """Return the words and numbers of a text as they are compared."""
-    return [word.rstrip(".,") for word in re.findall(r"[\w+-][\w.,@+-]*", text.casefold())]
-
-
-def shorten(name: str) -> str:
-    """Return a name from a page or a task as lines quote it."""
-    return repr(one_line(name, 60))
 
 
 @dataclass(frozen=True)
@@ -92,6 +69,11 @@ def guess(name: str, step: Action, why: str, detail: str = "") -> Evidence:
     return Evidence(name, [step], detail, why, is_likely=True)
 
 
+def split_words(text: str) -> list[str]:
+    """Return the words and numbers of a text as they are compared."""
+    return [word.rstrip(".,") for word in re.findall(r"[\w+-][\w.,@+-]*", text.casefold())]
+
+
 def says_answer(text: str, answer: str) -> bool:
     """Whether a text has an answer: its words, or the same number in another form."""
     text = re.sub(r"\[[^\]\n]*\]|https?://\S+", " ", text)  # attributes of a snapshot, addresses
@@ -99,13 +81,6 @@ def says_answer(text: str, answer: str) -> bool:
         return any(_read_number(one) == number for one in re.findall(r"(?<![\w.,])-?\d[\d.,]*", text))
     wanted, found = (f" {' '.join(split_words(one))} " for one in (answer, text))
     return wanted.strip() != "" and wanted in found
-
-
-def may_have(text: str, answer: str) -> bool:
-    """Whether a text has an answer or a part of it, which may be the same in another form."""
-    is_number = _read_number(answer) is not None
-    parts = [one for one in re.findall(r"\w+", answer) if len(one) > 3 or one[0].isdigit()]
-    return any(says_answer(text, one) for one in (answer, *(() if is_number else parts)))
 
 
 def _read_number(text: str) -> float | None:
@@ -123,27 +98,19 @@ class Reading:
 
     def __init__(self, attempt: Attempt) -> None:
         self._attempt = attempt
+        self._moves = [one for one in attempt.moves if not one.error]
         self._words = [_DIGITS.get(word, word) for word in split_words(attempt.metadata.query)]
-
-    @cached_property
-    def looks(self) -> list[Action]:
-        """Results that say what a page has."""
-        return [
+        self._looks = [
             one
-            for one in self._attempt.actions
+            for one in attempt.actions
             if one.kind in ("look", "wait", "other") and not one.error and len(one.says) >= _LEAST_TEXT
         ]
-
-    def _looks_at_end(self) -> list[Action]:
-        """Those of the last page, after all that was done there."""
-        last = max((one.number for one in self._attempt.moves), default=0)
-        return [one for one in self.looks if one.number > last]
+        last = max((one.number for one in attempt.moves), default=0)
+        self._looks_at_end = [one for one in self._looks if one.number > last]
 
     def _says(self, phrase: str) -> bool:
-        """Whether the task has words one after the other."""
-        wanted = " ".join(split_words(phrase))
-        end = r"(?!\S)" if wanted[-1:].isdigit() else ""  # a word may have an ending
-        return re.search(rf"(?<!\S){re.escape(wanted)}{end}", " ".join(self._words)) is not None
+        """Whether the task has words one after the other, the last one maybe with an ending."""
+        return f" {' '.join(split_words(phrase))}" in f" {' '.join(self._words)}"
 
     def _is_named(self, word: str) -> bool:
         """Whether the task has a word, maybe with an ending."""
@@ -157,7 +124,7 @@ class Reading:
         actions = self._attempt.actions
         page, start = (actions[-1].page, actions[0].before) if actions else (None, None)
         wants = page is not None and page != start and _LOGIN.search(page) and not self._says("log in")
-        said = [one for one in self._looks_at_end() if _EXPIRED.search(one.says)]
+        said = [one for one in self._looks_at_end if _EXPIRED.search(one.says)]
         typed = any(one.kind in SETS and one.before == page for one in actions)
         if not said and (typed or not wants):
             return None
@@ -165,7 +132,7 @@ class Reading:
 
     def find_unready(self) -> Action | None:
         """Return the last look at the last page, if that was empty or still loading."""
-        looks = self._looks_at_end()
+        looks = self._looks_at_end
         body = looks[-1].says if looks else ""
         return looks[-1] if _EMPTY.search(body) and len(body) < 1_000 else None
 
@@ -176,8 +143,6 @@ class Reading:
         yield from self._guess_undo()
         if not self._attempt.is_protected:
             yield from self._guess_mistaken()
-        yield from self._guess_repeat()
-        yield from self._guess_unsent()
         yield from self._guess_unreached()
 
     def _find_reference(self) -> str | None:
@@ -185,12 +150,12 @@ class Reading:
         attempt = self._attempt
         answer = attempt.stored.task.answer if attempt.stored is not None else None
         is_known = isinstance(answer, str | int | float) and not attempt.is_protected
-        return str(answer) if is_known and self.looks and is_about_answer(attempt) else None
+        return str(answer) if is_known and self._looks and attempt.is_about_answer else None
 
     def guess_answer(self) -> Iterator[Evidence]:
         """Yield that the answer was read and another one was given."""
         answer = self._find_reference()
-        found = [one.number for one in self.looks if answer and says_answer(one.says, answer)]
+        found = [one.number for one in self._looks if answer and says_answer(one.says, answer)]
         if found:
             why = f"the reference answer is in the result of step {found[0]}"
             yield guess("wrong_answer", self._attempt.actions[-1], why)
@@ -199,10 +164,14 @@ class Reading:
         """A part of the answer is on no page, and no grader says that what was done is right."""
         attempt, answer = self._attempt, self._find_reference()
         is_right = any(one.verdict is Verdict.PASSED for one in attempt.metadata.grader_results.values())
-        told = (one for one in attempt.actions if one.kind != "end")
-        if answer is None or is_right or any(may_have(one.says, answer) for one in told):
+        if (
+            answer is None or is_right or _CALCULATES.search(attempt.metadata.query)
+        ):  # a page need not have it
             return
-        if _CALCULATES.search(attempt.metadata.query):  # a page need not have it
+        words = [one for one in re.findall(r"\w+", answer) if len(one) > 3 or one[0].isdigit()]
+        parts = [answer, *(words if _read_number(answer) is None else ())]
+        told = (one.says for one in attempt.actions if one.kind != "end")
+        if any(says_answer(text, part) for text in told for part in parts):
             return
         why = "the reference answer was not found in the recorded results"
         moved = [one for one in attempt.actions if one.has_moved]
@@ -212,41 +181,34 @@ class Reading:
             yield guess("answered_too_early", attempt.actions[-1], why)
 
     def _guess_refusal(self) -> Iterator[Evidence]:
-        fields = [one.number for one in self._attempt.moves if one.kind in SETS]
-        sent = [one for one in self._attempt.moves if one.kind in ("click", "press") and not one.has_moved]
-        is_last = fields and sent and sent[-1].number > fields[-1] and sent[-1] is self._attempt.moves[-1]
-        if is_last and any(_REFUSED.search(one.says) for one in self._looks_at_end()):
-            yield guess("form_refused", sent[-1], "the page then seems to say what is wrong in a form")
+        moves = self._attempt.moves
+        is_sent = moves and moves[-1].kind in ("click", "press") and not moves[-1].has_moved
+        has_form = any(one.kind in SETS for one in moves)
+        if is_sent and has_form and any(_REFUSED.search(one.says) for one in self._looks_at_end):
+            yield guess("form_refused", moves[-1], "the page then seems to say what is wrong in a form")
 
     def _guess_undo(self) -> Iterator[Evidence]:
-        for one in self._attempt.moves[1:]:
+        for one in self._moves[1:]:
             word = UNDOES.search(one.target.name) if one.kind == "click" and one.target else None
-            if word and not one.error and not self._says(word[0]):
+            if word and not self._says(word[0]):
                 yield guess("right_state_lost", one, "its name suggests that it may undo something")
 
     def _guess_mistaken(self) -> Iterator[Evidence]:
         """What the task does not name, in the place of what it names."""
-        moves = [one for one in self._attempt.moves if not one.error]
-        acted = [it for one in moves for it in (one.value, one.target.name if one.target else "") if it]
-        for one in moves:
-            if one.is_open:
-                continue
+        acted = [it for one in self._moves for it in (one.value, one.target.name if one.target else "") if it]
+        for one in (one for one in self._moves if not one.is_open):
             is_typed = one.kind == "type"
             for other in self._list_typed(one, acted) if is_typed else self._list_offered(one):
-                new = other if is_typed else self._find_named(self._get_name(one), other)
+                new = other if is_typed else self._find_named(_get_name(one), other)
                 if new and other not in acted:
-                    where = f", as {shorten(other)} on that page does" if new != other else ""
+                    where = f", as {_shorten(other)} on that page does" if new != other else ""
                     name = "wrong_value" if one.kind in ("type", "choose") else "wrong_target"
-                    yield guess(name, one, f"the task names {shorten(new)}{where}", shorten(other))
-
-    @staticmethod
-    def _get_name(one: Action) -> str:
-        return one.value if one.kind == "choose" or one.target is None else one.target.name
+                    yield guess(name, one, f"the task names {_shorten(new)}{where}", _shorten(other))
 
     def _list_typed(self, one: Action, acted: Sequence[str]) -> Iterator[str]:
         """Yield numbers and addresses of the task that were never used, and look like what was typed."""
         value = " ".join(split_words(one.value))
-        if not value or self._says(value):
+        if not value or f" {value} " in f" {' '.join(self._words)} ":
             return
         used = {word for text in acted for word in split_words(text)}
         for word in self._words:
@@ -256,9 +218,9 @@ class Reading:
 
     def _list_offered(self, one: Action) -> Iterator[str]:
         """Yield what a page had in the place of what was clicked, ticked or chosen."""
-        name, target = self._get_name(one), one.target
+        name, target = _get_name(one), one.target
         words = set(split_words(name))
-        for look in self.looks if words else ():
+        for look in self._looks if words else ():
             if one.kind == "choose":
                 lists = re.split(r"(?m)^(?=\s*- (?:combobox|listbox)\b)", look.says)
                 yield from next((found for it in lists if name in (found := _OPTION.findall(it))), ())
@@ -276,37 +238,11 @@ class Reading:
         is_mistaken = lost and new and all(map(self._is_named, new)) and not any(map(self._is_named, lost))
         return " ".join(new) if is_mistaken else ""
 
-    def _guess_repeat(self) -> Iterator[Evidence]:
-        """A button that was clicked twice on one page, where the task does not speak of several."""
-        seen: list[tuple[Target, str | None]] = []
-        for one in self._attempt.moves if not _TWICE.search(self._attempt.metadata.query) else ():
-            if one.kind in SETS:  # it may be clicked again for that
-                seen.clear()
-            if one.kind != "click" or one.error or one.target is None or not one.target.name:
-                continue
-            if _GOES_ON.search(one.target.name) or one.target.role not in ("", "button"):
-                continue
-            if one.before and any(
-                is_same_element(it, one.target) and page == one.before for it, page in seen
-            ):
-                yield guess("step_repeated", one, "an earlier step did it on the same page")
-            seen.append((one.target, one.before))
 
-    def _guess_unsent(self) -> Iterator[Evidence]:
-        """A button of the last page that sends something, and that no later step has clicked."""
-        moves = [one for one in self._attempt.moves if not one.error and one.kind not in SOFT]
-        if not moves or is_about_answer(self._attempt):  # it was to read
-            return
-        arrived = max((one.number for one in moves if one.has_moved), default=0)
-        if moves[-1].number > arrived and moves[-1].kind not in ("type", "choose", "check"):
-            return
-        sends = (
-            it.name
-            for look in reversed(self.looks)
-            if look.number >= arrived
-            for it in read_refs(look.says).values()
-            if it.role == "button" and _SENDS.search(it.name)
-        )
-        if name := next(sends, ""):
-            why = f"no step after step {moves[-1].number} is known to have clicked {shorten(name)}"
-            yield guess("answered_too_early", self._attempt.actions[-1], why, shorten(name))
+def _get_name(one: Action) -> str:
+    return one.value if one.kind == "choose" or one.target is None else one.target.name
+
+
+def _shorten(name: str) -> str:
+    """Return a name from a page or a task as lines quote it."""
+    return repr(one_line(name, 60))

@@ -26,7 +26,7 @@ def write_shop(evals: Evals) -> None:
 
 
 def test_the_groups_of_a_run(evals: Evals) -> None:
-    """Failed apart from errored, the largest group first, each with its share and its attempts."""
+    """Failed apart from errored, the largest group first; JSON has all, Markdown no markup."""
     write_shop(evals)
     evals.write_config()
     assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.TESTS_FAILED
@@ -48,13 +48,6 @@ def test_the_groups_of_a_run(evals: Evals) -> None:
         "cause                 trials  share",
         "errored (navigation)       1   100%",
     ]
-
-
-def test_the_files(evals: Evals) -> None:
-    """JSON has every attempt with its steps; in Markdown nothing of an answer means anything."""
-    write_shop(evals)
-    evals.write_config()
-    evals.run("shop.eval.yaml")
     assert evals.run_command("causes", "latest", "--json", "a.json", "--markdown", "a.md").ret == 0
     groups = json.loads((evals.path / "a.json").read_text())["groups"]
     assert [(one["verdict"], one["cause"], one["count"]) for one in groups] == [
@@ -94,14 +87,6 @@ def test_variants_and_earlier_runs(evals: Evals) -> None:
     assert evals.run_command("causes", "latest", "latest").ret == 4
 
 
-def test_a_passed_run_has_none(evals: Evals) -> None:
-    """It says so."""
-    evals.write_rows(row("tea"))
-    evals.write_config()
-    evals.run("shop.eval.yaml")
-    assert evals.run_command("causes", "latest").outlines == ["All trials passed: there is no cause to show."]
-
-
 def test_one_cause_of_many(evals: Evals) -> None:
     """What attempts share is counted, three are named, and the rest is counted."""
     run = evals.path / "results/shop/20260101T000000Z-aaaaaa"
@@ -112,3 +97,6 @@ def test_one_cause_of_many(evals: Evals) -> None:
     lines = evals.run_command("causes", str(run)).outlines
     assert lines[2:4] == ["likely wrong target       5   100%", "    5 of them: clicks 'Red'"]
     assert lines[-1] == "    and 2 more; --json FILE has them all"
+    write_attempt(run.with_name("20260102T000000Z-aaaaaa"), way, attempt("tea"))
+    write_manifest(run.with_name("20260102T000000Z-aaaaaa"))
+    assert evals.run_command("causes", "latest").outlines == ["All trials passed: there is no cause to show."]

@@ -23,12 +23,20 @@ def write_shop(evals: Evals) -> None:
     evals.write_config()
 
 
-def test_a_failure_and_the_summary(evals: Evals) -> None:
-    """A failure has the cause and its first wrong step in a line; what failures share is counted once."""
+def test_where_a_cause_is_shown(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a line of a failure and in JUnit's properties; what failures share is counted, for GitHub too."""
     write_shop(evals)
-    lines = evals.run("shop.eval.yaml").outlines
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(evals.path / "summary.md"))
+    lines = evals.run("shop.eval.yaml", "--junit-xml=junit.xml").outlines
     assert lines.count(CAUSE) == 2
     assert [line.startswith(COUNTED) for line in lines].count(True) == 1
+    assert f"- {COUNTED}" in (evals.path / "summary.md").read_text()
+    cases = ET.parse(evals.path / "junit.xml").iter("testcase")  # noqa: S314 our own file
+    found = {
+        case.get("name"): {p.get("name"): p.get("value") for p in case.iter("property")} for case in cases
+    }
+    assert (found["mug"]["cause"], found["mug"]["first_wrong_step"]) == ("wrong_row", "1")
+    assert "cause" not in found["tea"]
 
 
 def test_one_failure_is_not_counted(evals: Evals) -> None:
@@ -48,26 +56,6 @@ def test_errors_are_counted_apart(evals: Evals) -> None:
         "causes of failed: 2 likely wrong row",
         "causes of errored: 2 errored (navigation)",
     ]
-
-
-def test_properties_of_junit(evals: Evals) -> None:
-    """A failed trial has them, a passed one has not."""
-    write_shop(evals)
-    evals.run("shop.eval.yaml", "--junit-xml=junit.xml")
-    cases = ET.parse(evals.path / "junit.xml").iter("testcase")  # noqa: S314 our own file
-    found = {
-        case.get("name"): {p.get("name"): p.get("value") for p in case.iter("property")} for case in cases
-    }
-    assert (found["mug"]["cause"], found["mug"]["first_wrong_step"]) == ("wrong_row", "1")
-    assert "cause" not in found["tea"]
-
-
-def test_the_summary_of_a_job(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """GitHub's summary has the same line."""
-    write_shop(evals)
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(evals.path / "summary.md"))
-    evals.run("shop.eval.yaml")
-    assert f"- {COUNTED}" in (evals.path / "summary.md").read_text()
 
 
 def test_without_the_feature(evals: Evals) -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason
-from pytest_browsereval.features.causes.errors import normalise_error
-from pytest_browsereval.features.causes.rules import find_cause
+from pytest_browsereval.features.causes.rules import find_cause, normalise_error
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.messages import Hit
@@ -227,9 +226,6 @@ WITHOUT_A_WAY = (
     ("Go on.", (LOOK, *4 * (click("Next"),), click("Day 2"), END), "not_known", None),
     ("Save it.", (LOOK, on(SAVE), LOOK, END), "not_known", None),
     ("Write it.", (LOOK, TYPED, on(SAVE), LOOK, END), "not_known", None),
-    ("Write it.", (LOOK, TYPED, END), "answered_too_early", 3),
-    ("Buche das für den Montag.", (LOOK, on(COMMENT, "fill", text="ja"), END), "answered_too_early", 3),
-    ("Do it.", (LOOK, around(ADD, "One"), LOOK, around(ADD, "One Added."), END), "step_repeated", 4),
     ("Do it.", (LOOK, around(ADD, "One"), TYPED, around(ADD, "One"), END), "not_known", None),
     ("Which cannot be booked?", (LOOK, done("Vega cannot be booked.")), "not_known", None),
     ("Do it.", (LOOK, done("Es ist mir nicht gelungen.")), "gave_up", 2),
