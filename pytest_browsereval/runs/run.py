@@ -177,16 +177,11 @@ class StoredRun:
             UsageError: with what to install.
         """
         form = self.read_manifest().get("schema_version", SCHEMA_VERSION)
-        if not isinstance(form, int) or form > SCHEMA_VERSION:
+        if form != SCHEMA_VERSION:
             raise UsageError(
-                f"{format_path(self.folder)}: a newer version of pytest-browsereval has written this run "
-                f"(form {form!r}, here {SCHEMA_VERSION} is known). Run "
-                "`pip install --upgrade pytest-browsereval`"
-            )
-        if form < SCHEMA_VERSION:
-            raise UsageError(
-                f"{format_path(self.folder)}: pytest-browsereval 0.2 has written this run, which this "
-                "version does not read. Run the eval again."
+                f"{format_path(self.folder)}: another version of pytest-browsereval has written this run "
+                f"(form {form!r}, here {SCHEMA_VERSION} is known). Run the eval again; or, if the form is "
+                "a newer one, run `pip install --upgrade pytest-browsereval`."
             )
 
     def update_lines(self) -> Lines:

@@ -45,14 +45,12 @@ READ = [
 def test_a_run_of_another_version_is_refused(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """What it holds may mean something else by then: which version it takes is told."""
     manifest = Path(A) / "manifest.json"
-    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "schema_version": 99}))
-    assert main(command) == 4
-    told = capsys.readouterr().err
-    assert f"{A}: a newer version of pytest-browsereval has written this run" in told
-    assert "pip install --upgrade pytest-browsereval" in told
-    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "schema_version": 1}))
-    assert main(command) == 4
-    assert f"{A}: pytest-browsereval 0.2 has written this run" in capsys.readouterr().err
+    for form in (99, 1):
+        manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "schema_version": form}))
+        assert main(command) == 4
+        told = capsys.readouterr().err
+        assert f"{A}: another version of pytest-browsereval has written this run (form {form}, " in told
+        assert "pip install --upgrade pytest-browsereval" in told
 
 
 @pytest.mark.parametrize("command", READ, ids=lambda command: str(command[0]))

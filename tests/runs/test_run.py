@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -101,14 +100,18 @@ def test_earlier_attempts_are_kept_and_do_not_count(mixed_run: Path) -> None:
     assert all(one.grades == {} for one in broken)
 
 
-def test_a_task_that_was_not_kept_is_none(tmp_path: Path) -> None:
-    """An attempt that errored early has no ``task.json``; the record has the query."""
-    add(tmp_path / "run", "a", ERRORED)
-    (one,) = open_run(tmp_path / "run").attempts
+def test_a_run_of_which_little_is_there(tmp_path: Path) -> None:
+    """An attempt that errored early has no ``task.json``; without a manifest a run is named by its folder."""
+    add(tmp_path / "shop/run", "a", ERRORED)
+    run = open_run(tmp_path / "shop/run")
+    assert (run.eval, dict(run.manifest)) == ("shop", {})
+    with pytest.raises(UsageError, match="makes a table 'clicks'"):
+        run.table("clicks")
+    (one,) = run.attempts
     assert one.task is None
+    assert one.is_protected
     assert one.metadata.query == "Do a."
-    assert one.messages == ()
-    assert one.turns == ()
+    assert (one.messages, one.turns) == ((), ())
 
 
 def test_protected_rows_are_told(mixed_run: Path) -> None:
@@ -123,19 +126,6 @@ def test_protected_rows_are_told(mixed_run: Path) -> None:
     assert said.task is not None
     assert said.task.answer is None
     assert said.metadata.final_answer == SECRET_ANSWER
-
-
-@pytest.mark.parametrize(("stored", "protected"), [(None, True), (False, False), (True, True)])
-def test_records_of_earlier_versions_say_nothing_of_protection(
-    tmp_path: Path, *, stored: bool | None, protected: bool
-) -> None:
-    """Then the task says it; where that is missing too, the row counts as protected."""
-    folder = add(tmp_path / "run", "a")
-    if stored is not None:
-        task = {"query_id": "a", "query": "b", "protected": stored}
-        (folder / "task.json").write_text(json.dumps({"task": task}))
-    (one,) = open_run(tmp_path / "run").attempts
-    assert one.is_protected is protected
 
 
 def test_turns_have_calls_results_and_delegations(mixed_run: Path) -> None:
@@ -231,15 +221,6 @@ def test_an_agents_block_names_its_models() -> None:
     assert find_model({"model": "a"}, is_executor=True) == (None, None)
 
 
-def test_the_tenth_attempt_counts(tmp_path: Path) -> None:
-    """Attempts are in the order of their numbers, not of their names."""
-    for _ in range(11):
-        add(tmp_path / "run", "a", ERRORED)
-    found = open_run(tmp_path / "run").attempts
-    assert [one.number for one in found] == list(range(1, 12))
-    assert [one.counts for one in found] == [False] * 10 + [True]
-
-
 def test_links_are_no_pictures(tmp_path: Path) -> None:
     """A program of an attempt may have left a link to any file of this machine."""
     folder = add(tmp_path / "run", "a")
@@ -263,15 +244,6 @@ def test_a_damaged_line_ends_the_messages(tmp_path: Path) -> None:
         file.write(b'{"type": "user", "timestamp": "", "content": "\xff\xfe"}\nnonsense\n')
     (one,) = open_run(tmp_path / "run").attempts
     assert [message.type for message in one.messages] == ["user"]
-
-
-def test_a_run_without_a_manifest_has_the_name_of_its_folder(tmp_path: Path) -> None:
-    """It is read all the same; nothing makes a table of an unknown name."""
-    add(tmp_path / "shop" / "run", "a")
-    run = open_run(tmp_path / "shop" / "run")
-    assert (run.eval, dict(run.manifest)) == ("shop", {})
-    with pytest.raises(UsageError, match="makes a table 'clicks'"):
-        run.table("clicks")
 
 
 def test_importing_the_reader_imports_no_browser() -> None:

@@ -43,11 +43,15 @@ def test_rates_and_errors() -> None:
 
 
 def test_an_unknown_cost_makes_the_total_unknown() -> None:
-    """Costs add up; as soon as one is not known the sum is not, and nothing is guessed."""
+    """Costs add up; as soon as one is not known the sum is not, and what is known of it is told."""
     costs: tuple[tuple[tuple[float | None, ...], float | None], ...]
     costs = (((0.25, 0.5), 0.75), ((), 0.0), ((0.25, None), None), ((None,), None), ((0.0,), 0.0))
     for each, total in costs:
         assert summary(*(attempt(str(n), cost_usd=one) for n, one in enumerate(each))).cost_usd == total
+    tries = attempt("a", ERRORED, attempt=1, cost_usd=None), attempt("a", attempt=2, cost_usd=0.5)
+    figures = summary(*tries, attempt("b", cost_usd=0.25)).figures()
+    assert figures["cost_usd"] is None
+    assert (figures["known_cost_usd"], figures["attempts_of_unknown_cost"]) == (0.75, 1)
 
 
 def test_parts_and_claims_have_rates_of_their_own() -> None:
@@ -68,21 +72,6 @@ def test_parts_and_claims_have_rates_of_their_own() -> None:
     assert counts == {"by_tag": {"cart": (1, 0, 1), "smoke": (1, 2, 0)}, "by_website": {"shop": (1, 1, 0)}}
     assert figures["by_tag"]["smoke"]["pass_rate"] == 1 / 3
     assert figures["by_tag"]["smoke"]["interval"]
-
-
-def test_the_known_part_of_a_cost_is_told() -> None:
-    """Also of attempts that were thrown away."""
-    run = summary(
-        attempt("a", ERRORED, attempt=1, cost_usd=None),
-        attempt("a", attempt=2, cost_usd=0.5),
-        attempt("b", cost_usd=0.25),
-    )
-    figures = run.figures()
-    assert (figures["cost_usd"], figures["known_cost_usd"], figures["attempts_of_unknown_cost"]) == (
-        None,
-        0.75,
-        1,
-    )
 
 
 def test_the_summary_of_a_folder_is_plain_json(tmp_path: Path) -> None:

@@ -56,29 +56,18 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize("name", DAMAGED)
-def test_damage_is_noticed(tmp_path: Path, name: str) -> None:
-    """It is a ValueError."""
-    with pytest.raises(ValueError):  # noqa: PT011 the words are those of parsers
-        read(tmp_path, DAMAGED[name])
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        edit('"query_id": "a", ', ""),
-        edit('"trial": 1', '"trial": []'),
-        format_json({**CONTENT, "results": 3}),
-        format_json({**CONTENT, "results": ["x"]}),
-        "{}",
-    ],
-)
-def test_results_may_be_damaged_alone(tmp_path: Path, text: str) -> None:
-    """The figures are those of the file."""
-    (tmp_path / "summary.json").write_text(text, encoding="utf-8")
-    assert "results" not in read_figures(tmp_path)
-    with pytest.raises(ValueError, match="a different form"):
-        list(read_results(tmp_path))
+def test_damage_is_noticed(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """It is a ValueError, of the results alone where the figures can be read."""
+    for name, text in DAMAGED.items():
+        with subtests.test(name), pytest.raises(ValueError):  # noqa: PT011 the words are those of parsers
+            read(tmp_path, text)
+    odd = edit('"query_id": "a", ', ""), edit('"trial": 1', '"trial": []')
+    for text in (*odd, *(format_json({**CONTENT, "results": one}) for one in (3, ["x"])), "{}"):
+        with subtests.test(text):
+            (tmp_path / "summary.json").write_text(text, encoding="utf-8")
+            assert "results" not in read_figures(tmp_path)
+            with pytest.raises(ValueError, match="a different form"):
+                list(read_results(tmp_path))
 
 
 def test_a_link_is_not_read(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.features.causes.actions import FIELDS, SETS, SOFT, UNDOES, Action
 from pytest_browsereval.features.causes.attempts import MOST_MOVES, Attempt, Way
 from pytest_browsereval.features.causes.targets import (
@@ -23,30 +24,51 @@ _LIKE = ({"click", "check"}, {"click", "choose"})
 """Kinds by which one can do the same to one target."""
 
 
-@dataclass(frozen=True)
-class Parting:
-    """Where an attempt parts from a way."""
+AT_END = ("", "end", "answered_too_early")
+"""How an attempt parts that no step of its own leads astray."""
 
-    kind: str
-    """A cause, or ``failed``, ``unknown``, or ``end`` where no step leads astray."""
-    step: Action | None
+
+@dataclass(frozen=True)
+class Failure:
+    """A failed attempt, with where it parts from what it is compared with."""
+
+    attempt: Attempt
+    own: Sequence[Action]
+    """The actions that the way does not have; all where there is none."""
+    way: Way | None = None
+    """None without anything to compare with."""
+    kind: str = ""
+    """How it parts: a cause, or ``failed``, ``unknown``, or ``end`` where no step leads astray."""
+    step: Action | None = None
     """The first wrong step; None if the attempt has none."""
-    instead: Action | None
+    instead: Action | None = None
     """What the way has in its place."""
-    matched: int
+    matched: int = 0
     """How many actions of the way the attempt has done."""
-    is_whole: bool
+    is_whole: bool = False
     """Whether all that it has is surely all that the way has, answer included."""
-    hurries: bool
+    hurries: bool = False
     """Whether the way waits for a page, and the attempt never does."""
-    unmatched: tuple[Action, ...]
-    """Actions of the attempt that the way does not have."""
-    way: Way
+
+    @property
+    def last(self) -> Sequence[Action]:
+        """The last action, if there is one."""
+        return self.attempt.actions[-1:]
 
     @property
     def is_done(self) -> bool:
         """Whether it has done all of the way."""
-        return self.kind == "end" and self.matched == len(self.way.moves)
+        return self.way is not None and self.kind == "end" and self.matched == len(self.way.moves)
+
+    @property
+    def may_be_work(self) -> bool:
+        """Whether what it did again may have been of use: only a limit and a way speak against it."""
+        is_over = self.attempt.metadata.termination_reason is TerminationReason.COMPLETED
+        return is_over or self.way is None
+
+    def is_wrong_before(self, step: Action) -> bool:
+        """Whether a step before this one had left the way."""
+        return self.kind not in AT_END and self.step is not None and self.step.number < step.number
 
 
 def compare_actions(a: Action, b: Action, *, knows_pages: bool) -> float:
@@ -109,10 +131,11 @@ def _align(scores: Sequence[Sequence[float]], count: int) -> list[tuple[int, int
     return pairs
 
 
-def find_nearest(attempt: Attempt, ways: Sequence[Way]) -> Parting | None:
-    """Return the parting from the way that the attempt has followed furthest; None without a way."""
+def compare_with(attempt: Attempt, ways: Sequence[Way]) -> Failure:
+    """Return where an attempt parts from the way that it has followed furthest."""
     found = [_Search(attempt, way).find() for way in ways]
-    return max(found, key=lambda one: (one.matched, -len(one.unmatched)), default=None)
+    alone = Failure(attempt, attempt.moves)
+    return max(found, key=lambda one: (one.matched, -len(one.own)), default=alone)
 
 
 _Pair = tuple[Action, Action]
@@ -156,10 +179,10 @@ class _Search:
     def _is_corrected(self, one: Action) -> bool:
         return any(_set_the_same(one, other) for other in self._matched if other.number > one.number)
 
-    def find(self) -> Parting:
+    def find(self) -> Failure:
         """Return the first strong departure, else the first weak one, else the end."""
         strong = [self._make("wrong_value", one, other) for one, other in self._wrong.values()]
-        weak: list[Parting] = []
+        weak: list[Failure] = []
         for extra, missing, pair in self._gaps():
             if (found := self._find_in(extra, missing, pair)) is not None:
                 (strong if found[0] else weak).append(found[1])
@@ -170,7 +193,7 @@ class _Search:
             return weak[0]
         return self._make("end", self._last, self._way.end)
 
-    def _make(self, kind: str, step: Action | None, instead: Action | None = None) -> Parting:
+    def _make(self, kind: str, step: Action | None, instead: Action | None = None) -> Failure:
         own, its, way = self._attempt.end, self._way.end, self._way
         is_same = own is not None and its is not None and own.value.strip() == its.value.strip()
         is_answer = is_same or self._attempt.refused <= {"page_state", "state_diff"}
@@ -178,7 +201,8 @@ class _Search:
         is_sure = is_all and all(self._scores[i][j] > PERHAPS for i, j in self._pairs)
         hurries = way.waits and all(one.kind != "wait" for one in self._attempt.actions)
         is_whole = kind == "end" and is_answer and is_sure and not hurries
-        return Parting(kind, step, instead, len(self._met), is_whole, hurries, self._unmatched, way)
+        matched = len(self._met)
+        return Failure(self._attempt, self._unmatched, way, kind, step, instead, matched, is_whole, hurries)
 
     @property
     def _last(self) -> Action | None:
@@ -205,7 +229,7 @@ class _Search:
 
     def _find_in(
         self, extra: list[Action], missing: list[Action], pair: _Pair | None
-    ) -> tuple[bool, Parting] | None:
+    ) -> tuple[bool, Failure] | None:
         """Return how an attempt leaves the way in a gap, and whether it surely never comes back."""
         for one in extra:
             before = (other for other in self._matched if other.number < one.number)
@@ -226,7 +250,7 @@ class _Search:
 
     def _find_instead(
         self, extra: list[Action], missing: list[Action], pair: _Pair | None
-    ) -> tuple[bool, Parting]:
+    ) -> tuple[bool, Failure]:
         """Return what was done in the place of what: of the last gap its first action has to be it."""
         first = extra if pair else extra[:1]
         pairs = [(one, other, _name_substitute(one, other)) for one in first for other in missing]
@@ -244,7 +268,7 @@ class _Search:
         is_unknown = (one.kind, kind) == ("other", "wrong_target")
         return True, self._make("unknown" if is_unknown else kind, one, other)
 
-    def _find_more(self, extra: Sequence[Action], *, is_end: bool) -> Parting:
+    def _find_more(self, extra: Sequence[Action], *, is_end: bool) -> Failure:
         """Return what was done and is not in the way: at the end an undoing, or once more what it has."""
         for one in extra if is_end else ():
             if one.target and UNDOES.search(one.target.name):

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
 from pytest_browsereval.browsers.base import describe_login
 from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.features.causes.actions import UNREAD, Action, find_cycle
-from pytest_browsereval.features.causes.attempts import Attempt, find_ways, read_attempt
-from pytest_browsereval.features.causes.parting import Parting, find_nearest
+from pytest_browsereval.features.causes.attempts import find_ways, read_attempt
+from pytest_browsereval.features.causes.parting import AT_END, Failure, compare_with
 from pytest_browsereval.features.causes.texts import GIVES_UP, Evidence, Reading
 from pytest_browsereval.features.shared.tool_loop.call_text import WRITTEN_CALL, is_written_call
 from pytest_browsereval.model.causes import Cause
@@ -39,9 +36,6 @@ PARTED = (
 )  # fmt: skip
 """Ways to part that are causes."""
 
-AT_END = ("", "end", "answered_too_early")
-"""How an attempt parts that no step of its own leads astray."""
-
 ERRORS = (
     ("unknown_tool", r"^(unknown tool|no such tool|tool .{1,80} not found)", False),
     ("wrong_arguments", r"^(wrong|invalid) arguments|^input validation error", False),
@@ -64,50 +58,6 @@ def normalise_error(text: str) -> str:
     """Return an error's first line without numbers, ports and ids, so that equal errors are equal texts."""
     line = text.strip().partition("\n")[0]
     return one_line(re.sub(r"\b(?=[a-f]*\d)[0-9a-f]{6,}\b|(?<!HTTP )(?<!\d)\d+", "N", line), LONGEST)
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A failed attempt, with where it parts from what it is compared with."""
-
-    attempt: Attempt
-    parting: Parting | None
-    """None without anything to compare with."""
-
-    @property
-    def own(self) -> Sequence[Action]:
-        """The actions that the way does not have; all where there is none."""
-        return self.parting.unmatched if self.parting is not None else self.attempt.moves
-
-    @property
-    def last(self) -> Sequence[Action]:
-        """The last action, if there is one."""
-        return self.attempt.actions[-1:]
-
-    @property
-    def may_be_work(self) -> bool:
-        """Whether what it did again may have been of use: only a limit and a way speak against it."""
-        is_over = self.attempt.metadata.termination_reason is TerminationReason.COMPLETED
-        return is_over or self.parting is None
-
-    @property
-    def kind(self) -> str:
-        """How it parts."""
-        return self.parting.kind if self.parting is not None else ""
-
-    @property
-    def step(self) -> Action | None:
-        """The first wrong step; None where there is no way."""
-        return self.parting.step if self.parting is not None else None
-
-    @cached_property
-    def reading(self) -> Reading:
-        """What pages said, where there is no way to compare with."""
-        return Reading(self.attempt)
-
-    def is_wrong_before(self, step: Action) -> bool:
-        """Whether a step before this one had left the way."""
-        return self.kind not in AT_END and self.step is not None and self.step.number < step.number
 
 
 def _named_by_graders(failure: Failure) -> Evidence | None:
@@ -138,7 +88,7 @@ def _page_error(failure: Failure) -> Evidence | None:
         return None
     why = f"the page answered HTTP {found.status}{describe_login(found.status)}"
     # Where the way leads there as well, the page may be right: one that finds nothing answers 404 too.
-    is_known = failure.parting is not None and found in failure.own
+    is_known = failure.way is not None and found in failure.own
     is_likely = failure.last[0].status is None or not is_known
     return Evidence("page_error", [found], f"HTTP {found.status}: {found.page}", why, is_likely)
 
@@ -181,14 +131,14 @@ def _reply_not_a_call(failure: Failure) -> Evidence | None:
 
 def _failed_action(failure: Failure) -> Evidence | None:
     """Name the error of the failed actions that decide: the first wrong step and later ones, or the last."""
-    moves, step, parting = failure.attempt.moves, failure.step, failure.parting
+    moves, step = failure.attempt.moves, failure.step
     failed = [one for one in moves if one.error]
     if failure.kind == "failed" and step is not None:
         failed = [one for one in failed if one.number >= step.number] or [step]
         decisive = failed[0]
     elif failed and moves[-1] is failed[-1] and failure.kind in AT_END:
         decisive = failed[-1]
-        if parting is not None and parting.is_done and decisive.kind != "wait":
+        if failure.is_done and decisive.kind != "wait":
             return None
         done = max((one.number for one in moves if not one.error), default=0)
         failed = [one for one in failed if one.number > done or one.target == decisive.target]
@@ -206,10 +156,10 @@ def _failed_action(failure: Failure) -> Evidence | None:
 
 
 def _page_too_slow(failure: Failure) -> Evidence | None:
-    if failure.kind == "end" and failure.parting and failure.parting.hurries:
+    if failure.kind == "end" and failure.hurries:
         why = "the way has a wait, but no step is known to have waited"
         return Evidence("page_too_slow", failure.last, "", why, is_likely=True)
-    look = failure.reading.find_unready()
+    look = Reading(failure.attempt).find_unready()
     why = "that look may have found the page empty or loading"
     return Evidence("page_too_slow", [look], look.page or "", why, is_likely=True) if look else None
 
@@ -245,12 +195,11 @@ def _no_step(failure: Failure) -> Evidence | None:
     actions = failure.attempt.actions
     is_idle = all(one.kind == "end" for one in actions)
     has_all = failure.attempt.metadata.total_steps <= len(actions)
-    is_whole = failure.parting is not None and failure.parting.is_whole
-    return Evidence("no_step", failure.last) if is_idle and has_all and not is_whole else None
+    return Evidence("no_step", failure.last) if is_idle and has_all and not failure.is_whole else None
 
 
 def _login_needed(failure: Failure) -> Evidence | None:
-    step = failure.reading.find_login()
+    step = Reading(failure.attempt).find_login()
     if step is None or failure.is_wrong_before(step):
         return None
     why = "the attempt ended at a page that seems to ask for a login"
@@ -261,20 +210,19 @@ def _login_needed(failure: Failure) -> Evidence | None:
 
 
 def _parted(failure: Failure) -> Evidence | None:
-    parting = failure.parting
-    if failure.kind not in PARTED or parting is None or parting.step is None:
+    if failure.kind not in PARTED or failure.step is None:
         return None
     if failure.kind in ("never_reached_page", "wrong_target"):  # by another way it has read the answer
-        for found in failure.reading.guess_answer():
+        for found in Reading(failure.attempt).guess_answer():
             return found
-    about = parting.step if failure.attempt.is_protected else parting.instead or parting.step
-    return Evidence(failure.kind, [parting.step], about.describe(with_value=False), is_likely=True)
+    about = failure.step if failure.attempt.is_protected else failure.instead or failure.step
+    return Evidence(failure.kind, [failure.step], about.describe(with_value=False), is_likely=True)
 
 
 def _refused(failure: Failure) -> Evidence | None:
     grades = failure.attempt.metadata.grader_results
     said_no = [name for name, one in grades.items() if one.verdict is Verdict.FAILED]
-    if failure.parting is not None and failure.parting.is_whole:
+    if failure.is_whole:
         return Evidence("wrong_row", failure.last, is_likely=True)
     if failure.kind != "end" or not said_no:
         return None
@@ -311,19 +259,19 @@ def find_cause(metadata: TaskMetadata, folder: Path) -> Cause | None:
     if metadata.error_source is not None:
         source = str(metadata.error_source)
         label, detail = f"errored ({source.replace('_', ' ')})", normalise_error(metadata.reason)
-        found = _page_error(Failure(read_attempt(folder, metadata), None)) if metadata.broken_page else None
+        found = _page_error(Failure(read_attempt(folder, metadata), ())) if metadata.broken_page else None
         if found is None:
             return Cause(source, label, detail, (), None, "")
         first = found.steps[0]
         said = f"at step {first.number}: {first.describe(with_value=False)}; {found.why}"
         return Cause(source, label, detail, (), first.number, said)
     attempt = read_attempt(folder, metadata)
-    return _name_cause(Failure(attempt, find_nearest(attempt, find_ways(attempt))))
+    return _name_cause(compare_with(attempt, find_ways(attempt)))
 
 
 def _name_cause(failure: Failure) -> Cause:
     # Words count where there is no way.
-    guesses = failure.reading.guess() if failure.parting is None else ()
+    guesses = Reading(failure.attempt).guess() if failure.way is None else ()
     tried = chain((rule(failure) for rule in RULES), guesses)
     found = next((one for one in tried if one is not None), Evidence("not_known"))
     shown = found.steps[:MOST_STEPS]
@@ -345,34 +293,34 @@ def _name_cause(failure: Failure) -> Cause:
 
 def _describe(failure: Failure, step: Action | None, why: str) -> str:
     """Return in a line where an attempt went wrong, without what is right for a protected row."""
-    parting, is_open = failure.parting, not failure.attempt.is_protected
-    if parting is not None and step is parting.step and not why:
-        return _describe_way(parting, is_open=is_open)
+    way, is_open = failure.way, not failure.attempt.is_protected
+    if way is not None and step is failure.step and not why:
+        return _describe_way(failure, way.name, is_open=is_open)
     at = f"at step {step.number}: {step.describe_outcome(with_value=is_open)}" if step else ""
-    if parting is None and not at:
+    if way is None and not at:
         # That of a protected row is not recorded.
         known = "is known" if is_open else "is recorded"
         at = f"no solution {known}, and no passed attempt of the row was found"
-    elif parting is None and not why:
+    elif way is None and not why:
         why = "nothing was found to compare with"
     return "; ".join(filter(None, (at, why)))
 
 
-def _describe_way(parting: Parting, *, is_open: bool) -> str:
-    name, step, instead = parting.way.name, parting.step, parting.instead
+def _describe_way(failure: Failure, name: str, *, is_open: bool) -> str:
+    step, instead = failure.step, failure.instead
     if step is None:
         return f"no step is recorded; compared with {name}"
     did = step.describe_outcome(with_value=is_open)
-    if parting.kind == "end":
+    if failure.kind == "end":
         did = did if step.kind == "end" else "ends"  # its own last step was right
-        said = f"as {name} does" if parting.is_whole else f"compared with {name}"
-    elif parting.kind == "step_repeated":
+        said = f"as {name} does" if failure.is_whole else f"compared with {name}"
+    elif failure.kind == "step_repeated":
         said = "as an earlier step did"
     elif instead is None:
         said = f"which was not found in {name}"
-    elif parting.kind == "needless_step":
+    elif failure.kind == "needless_step":
         said = f"which {name} may not do so often"
-    elif parting.kind == "right_state_lost":
+    elif failure.kind == "right_state_lost":
         said = f"which may undo what {name} does"
     elif not is_open:
         said = f"where {name} may have another one"
@@ -380,6 +328,6 @@ def _describe_way(parting: Parting, *, is_open: bool) -> str:
         does = instead.describe()
         if does == step.describe() and not step.error:
             does = "acts on another one of that name"
-        when = {"answered_too_early": " next", "step_left_out": " before"}.get(parting.kind, "")
+        when = {"answered_too_early": " next", "step_left_out": " before"}.get(failure.kind, "")
         said = f"{name} {does}{when}"
     return f"at step {step.number}: {did}, {said}"

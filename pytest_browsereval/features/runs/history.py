@@ -97,13 +97,18 @@ def _sort(runs: Sequence[RunDigest]) -> tuple[RunDigest, ...]:
 
     Where all runs are of chosen rows, by `-m` for example, they can be compared with each other.
     """
-    whole = {run.eval for run in runs if run.state is State.COMPLETE and not run.left}
-    marked = (_mark_partial(run) if run.left and run.eval in whole else run for run in runs)
+    most: dict[tuple[str, str], int] = {}
+    for run in runs:
+        for one in run.variants if run.state is State.COMPLETE and not run.left else ():
+            key = run.eval, one.name
+            most[key] = max(most.get(key, 0), one.figures.tasks)
+    marked = (_mark_partial(run, most) for run in runs)
     return tuple(sorted(marked, key=lambda run: run.order, reverse=True))
 
 
-def _mark_partial(run: RunDigest) -> RunDigest:
-    if run.state is not State.COMPLETE:
+def _mark_partial(run: RunDigest, most: Mapping[tuple[str, str], int]) -> RunDigest:
+    is_short = any(one.figures.tasks < most.get((run.eval, one.name), 0) for one in run.variants)
+    if run.state is not State.COMPLETE or not run.left or not is_short:
         return run
     notes = f"{format_count(run.left, 'trial')} of the config not selected", run.note
     return replace(run, state=State.PARTIAL, note="; ".join(filter(None, notes)))

@@ -22,9 +22,6 @@ from pytest_browsereval.run_files import write_whole
 RUNS_PAGE = "runs.html"
 """In a results folder."""
 
-COMPARED = "compared-"
-"""In a results folder: how the names of pages of two runs begin, as the page says to write them."""
-
 _OWN = ("runs", "plots", "tasks", "run")
 _SCRIPTS = ("base", "runs", "choice", "table", "plots", "tasks", "run", "main")
 _CHANGES = tuple(Change)
@@ -60,11 +57,9 @@ def _make_page(history: History, runs: Sequence[RunDigest], breaks: Breaks, home
     evals: dict[str, list[RunDigest]] = {}
     for run in runs:
         evals.setdefault(run.eval, []).append(run)
-    compared = folder.glob(f"{COMPARED}*.html") if folder is not None and home is not None else ()
     data = {
         "home": home or "",
         "folder": "" if folder is None else history.name,
-        "compared": sorted(path.name for path in compared),
         "url": history.name if folder is None else "",
         "runs": [_run(run, folder, breaks, places) for run in runs],
         "changes": list(map(str, _CHANGES)),

@@ -14,7 +14,6 @@ from pytest_browsereval.features.runs.flakes import WORST, Flakes
 from pytest_browsereval.model.display import format_count, one_line, percent
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.report import Report, Row, Table
-from pytest_browsereval.report.table import format_interval
 from pytest_browsereval.runs.repeats import Stability, TaskRepeats
 from pytest_browsereval.runs.summary import RunSummary
 
@@ -149,11 +148,9 @@ def _list_parts(summary: RunSummary) -> Iterator[Table]:
         rows = []
         for part, rate in summary.rates_by(key).items():
             counts = map(str, (rate.passed, rate.failed, sum(rate.errored.values())))
-            ends, told = rate.interval, "none judged"
-            if rate.value is not None and ends is not None:
-                told = f"{percent(rate.value)} ({format_interval(ends)})"
-            rows.append(Row((one_line(part, 40), *counts, told)))
-        head = (name, "passed", "failed", "errored", "pass rate, 95 % interval")
+            ends = None if rate.interval is None else (rate.interval.low, rate.interval.high)
+            rows.append(Row((one_line(part, 40), *counts, format_rate(rate.value, ends))))
+        head = (name, "passed", "failed", "errored", "pass rate (95 %)")
         yield Table(head, rows if len(rows) > 1 else [], aligns="lrrrl")
 
 

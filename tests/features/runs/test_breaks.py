@@ -52,18 +52,19 @@ def test_what_breaks_the_line(tmp_path: Path, subtests: pytest.Subtests) -> None
 
 
 def test_rows_that_somebody_selected_break_nothing(tmp_path: Path) -> None:
-    """A run of some rows is partial where another one has all; where none has, they are compared."""
+    """A run of some rows is partial where another has all of the variant; else they are compared."""
     both = tried("a", PASSED), tried("b", FAILED)
 
-    def leave(number: int, *own: Any) -> None:
+    def leave(number: int, *own: Any, of: int = 2) -> None:
         run = RunStore(leave_run(tmp_path / "shop", number, *own))
-        write_summary(run, selected=len(own), skipped=0, all_trials=2)
+        write_summary(run, selected=len(own), skipped=0, all_trials=of)
 
     for number in (1, 3):
         leave(number, both[0])
     assert {run.state for run in read_history(tmp_path).runs} == {State.COMPLETE}
     for number in (2, 4):
         leave(number, *both)
+    leave(5, *both, of=4)  # one variant of two
     history = read_history(tmp_path)
     notes = {run.folder: run.note for run in history.runs if run.state is State.PARTIAL}
     assert notes == {name_of(number): "1 trial of the config not selected" for number in (3, 1)}

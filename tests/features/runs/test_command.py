@@ -88,7 +88,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_list(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Newest first, a line for each variant, what is not whole marked; it fits into 100 columns."""
+    """Newest first, a line for each variant, what is not whole marked, in 100 columns; JSON has all."""
     assert main(["runs"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(width_of, lines)) <= 100
@@ -107,6 +107,14 @@ def test_the_list(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "100.0% (21 to 100)        1  unknown  -" in "".join(lines)
     assert lines[-3].endswith("$0.2500  met      01aaaab")
     assert lines[-1] == "page: results/runs.html"
+    assert main(["runs", "--json", "all.json", "--markdown", "-"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("| started (UTC) | eval |")
+    assert "<" not in out
+    newest = json.loads(Path("all.json").read_text())["runs"][0]
+    assert newest["gate"] is False
+    assert [one["name"] for one in newest["variants"]] == ["large", "s [31m"]
+    assert newest["whole"]["interval"] is not None
 
 
 def test_limit_and_eval(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,18 +126,6 @@ def test_limit_and_eval(results: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert [run["run"] for run in json.loads(capsys.readouterr().out)["runs"]] == [f"mail/{name_of(3)}"]
     assert main(["runs", "--eval", "none"]) == 4
     assert "has no run of an eval 'none'. Name one of: mail, shop" in capsys.readouterr().err
-
-
-def test_other_reports(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """JSON has all figures, Markdown the list."""
-    assert main(["runs", "--json", "all.json", "--markdown", "-"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("| started (UTC) | eval |")
-    assert "<" not in out
-    newest = json.loads(Path("all.json").read_text())["runs"][0]
-    assert newest["gate"] is False
-    assert [one["name"] for one in newest["variants"]] == ["large", "s [31m"]
-    assert newest["whole"]["interval"] is not None
 
 
 def test_where_results_are_looked_for(

@@ -45,12 +45,9 @@ def test_figures_are_those_of_the_summary(tmp_path: Path) -> None:
     assert (found.gate, found.missed) == (False, ("min_pass_rate",))
     (variant,) = found.variants
     assert (variant.name, variant.agent) == ("default", "single openai/gpt-4o")
-
-
-def test_repeated_trials_have_the_interval_by_task(tmp_path: Path) -> None:
-    """It is the one that a gate decides by: trials of one task are alike."""
-    attempts = [tried(f"t{n}", PASSED if n else FAILED, trial=k) for n in range(3) for k in (1, 2, 3)]
-    folder = leave_run(tmp_path / "shop", 1, *attempts)
+    # The interval is the one that a gate decides by: trials of one task are alike.
+    again = [tried(f"t{n}", PASSED if n else FAILED, trial=k) for n in range(3) for k in (1, 2, 3)]
+    folder = leave_run(tmp_path / "shop", 2, *again)
     by_task = StoredRun(folder).summary.rate.by_task
     assert by_task is not None
     assert digest_of(folder).whole.interval == (by_task.interval.low, by_task.interval.high)

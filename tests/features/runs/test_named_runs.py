@@ -9,8 +9,7 @@ import pytest
 
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.model.display import width_of
-from tests.features.runs.test_flakes import MANIFEST, ran
-from tests.labelled import grade
+from tests.features.runs.test_flakes import ran
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, spoil_line
 
 IDS = [f"202601{day:02}T000000Z-aaaaaa" for day in range(1, 5)]
@@ -72,24 +71,6 @@ def test_so_many_earlier_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "see" not in text
 
 
-def test_runs_that_are_not_alike(capsys: pytest.CaptureFixture[str]) -> None:
-    """Agent and graders that are not the same are named: a change may not be flakiness."""
-    other = {**MANIFEST["config"], "variants": {"default": {"type": "single", "model": "gpt-5"}}}
-    old, new = ({"g": grade("g", fingerprint=f"g/{number}")} for number in (1, 2))
-    for number, config, grades in ((5, MANIFEST["config"], old), (6, other, old), (7, other, new)):
-        own = [attempt("a", grader_results=grades), attempt("b", grader_results=grades)]
-        ran(Path("results/mail"), number, *own, config=config, config_file="mail.yaml")
-    assert main(["runs", "latest", "--last", "2", "--json"]) == 0
-    names = [f"2026010{number}T000000Z-aaaaaa" for number in (5, 6, 7)]
-    content = json.loads(capsys.readouterr().out)
-    assert content["differences"] == [
-        f"{names[0]} -> {names[1]}: config.variants.default.model: gpt-4o -> gpt-5",
-        f"{names[1]} -> {names[2]}: grader g: g/1 -> g/2",
-    ]
-    assert main(["runs", names[1], names[0]]) == 0
-    assert "config.variants.default.model: gpt-4o -> gpt-5\n" in capsys.readouterr().out
-
-
 def test_a_run_of_which_no_attempt_can_be_read(capsys: pytest.CaptureFixture[str]) -> None:
     """It is said, exit code 1; what the others say of the tasks is there."""
     spoil_line(Path("results/shop", IDS[3]), "pay")
@@ -108,17 +89,16 @@ def test_one_trial_of_each_task(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no task of these runs has more than one trial" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("typed", "told"),
-    [
-        (f"runs {IDS[0]} {IDS[1]} --last 2", "--last adds earlier runs to one run, and 2 are named."),
-        (f"runs {IDS[0]} --last 2", "has no earlier run of its config next to it. Leave --last out."),
-        (f"runs {IDS[0]} results/shop/{IDS[0]}", "a run is named twice. Name each once."),
-        ("runs nowhere", "there is no run 'nowhere'"),
-        (f"runs {IDS[0]} --eval shop", "--eval and -o are for the list of all runs."),
-    ],
-)
-def test_wrong_usage(typed: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage(capsys: pytest.CaptureFixture[str], subtests: pytest.Subtests) -> None:
     """What is wrong is told with what to type, exit code 4."""
-    assert main(typed.split()) == 4
-    assert told in capsys.readouterr().err
+    wrong = {
+        f"{IDS[0]} {IDS[1]} --last 2": "--last adds earlier runs to one run, and 2 are named.",
+        f"{IDS[0]} --last 2": "has no earlier run of its config next to it. Leave --last out.",
+        f"{IDS[0]} results/shop/{IDS[0]}": "a run is named twice. Name each once.",
+        "nowhere": "there is no run 'nowhere'",
+        f"{IDS[0]} --eval shop": "--eval and -o are for the list of all runs.",
+    }
+    for typed, told in wrong.items():
+        with subtests.test(typed):
+            assert main(["runs", *typed.split()]) == 4
+            assert told in capsys.readouterr().err

@@ -91,18 +91,14 @@ def test_a_key_that_may_only_read(evals: Evals, bucket: str, monkeypatch: pytest
     assert (evals.path / "here.html").is_file()
 
 
-def test_a_url_without_runs(evals: Evals, bucket: str) -> None:
-    """It is refused, and so is a place that nothing knows."""
+def test_a_folder_below_is_not_that_of_all_runs(evals: Evals, bucket: str) -> None:
+    """Nor an empty one; that of a run describes the run. No page is written."""
+    write(evals)
     (evals.path.with_name(f"{evals.path.name}-bucket")).mkdir(exist_ok=True)
     empty = evals.run_command("runs", bucket)
     assert empty.ret == 4
     empty.stderr.fnmatch_lines([f"*{bucket} has no run.*"])
     assert evals.run_command("runs", "ftp://bucket/evals").ret == 4
-
-
-def test_a_folder_below_is_not_that_of_all_runs(evals: Evals, bucket: str) -> None:
-    """That of an eval has no runs of evals in it; that of a run describes the run. No page is written."""
-    write(evals)
     send(evals, bucket, "one")
     wrong = evals.run_command("runs", f"{bucket}/shop")
     assert wrong.ret == 4

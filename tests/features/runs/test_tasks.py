@@ -71,12 +71,3 @@ def test_a_quarantine_is_told(tmp_path: Path) -> None:
     gate: dict[str, Any] = {"quarantine": {"a": "2026-12-01"}}
     write_summary(RunStore(run), gate=gate)
     assert {one.query_id: one.quarantine for one in grid_of(tmp_path)[1]} == {"a": "2026-12-01", "b": ""}
-
-
-def test_a_summary_that_was_damaged_meanwhile(tmp_path: Path) -> None:
-    """Its cells are empty."""
-    run = leave_run(tmp_path / "shop", 1, tried("a", PASSED))
-    leave_run(tmp_path / "shop", 2, tried("a", PASSED))
-    history = read_history(tmp_path)
-    (run / "summary.json").write_text('{"results": [7]}')
-    assert [task.cells for task in read_grid(history, history.runs)[1]] == [".P"]

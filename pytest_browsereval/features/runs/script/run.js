@@ -89,9 +89,8 @@ function drawMore(run) {
     const draw = () => {
       const [a, b] = [LIST[Number(chooser.value)], run].sort((one, other) => other.place - one.place);
       const name = `compared-${a.name}--${b.name}.html`;
-      const link = element("a", { href: addressOfPath(DATA.home, name), textContent: "their page" });
       const command = `browsereval compare ${nameOf(a)} ${nameOf(b)} --html ${shell(DATA.url ? name : `${DATA.folder}/${name}`)}`;
-      shown.replaceChildren(DATA.compared.includes(name) ? link : element("code", { textContent: command }));
+      shown.replaceChildren(element("code", { textContent: command }));
     };
     chooser.onchange = draw;
     draw();
