@@ -17,7 +17,7 @@ from stored import make_run
 GOAL_S, GOAL_MIB = 5.0, 300.0
 """For reading 100,000 attempts."""
 
-TABLES = {"": [], " with messages": ["--tables", "attempts,grades,steps,messages"]}
+TABLES = {"": [], " with messages": ["--eval-set", "export.tables=[attempts,grades,steps,messages]"]}
 
 
 def read(run: Path) -> None:

@@ -26,9 +26,8 @@ class Exported:
 class ExportConfig(Component):
     """Base of all exports: ``browsereval export RUN --to TYPE``, and ``export: [TYPE]`` in a config.
 
-    The fields are the options, as keys of the block and as options of the command: ``pictures`` is
-    ``--pictures``, and ``output`` may be ``-o``. Their docstrings are the help. On the command line a list is
-    separated by commas; blocks and maps have no option.
+    The fields are the keys of the block. For the command ``pictures`` is ``--eval-set export.pictures=...``,
+    and ``output`` may be ``-o``. Their docstrings are the help.
 
     An export reads the run as it is stored, never a dataset, and is never part of an attempt. Done again, it
     takes the place of what it has written before: ids follow from ``StoredAttempt.id``. ``write`` imports

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
-from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.base import Command, add_overrides
 from pytest_browsereval.commands.runs import HELP, add_config, read_run
 
 
@@ -15,14 +14,21 @@ def export_run(arguments: argparse.Namespace) -> int:
     """Write a run, and print what was left out; 1 if something was lost, or was edited later."""
     from pytest_browsereval.analysis.evidence import contradicting
     from pytest_browsereval.analysis.parts import lacking
+    from pytest_browsereval.config.loading import config_from
     from pytest_browsereval.contracts import naming
     from pytest_browsereval.errors import ConfigError, UsageError
-    from pytest_browsereval.features.export.settings import make_export
     from pytest_browsereval.features.export.writing import describe_exported, list_gaps, write_export
     from pytest_browsereval.redaction.known import redact_known
     from pytest_browsereval.run.shards import Parts
 
-    export = make_export(arguments.registry, arguments)
+    block = {"type": arguments.to} | ({} if arguments.output is None else {"output": arguments.output})
+    config = config_from(
+        {"agent": "noop", "dataset": "rows.jsonl", "export": block},
+        path=Path("export"),
+        registry=arguments.door.load_registry(),
+        overrides=arguments.eval_set,
+    )
+    export = config.export[0]
     run = read_run(arguments.door, arguments.run_name, arguments.config)
     try:
         with naming(export, "preflight"):
@@ -45,27 +51,12 @@ def export_run(arguments: argparse.Namespace) -> int:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_name", metavar="RUN", help=HELP)
-    to = parser.add_argument("--to", metavar="TYPE", required=True, help="what to write, with its options")
+    add = parser.add_argument
+    add("run_name", metavar="RUN", help=HELP)
+    add("--to", metavar="TYPE", required=True, help="what to write: parquet, csv, atif, inspect, otel, ...")
+    add("-o", "--output", metavar="PATH", help="where to write it")
+    add_overrides(parser, "set an option of the export, such as export.pictures=false")
     add_config(parser)
-    parse = parser.parse_known_args
-
-    # Exports are imported for their options, which no other subcommand should wait for.
-    def add_first(args: Any = None, namespace: Any = None) -> Any:
-        from pytest_browsereval.errors import RegistryError
-        from pytest_browsereval.features.export.settings import FAMILY, add_options
-
-        if parser.get_default("registry") is None:
-            try:
-                registry = parser.get_default("door").load_registry()
-            except RegistryError as error:
-                parser.error(str(error))
-            parser.set_defaults(registry=registry)
-            to.help = f"what to write: {registry.list_names(FAMILY)}"
-            add_options(parser, registry)
-        return parse(args, namespace)
-
-    parser.parse_known_args = add_first  # type: ignore[method-assign]
 
 
 COMMANDS = (

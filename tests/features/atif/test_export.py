@@ -146,7 +146,7 @@ def test_pictures_are_a_choice(mixed_run: Path, tmp_path: Path) -> None:
     export(mixed_run, tmp_path)
     there = [one for one in open_run(mixed_run).attempts if not one.is_protected]
     assert len(list(tmp_path.rglob("*.jpeg"))) == sum(len(one.pictures) for one in there) > 0
-    documents = export(mixed_run, tmp_path, "--no-pictures")
+    documents = export(mixed_run, tmp_path, "--eval-set=export.pictures=false")
     assert not list(tmp_path.rglob("*.jpeg"))
     assert '"image"' not in "".join(file.read_text() for file in documents)
 

@@ -49,7 +49,8 @@ def test_tables_have_a_column(evals: Evals, run: Path) -> None:
 
 def test_traces_say_what_became_of_an_attack(evals: Evals, run: Path, receiver: Receiver) -> None:
     """A plain attempt has no such attribute."""
-    assert evals.run_command("export", str(run), "--to", "otel", "--endpoint", receiver.url).ret == 0
+    endpoint = f"export.endpoint={receiver.url}"
+    assert evals.run_command("export", str(run), "--to", "otel", "--eval-set", endpoint).ret == 0
     assert Counter(one.get("browsereval.attack.outcome") for one in receiver.roots) == {
         **OUTCOMES,
         None: OUTCOMES[None] + 3,

@@ -79,9 +79,9 @@ def run(evals: Evals) -> str:
 
 
 def test_a_package_brings_an_export(evals: Evals, run: str) -> None:
-    """Its fields are options: a list by commas, a switch, a number; what was left out is printed."""
-    options = ("-o", "n.txt", "--only", "passed,failed", "--no-numbers")
-    done = evals.run_command("export", run, "--to", "acme/names", *options)
+    """Its fields are keys of a block; what was left out is printed."""
+    sets = ("--eval-set", "export.only=[passed, failed]", "--eval-set=export.numbers=false")
+    done = evals.run_command("export", run, "--to", "acme/names", "-o", "n.txt", *sets)
     assert done.ret == 0, done.stderr.str()
     assert done.outlines == ["acme/names: 2 of 3 trials in n.txt", "left out: some: so"]
     assert (evals.path / "n.txt").read_text() == "a\nb"
@@ -91,54 +91,46 @@ def test_a_package_brings_an_export(evals: Evals, run: str) -> None:
 
 def test_what_is_lost_is_not_green(evals: Evals, run: str) -> None:
     """The command ends with 1 and says what is missing; so does what the export does not mention."""
-    done = evals.run_command("export", run, "--to", "acme/names", "--most", "1")
+    done = evals.run_command("export", run, "--to", "acme/names", "--eval-set=export.most=1")
     assert done.ret == 1
     assert done.errlines == ["lost: a: gone"]
-    plain = evals.run_command("export", run, "--to", "acme/names", "--only=passed")
+    plain = evals.run_command("export", run, "--to", "acme/names", "--eval-set=export.only=[passed]")
     assert plain.outlines[-1] == "left out: 1 trial that the export does not mention"
 
 
 WRONG = [
-    (["--to=acme/name"], "unknown export 'acme/name'. Did you mean 'acme/names'?"),
-    (["--to=acme/names", "--only=pased"], "--only 'pased' is not allowed"),
-    (["--to=acme/names", "--most=0"], "--most "),
-    (["--to=csv", "--tables="], "--tables "),
-    (["--to=csv", "--tables=nosuch"], "--tables 'nosuch' is not allowed. Allowed: attempts, grades"),
-    (["--to=acme/names", "--how=raises"], "'acme/names' has no option --how. Its options: --output"),
-    (["--to=acme/broken"], "--how "),
-    (["--to=acme/broken", "--how=raises"], "`write` raised RuntimeError: no such luck ("),
-    (["--to=acme/broken", "--how=leaves"], "`write` raised "),
-    (["--to=acme/broken", "--how=mute"], "`write` returned None, which is not an Exported"),
-    (["--to=acme/broken", "--how=disk"], "cannot be written: gone/file: No such file or directory."),
-    (["--to=acme/broken", "--how=late"], "export 'acme/broken': acme is not installed. Run `pip"),
+    ("acme/name", "", "unknown export 'acme/name'. Did you mean 'acme/names'?"),
+    ("acme/names", "only=[pased]", "export.only.0: 'pased' is not allowed"),
+    ("acme/names", "most=0", "export.most"),
+    ("csv", "tables=[]", "export.tables"),
+    ("csv", "tables=[nosuch]", "'nosuch' is not allowed. Allowed: attempts, grades"),
+    ("acme/names", "hows=raises", "export.hows: unknown key"),
+    ("acme/broken", "", "export.how"),
+    ("acme/broken", "how=raises", "`write` raised RuntimeError: no such luck ("),
+    ("acme/broken", "how=leaves", "`write` raised "),
+    ("acme/broken", "how=mute", "`write` returned None, which is not an Exported"),
+    ("acme/broken", "how=disk", "cannot be written: gone/file: No such file or directory."),
+    ("acme/broken", "how=late", "export 'acme/broken': acme is not installed. Run `pip"),
 ]
-"""Arguments, and what is said of them."""
+"""An export, what is set, and what is said of it."""
 
 
-def test_what_is_wrong_is_said(evals: Evals, run: str) -> None:
+def test_what_is_wrong_is_said(evals: Evals, run: str, subtests: pytest.Subtests) -> None:
     """In one sentence, with exit code 4."""
-    for words, told in WRONG:
-        done = evals.run_command("export", run, *words)
-        assert (words, done.ret) == (words, 4)
-        assert told in done.stderr.str()
-        assert done.stderr.str().count("--tables ") <= 1  # a list with a wrong entry is not too short as well
-        assert "Traceback" not in done.stderr.str()
-
-
-def test_help_has_the_options_of_all_exports(evals: Evals, run: str) -> None:
-    """Each with the exports that have it; maps are for configs alone."""
-    text = " ".join(evals.run_command("export", "--help").stdout.str().split())
-    assert "acme/names: The file to write. acme/broken: Another one." in text
-    assert "--numbers, --no-numbers" in text
-    assert "100% of them" in text
-    assert "--headers" not in text
+    for to, given, told in WRONG:
+        with subtests.test(to=to, given=given):
+            sets = [f"--eval-set=export.{given}"] if given else []
+            done = evals.run_command("export", run, "--to", to, *sets)
+            assert done.ret == 4
+            assert told in done.stderr.str()
+            assert "Traceback" not in done.stderr.str()
 
 
 def test_a_broken_package_is_named(evals: Evals) -> None:
     """Other subcommands work without it."""
     install(evals, "acme_gone", "def pytest_browsereval_register(registry): 1 / 0\n")
     done = evals.run_command("export", "latest", "--to", "acme/names")
-    assert done.ret == 2
+    assert done.ret == 4
     assert "pytest_browsereval_register of acme_gone 2.5 fails: ZeroDivisionError" in done.stderr.str()
     assert evals.run_command("runs", "--help").ret == 0
 

@@ -172,7 +172,7 @@ def test_a_large_run_is_never_in_memory(mixed_run: Path, tmp_path: Path) -> None
 
 def test_pictures_are_a_choice(hostile_run: Path, tmp_path: Path) -> None:
     """Without them no picture is in a log."""
-    for words, count in (((), True), (("--no-pictures",), False)):
+    for words, count in (((), True), (("--eval-set=export.pictures=false",), False)):
         (log,) = export(hostile_run, tmp_path, *words)
         with ZipFile(log) as archive:
             content = b"".join(archive.read(name) for name in archive.namelist())

@@ -23,7 +23,8 @@ from tests.hooks.small_evals import Evals, row
 
 
 def send(evals: Evals, run: Path, url: str, *words: str) -> EvalRun:
-    return evals.run_command("export", str(run), "--to", "otel", "--endpoint", url, *words)
+    endpoint = f"export.endpoint={url}"
+    return evals.run_command("export", str(run), "--to", "otel", "--eval-set", endpoint, *words)
 
 
 def read_back(receiver: Receiver) -> Figures:
@@ -116,7 +117,7 @@ def test_texts_are_sent_on_request_only(evals: Evals, mixed_run: Path, receiver:
     for text in ("Look at the tabs", "One tab.", "right", "ultramarine", "the agent's own", "Say the secret"):
         assert text not in plain, text
     receiver.spans.clear()
-    assert send(evals, mixed_run, receiver.url, "--content").ret == 0
+    assert send(evals, mixed_run, receiver.url, "--eval-set=export.content=true").ret == 0
     full = "".join(map(str, receiver.spans))
     for text in ("Look at the tabs", "One tab.", "gen_ai.tool.call.result", "the agent\\'s own"):
         assert text in full, text
@@ -242,7 +243,7 @@ def test_hostile_content(
     lines = [{**one, "timestamp": time} for one in (call, call, result)]
     with (folder / "messages.jsonl").open("a", encoding="utf-8") as file:
         file.writelines(f"{json.dumps(line)}\n" for line in lines)
-    done = send(evals, run, receiver.url, "--content")
+    done = send(evals, run, receiver.url, "--eval-set=export.content=true")
     assert done.ret == 0, done.stderr.str()
     names = [span.name for span in receiver.spans]
     assert sum(name.startswith("execute_tool  [31m") for name in names) == 2

@@ -144,7 +144,7 @@ def sent_run(mixed_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def send(evals: Evals, run: Path, url: str, times: int) -> None:
     for _ in range(times):
-        done = evals.run_command("export", str(run), "--to=otel", "--endpoint", url)
+        done = evals.run_command("export", str(run), "--to=otel", "--eval-set", f"export.endpoint={url}")
         assert done.ret == 0, done.stderr.str()
 
 

@@ -71,7 +71,7 @@ READERS: dict[str, Callable[[Path], Rows]] = {"parquet": _read_parquet, "csv": _
 
 def exported(evals: Evals, run: Path, kind: str, tables: str = ALL, *, ret: int = 0) -> dict[str, Rows]:
     """Export a run, and return the rows of its tables."""
-    done = evals.run_command("export", str(run), "--to", kind, "--tables", tables)
+    done = evals.run_command("export", str(run), "--to", kind, "--eval-set", f"export.tables=[{tables}]")
     assert done.ret == ret, done.stderr.str()
     name = f"{safe_folder(open_run(run).eval)}-{run.name}.{kind}"
     paths = {table: evals.path / "tables" / table / name for table in tables.split(",")}
