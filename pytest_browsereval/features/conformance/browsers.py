@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,15 +27,9 @@ _MARKS: dict[PictureFormat, bytes] = {"jpeg": b"\xff\xd8\xff", "png": b"\x89PNG\
 """Bytes at the beginning of a picture that tell its format."""
 
 
-async def limit(work: Coroutine[Any, Any, T]) -> T:
-    """Await a coroutine, with a limit: one that hangs must not hang the author's test run."""
-    async with asyncio.timeout(LIMIT_S):
-        return await work
-
-
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine on a loop of its own, with a limit."""
-    return asyncio.run(limit(work))
+    """Run a coroutine on a loop of its own, with a limit: one that hangs must not hang the author's tests."""
+    return asyncio.run(asyncio.wait_for(work, LIMIT_S))
 
 
 class Kept:
@@ -48,7 +42,7 @@ class Kept:
 
     def run(self, config: BrowserConfig, work: Callable[[Browser], Coroutine[Any, Any, T]]) -> T:
         """Await what a function makes of a running browser, with a limit; if it fails, the browser ends."""
-        return self._runner.run(limit(self._run(config, work)))
+        return self._runner.run(asyncio.wait_for(self._run(config, work), LIMIT_S))
 
     async def _run(self, config: BrowserConfig, work: Callable[[Browser], Coroutine[Any, Any, T]]) -> T:
         if self._browser is None or self._config != config:
@@ -63,7 +57,7 @@ class Kept:
 
     def end(self) -> None:
         """End the browser."""
-        self._runner.run(limit(self._end()))
+        self._runner.run(asyncio.wait_for(self._end(), LIMIT_S))
 
     async def _end(self) -> None:
         browser, self._browser = self._browser, None
@@ -113,15 +107,6 @@ class BrowserConformance(Conformance):
                 return AcmeBrowserConfig(endpoint="...")
     """
 
-    @asynccontextmanager
-    async def _start(self, config: BrowserConfig) -> AsyncIterator[Browser]:
-        browser = config.prepare(Path.cwd()).build()
-        await browser.start()
-        try:
-            yield browser
-        finally:
-            await browser.close()
-
     def test_its_config_is_a_member(self, config: BrowserConfig) -> None:
         """The class names its type, and its JSON reads back as the same block, without secrets."""
         assert config.family == "browser"
@@ -132,26 +117,20 @@ class BrowserConformance(Conformance):
         if not config.secrets():
             assert type(config).model_validate_json(text) == config
 
-    def test_it_starts_and_ends(self, config: BrowserConfig) -> None:
-        """It says what it is, and closing twice is harmless."""
-
-        async def work() -> None:
-            browser = config.prepare(Path.cwd()).build()
-            await browser.start()
-            assert browser.description.strip(), "the header and the manifest need a description"
-            await browser.close()
-            await browser.close()
-
-        run(work())
-
     def test_what_it_says_beforehand_is_true(self, config: BrowserConfig) -> None:
-        """Asked before a run and asked once started, it says the same, and its tools can be offered."""
+        """Asked before a run and once started, it says the same; closing twice is harmless."""
 
         async def work() -> None:
             before = await config.prepare(Path.cwd()).survey()
-            async with self._start(config) as browser:
+            browser = config.prepare(Path.cwd()).build()
+            await browser.start()
+            try:
+                assert browser.description.strip(), "the header and the manifest need a description"
                 assert browser.survey.max_windows == before.max_windows
                 assert browser.survey.tools == before.tools
+            finally:
+                await browser.close()
+                await browser.close()
             assert (before.tools is not None) == config.brings_tools
             names = [tool.name for tool in before.tools or ()]
             assert len(names) == len(set(names)), f"tools share a name: {names}"
@@ -161,31 +140,21 @@ class BrowserConformance(Conformance):
     def test_a_window_opens_at_its_start_page(
         self, config: BrowserConfig, kept: Kept, site: ConformanceSite
     ) -> None:
-        """The page was fetched, the address and the current tab are known, and closing twice is harmless."""
+        """The page was fetched, the address and the current tab are known, and closing twice is harmless.
+
+        With ``has_page`` windows are Playwright's: built-in tools, graders and captures rely on it.
+        """
 
         async def work(browser: Browser) -> None:
             window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
+            promised = f"has_page is {config.has_page}, and a window is a {type(window).__name__}"
+            assert isinstance(window, PlaywrightWindow) == config.has_page, promised
             assert site.cookies("/") == [""]
             assert window.url == f"{site.url}/"
             assert [tab.url for tab in await window.tabs() if tab.is_current] == [f"{site.url}/"]
             assert window.dead is None
             await window.close()
             await window.close()
-
-        kept.run(config, work)
-
-    def test_its_windows_have_the_page_that_it_promises(
-        self, config: BrowserConfig, kept: Kept, site: ConformanceSite
-    ) -> None:
-        """With ``has_page`` they are Playwright's: built-in tools, graders and captures rely on it."""
-
-        async def work(browser: Browser) -> None:
-            window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
-            is_playwright = isinstance(window, PlaywrightWindow)
-            await window.close()
-            assert is_playwright == config.has_page, (
-                f"has_page is {config.has_page}, and a window is a {type(window).__name__}"
-            )
 
         kept.run(config, work)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,6 @@ from pytest_browsereval.features.conformance.site import ConformanceSite
 from pytest_browsereval.tools.base import Tool, ToolError, ToolResult
 from pytest_browsereval.tools.runner import runner_for
 
-# Characters of an output without a warning: it stays in the model's context until the attempt ends.
-LONGEST_OUTPUT = 200
 UNKNOWN = "no_such_argument"
 
 Arguments = Mapping[str, Any]
@@ -56,7 +53,7 @@ async def check_calls(
 
     The contract: with good arguments it says in a text of its own what it has done; with bad ones it
     refuses, by :class:`ToolError` or by its schema, and raises nothing else. Unknown arguments, and required
-    ones that are missing, are tried as well. Outputs of more than 200 characters are warned of::
+    ones that are missing, are tried as well::
 
         async def work():
             async with open_window() as window:
@@ -107,51 +104,23 @@ async def _find_problems(tool: Tool, window: Window, arguments: Arguments, *, is
         except (ToolError, NoTab, playwright_error()):
             raise  # the runner makes refusals of these, so they are allowed
         except Exception as error:
-            seen.append(_raises(error))
+            seen.append(f"it raises {type(error).__name__}: {error}")
             raise
         if not isinstance(output, str):
             seen.append(f"it returns {output!r:.80}, which is not a text")
-        elif _is_envelope(output):
-            why = "return the text, or raise ToolError"
-            seen.append(f"it returns an envelope itself: {output:.80}; {why}")
         return str(output)
 
     try:
-        try:
-            values = tool.check_arguments(dict(arguments))
-        except ValueError as error:
-            raise ToolError(str(error)) from error
+        values = tool.check_arguments(dict(arguments))
         result = await runner_for(window)(replace(tool, body=body), values)
-    except ToolError as error:
+    except (ValueError, ToolError) as error:
         result = ToolResult(ok=False, output=str(error))
     except Fault as error:
         return seen or [f"the window has died: {error}"]
     except Exception as error:  # noqa: BLE001 the author gets a report of any error
-        return seen or [_raises(error)]
-    return seen or list(_judge_result(tool, arguments, result, is_good=is_good))
-
-
-def _judge_result(tool: Tool, arguments: Arguments, result: ToolResult, *, is_good: bool) -> Iterator[str]:
+        return seen or [f"it raises {type(error).__name__}: {error}"]
     if is_good and not result.ok:
-        yield f"it refuses good arguments: {result.output}"
-    if result.ok and not is_good:
-        yield f"it accepts bad arguments, and says: {result.output}"
-    if not result.output.strip():
-        yield "its output is empty; say what was done, or why not"
-    if (length := len(result.output)) > LONGEST_OUTPUT:
-        warnings.warn(
-            f"tool {tool.name!r} with {arguments}: the output has {length} characters, which a model keeps "
-            f"until the end; return {LONGEST_OUTPUT} at most if you can",
-            stacklevel=2,
-        )
-
-
-def _raises(error: Exception) -> str:
-    return f"it raises {type(error).__name__}: {error}"
-
-
-def _is_envelope(text: str) -> bool:
-    with suppress(ValueError):
-        loaded = json.loads(text)
-        return isinstance(loaded, dict) and {"ok", "output"} <= loaded.keys()
-    return False
+        seen = seen or [f"it refuses good arguments: {result.output}"]
+    elif result.ok and not is_good:
+        seen = seen or [f"it accepts bad arguments, and says: {result.output}"]
+    return seen if result.output.strip() else [*seen, "its output is empty; say what was done, or why not"]

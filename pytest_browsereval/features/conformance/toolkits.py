@@ -79,8 +79,6 @@ def _is_flat(field: dict[str, Any]) -> bool:
 
 # Characters of one line of policy.
 LONGEST_LINE = 300
-# Characters of all lines together: every request sends them.
-LONGEST_POLICY = 1_500
 # A directive may depend on the turn: it is tried on so many, each after calls of each tool.
 TURNS = 3
 
@@ -127,8 +125,6 @@ def _policy_problems(kit: Toolkit) -> Iterator[str]:
             yield f"the text has {len(text)} characters; {LONGEST_LINE} are the most: {text[:60]!r}"
     for name in _find_tools(kit.absent):
         yield f"the text for when its tools are off names {name!r}, which a model then does not have"
-    if (length := sum(len(line.text) for line in kit.policy)) > LONGEST_POLICY:
-        yield f"the policy has {length} characters; {LONGEST_POLICY} are the most"
 
 
 def _line_problems(kit: Toolkit, line: Policy) -> Iterator[str]:

@@ -39,16 +39,11 @@ async def price(window: Window, thing: Annotated[str, Field(min_length=1)], coun
     return f"{PRICES[thing] * count} dollars."
 
 
-def test_a_good_tool_has_no_problem(recwarn: pytest.WarningsRecorder) -> None:
-    """It says what it did, and refuses by its schema or in its own words."""
+def test_a_good_tool_has_no_problem() -> None:
+    """It says what it did, and refuses by its schema or in its own words; it has to be called once."""
     good: list[Arguments] = [{"thing": "mug"}, {"thing": "mug", "count": 3}]
     bad: list[Arguments] = [{"thing": "cup"}, {"thing": ""}, {"thing": 1}, {"thing": "mug", "count": "many"}]
     asyncio.run(check_calls(price, StillWindow(), good=good, bad=bad))
-    assert not recwarn.list
-
-
-def test_good_arguments_are_needed() -> None:
-    """Of a tool that is never called with any, nothing is known."""
     with pytest.raises(ValueError, match="give at least one set of good arguments"):
         asyncio.run(check_calls(price, StillWindow(), good=[]))
 
@@ -90,13 +85,12 @@ def made(body: Body, kind: type[Tool] = Tool, arguments: type[BaseModel] = Thing
 
 
 MUG, CUP = {"thing": "mug"}, {"thing": "cup"}
-TAKES, ENVELOPE = price.arguments, '{"ok": false, "output": "no mug"}'
+TAKES = price.arguments
 
 BROKEN: tuple[tuple[Tool, Arguments, Sequence[Arguments], str], ...] = (
     (made(say(PRICES.__getitem__)), MUG, [CUP], """with {"thing": "cup"}: it raises KeyError: 'cup'"""),
     (made(say(sys.exit)), MUG, [CUP], "it raises RuntimeError: SystemExit('mug')"),
     (made(say(PRICES)), {}, [], "with {}: it returns {'mug': 4}, which is not a text"),
-    (made(say(ENVELOPE)), MUG, [], 'it returns an envelope itself: {"ok": false, "output": "no mug'),
     (made(say("")), {}, [], "with {}: its output is empty"),
     (made(say("4", refuses="cup")), MUG, [CUP], "its output is empty; say what was done, or why"),
     (price, {"thing": "cup"}, [], "it refuses good arguments: There is no cup at http://shop.test/."),

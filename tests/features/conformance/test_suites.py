@@ -176,6 +176,6 @@ def test_a_bad_browser_is_found_out(tmp_path: Path) -> None:
     assert failed(result) == {
         "test_attempts_share_nothing",
         "test_a_start_page_that_is_not_there_is_a_fault",
-        "test_its_windows_have_the_page_that_it_promises",
+        "test_a_window_opens_at_its_start_page",
     }
     result.stdout.fnmatch_lines(["*a cookie of one attempt reached another one*"])

@@ -84,7 +84,6 @@ BROKEN: tuple[tuple[dict[str, Any], str], ...] = (
     ({"policy": (Policy(" "),)}, "a line of the policy is empty"),
     ({"policy": (Policy("One.\nTwo."),)}, "line breaks or control characters"),
     ({"policy": (Policy("a" * 301),)}, "the text has 301 characters; 300 are the most"),
-    ({"policy": (Policy("a" * 300),) * 6}, "the policy has 1800 characters"),
     ({"absent": "There is no `note_down`."}, "a model then does not have"),
     ({"directive": raises}, "raises KeyError: 1"),
     ({"directive": differs}, "is not the same twice"),
