@@ -97,16 +97,11 @@ def test_wrong_reference_answers(imported: Import, subtests: pytest.Subtests) ->
     (row,) = tasks(imported("webvoyager", [VOYAGE], graders=["answer"]))
     assert (row.answer, row.graders) == (None, ("answer",))
     entry = {"id": 3, "type": "golden", "ans": "x"}
-    cases: list[tuple[Any, str]] = [
-        ([{**entry, "type": "sure"}], "ref.json:4: Allrecipes: expected a text 'ans' and a 'type'"),
-        ([entry] * 2, "ref.json:4: Allrecipes: 2 answers have the id 3"),
-        ("none", "ref.json:2: Allrecipes: expected a block with the list 'answers'"),
-    ]
-    for place, (answers, told) in enumerate(cases):
+    for place, answers in enumerate(([{**entry, "type": "sure"}], [entry] * 2, "none")):
         with subtests.test(answers=answers):
             dataset = imported("webvoyager", [VOYAGE], name=f"{place}/rows.jsonl", reference="ref.json")
             Path("ref.json").write_text(json.dumps({"Allrecipes": {"answers": answers}}, indent=1))
-            assert problem(dataset).startswith(told)
+            assert problem(dataset).startswith('ref.json:2: Allrecipes: expected {"answers": [{"id": 3, ')
 
 
 def test_online_mind2web_keeps_its_dates(imported: Import) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from pytest_browsereval.benchmarks.base import RowProblem, text_of
 from pytest_browsereval.benchmarks.originals import address
@@ -57,29 +57,23 @@ class WebVoyagerConfig(TwoFilesConfig):
 
     def _reference(self, site: str, query_id: str) -> Mapping[str, Any]:
         """Return the entry of a row in the file of reference answers; an empty block if it has none."""
-        if (document := self._document) is None:
+        document = self._document
+        blocks = document.value if document is not None and isinstance(document.value, Mapping) else {}
+        if document is None or site not in blocks:
             return {}
-        answers = document.value.get(site) if isinstance(document.value, Mapping) else None
-        if answers is None and isinstance(document.value, Mapping):
-            return {}
-
-        def wrong(keys: tuple[str | int, ...], message: str) -> DatasetError:
-            file = format_path(self.reference or self.path)
-            return DatasetError(f"{file}:{document.line_of(keys) or 1}: {site}: {message}.")
-
-        listed = answers.get("answers") if isinstance(answers, Mapping) else None
-        if not isinstance(listed, list):
-            raise wrong((site,), "expected a block with the list 'answers'")
         number = query_id.rpartition("--")[2]
         if not number.isdigit():
             raise RowProblem(f"id: {query_id!r} does not end in --NUMBER, which reference answers need.")
-        found = self.places(listed, number)
-        if not found:
-            return {}
-        entry, keys = listed[found[0]], (site, "answers", found[0])
+        listed = blocks[site].get("answers") if isinstance(blocks[site], Mapping) else None
+        places = self.places(listed, number) if isinstance(listed, list) else [-1]
+        found = [listed[place] for place in places] if isinstance(listed, list) else [{}]
         # Which of two would be compared depends on the order of a file.
-        if len(found) > 1:
-            raise wrong(keys, f"{len(found)} answers have the id {number}")
-        if entry.get("type") not in TYPES or not isinstance(entry.get("ans"), str):
-            raise wrong(keys, f"expected a text 'ans' and a 'type' of {' or '.join(TYPES)}")
-        return cast("Mapping[str, Any]", entry)
+        if len(found) > 1 or any(
+            one.get("type") not in TYPES or not isinstance(one.get("ans"), str) for one in found
+        ):
+            where = f"{format_path(self.reference or self.path)}:{document.line_of((site,)) or 1}"
+            entry = '{"answers": [{"id": 3, "type": "golden", "ans": "..."}]}'
+            raise DatasetError(
+                f"{where}: {site}: expected {entry}, each id once, each type one of {', '.join(TYPES)}."
+            )
+        return found[0] if found else {}

@@ -94,8 +94,11 @@ class DownloadCheck(PageCheck):
             if self.what == "rows":
                 return {"value": count_rows(text, one.name)}
         except NoText as error:
-            return {"problem" if error.is_known else "unknown": f"{one.name!r} cannot be compared: {error}"}
-        return {"value": text[:TEXT_LIMIT], **({"cut": True} if len(text) > TEXT_LIMIT else {})}
+            why = f"{one.name!r} cannot be compared: {error}"
+            return {"problem": why, **({} if error.is_known else {"unknown": True})}
+        if len(text) <= TEXT_LIMIT:
+            return {"value": text}
+        return {"value": text[:TEXT_LIMIT], "unknown": True, "problem": "it has more text than is compared"}
 
     def find_value(self, seen: Mapping[str, Any]) -> tuple[JsonValue, str]:
         """Return what is compared: of several files that match, that of one for which the check holds.
@@ -121,14 +124,11 @@ class DownloadCheck(PageCheck):
         held = next((value for value in known if not self.comparator.problem(value)), None)
         if held is not None:
             return held, ""
-        unknowns = [f"a secret in the file is recorded as {MARK}"] * (known != values)
-        unknowns += [one["unknown"] for one in found if "unknown" in one] + unfinished
-        if self.is_not:  # what cannot be compared may hold it
-            unknowns += [one["problem"] for one in found if "problem" in one]
-        if unknown := next(iter(unknowns), None):
-            raise GraderFault(f"{self.title} cannot be decided: {unknown}")
-        if any(one.get("cut") for one in found):
-            raise GraderFault(f"{self.title} cannot be decided: the file has more text than is compared")
+        # What cannot be compared may hold it.
+        doubts = [one["problem"] for one in found if one.get("unknown", self.is_not and "problem" in one)]
+        doubts += [f"a secret in the file is recorded as {MARK}"] * (known != values) + unfinished
+        if doubts:
+            raise GraderFault(f"{self.title} cannot be decided: {doubts[0]}")
         if values:
             return values[-1], ""
         return None, found[-1]["problem"] if found else f"{self._count(0)}{_list(entry)}"

@@ -76,16 +76,10 @@ def _shorten_calls(calls: Iterable[RecordedCall]) -> Iterator[dict[str, Any]]:
         kept = _count_common(last.get("messages"), call.request.get("messages"))
         if kept:
             request["messages"] = request["messages"][kept:]
-        record: dict[str, Any] = {"role": call.role, "call": call.number}
-        record |= {"as_before": same} if same else {}
-        record |= {"messages_as_before": kept} if kept else {}
-        record["request"] = request
-        if call.fault is not None:
-            record["fault"] = call.fault
-        elif call.reply is not None:
-            record["reply"] = call.reply
-        record["duration_ms"] = call.duration_ms
-        yield record | ({"given_up_ms": call.given_up_ms} if call.given_up_ms else {})
+        record = {"role": call.role, "call": call.number, "as_before": same, "messages_as_before": kept}
+        rest = {"request": request, "fault": call.fault, "reply": call.reply, "duration_ms": call.duration_ms}
+        record |= {**rest, "given_up_ms": call.given_up_ms}
+        yield {name: value for name, value in record.items() if value not in (None, [], 0)}
         before[call.role] = call.request
 
 
@@ -153,6 +147,9 @@ def refuse_edited(what: str) -> CassetteError:
     return CassetteError(f"{what} not as they were recorded. Restore the file. {again}")
 
 
+_REST = ("reply", "fault", "duration_ms", "given_up_ms")
+
+
 def _restore_calls(records: Iterable[dict[str, Any]]) -> Iterator[RecordedCall]:
     before: dict[str, dict[str, Any]] = {}
     for record in records:
@@ -162,12 +159,5 @@ def _restore_calls(records: Iterable[dict[str, Any]]) -> Iterator[RecordedCall]:
         if kept := record.get("messages_as_before", 0):
             request["messages"] = [*last["messages"][:kept], *request.get("messages", ())]
         before[role] = request
-        yield RecordedCall(
-            role,
-            record["call"],
-            request,
-            record.get("reply"),
-            record.get("fault"),
-            record.get("duration_ms", 0.0),
-            record.get("given_up_ms", 0.0),
-        )
+        rest = {name: record[name] for name in _REST if name in record}
+        yield RecordedCall(role, record["call"], request, **rest)
