@@ -217,7 +217,7 @@ def test_graders_take_what_importers_make(imported: Import, subtests: pytest.Sub
 
 
 def test_webbench(imported: Import) -> None:
-    """Quoted newlines stay; the sentence that binds a task to its site is removed on request."""
+    """Quoted newlines stay, as does the sentence that binds a task to its site."""
     text = (
         "ID,Starting URL,Category,Task\n"
         '7,https://www.acehardware.com,READ,"Find the news.\n\nOnly use http://acehardware.com to achieve '
@@ -230,8 +230,6 @@ def test_webbench(imported: Import) -> None:
     assert first.query.endswith("any other site.")
     assert (second.graders, dataset.index(Path())[1].line) == ((), 5)
     assert dataset.notes(Path()) == ("WebBench: 1 of 2 rows change something on a real site.",)
-    short = dataset.model_copy(update={"strip_site_suffix": True})
-    assert [task.query for task in tasks(short)] == ["Find the news.", "Empty the cart."]
     hard = text.replace("Task\n", "Task,Difficulty\n").replace('site."\n', 'site.",hard\n')
     hard = hard.replace("the cart.\n", "the cart.,\n")
     assert [task.level for task in tasks(imported("webbench", hard, name="hard.csv"))] == ["hard", None]

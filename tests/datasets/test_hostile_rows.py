@@ -84,15 +84,6 @@ def test_numbers_are_answers_too(imported: Import) -> None:
     assert [dataset.read(ref).answer for ref in dataset.index(Path.cwd())] == ["17.5"]
 
 
-@pytest.mark.parametrize(
-    "task", ["a" + " " * 100_000 + "b", "Only use " + "a." * 60_000, "Only use a.b" * 20_000 + "\t" * 50_000]
-)
-def test_no_task_makes_the_closing_sentences_hard_to_find(imported: Import, task: str) -> None:
-    table = f'ID,Starting URL,Category,Task\n1,http://x/,READ,"{task[:120_000]}"\n'
-    dataset = imported("webbench", table, "rows.csv", strip_site_suffix=True)
-    assert [dataset.read(ref).query for ref in dataset.index(Path.cwd())] == [task[:120_000].strip()]
-
-
 @pytest.mark.parametrize("key", ["eval", "instantiation_dict", "x"])
 def test_rows_nested_without_end_are_told(imported: Import, key: str) -> None:
     """Also where JSON can still be read and what looks into the row cannot follow."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,9 +9,6 @@ from pytest_browsereval.benchmarks.base import BenchmarkConfig, text_of
 from pytest_browsereval.benchmarks.originals import address, host_of
 
 READING = "READ"
-
-# Begins the sentences at the end of a task that bind it to its site.
-_ONLY_THE_SITE = re.compile(r"\bOnly use (?=[^\s.]++\.\w)\S++\s", re.IGNORECASE)
 
 
 class WebBenchConfig(BenchmarkConfig):
@@ -24,9 +20,6 @@ class WebBenchConfig(BenchmarkConfig):
     type: Literal["webbench"] = "webbench"
     title = "WebBench"
 
-    strip_site_suffix: bool = False
-    """Remove the closing sentences "Only use SITE to ..."; the row is then a different task."""
-
     def convert(self, original: Any) -> dict[str, Any]:
         """Return a row with the keys of a task.
 
@@ -35,8 +28,6 @@ class WebBenchConfig(BenchmarkConfig):
         """
         query_id, category = text_of(original, "ID"), text_of(original, "Category")
         url, query = address(text_of(original, "Starting URL")), text_of(original, "Task").strip()
-        if self.strip_site_suffix:
-            query = _ONLY_THE_SITE.split(query, maxsplit=1)[0].rstrip() or query
         return {
             "query_id": query_id,
             "query": query,

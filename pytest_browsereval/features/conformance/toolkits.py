@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any
 
-from pytest_browsereval.tools.base import ENDINGS, Tool
-from pytest_browsereval.tools.toolkit import Directive, Policy, ToolChoice, Toolkit, Turn
+from pytest_browsereval.tools.base import Tool
+from pytest_browsereval.tools.toolkit import Policy, Toolkit
 from pytest_browsereval.tools.toolkits import CATALOG, check_names
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
@@ -79,9 +79,6 @@ def _is_flat(field: dict[str, Any]) -> bool:
 
 # Characters of one line of policy.
 LONGEST_LINE = 300
-# A directive may depend on the turn: it is tried on so many, each after calls of each tool.
-TURNS = 3
-
 _QUOTED = re.compile(r"`([^`]*)`")
 _SNAKE = re.compile(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b")
 
@@ -90,8 +87,7 @@ def check_toolkit(kit: Toolkit) -> None:
     """Assert that a toolkit keeps its contract.
 
     The contract: tools that keep theirs; names that no built-in tool or toolkit has; a policy of short
-    lines of plain text, each of which names no tool but those that it ``needs``; a directive that names
-    tools of its own only, and gives the same for the same facts.
+    lines of plain text, each of which names no tool but those that it ``needs``.
 
     Args:
         kit: what ``ToolkitConfig.build()`` has returned.
@@ -110,7 +106,7 @@ def check_toolkit(kit: Toolkit) -> None:
             check_names((*CATALOG.values(), kit))
         except ValueError as error:
             problems.append(str(error))
-    problems += [*_policy_problems(kit), *_directive_problems(kit)]
+    problems += _policy_problems(kit)
     if problems:
         raise AssertionError(f"toolkit {kit.key!r}: " + "; ".join(problems))
 
@@ -140,31 +136,3 @@ def _line_problems(kit: Toolkit, line: Policy) -> Iterator[str]:
 def _find_tools(text: str) -> list[str]:
     """Return the names of tools in a text: what is in back-quotes, and every snake_case word."""
     return list(dict.fromkeys([*_QUOTED.findall(text), *_SNAKE.findall(text)]))
-
-
-def _directive_problems(kit: Toolkit) -> Iterator[str]:
-    facts = [Turn(1), *(Turn(number, (name,)) for number in range(2, TURNS + 1) for name in kit.names)]
-    for turn in facts:
-        try:
-            # A replayed attempt has to get the same tools.
-            first, second = kit.directive(turn), kit.directive(turn)
-            problem = _wrong_with(first, kit)
-            if first != second:
-                problem = f"is not the same twice: {first}, then {second}"
-        except Exception as error:  # noqa: BLE001 the author gets a report of any error
-            problem = f"raises {type(error).__name__}: {error}"
-        if problem:
-            yield f"directive({turn}) {problem}"
-            return
-
-
-def _wrong_with(directive: object, kit: Toolkit) -> str:
-    if directive is None:
-        return ""
-    if not isinstance(directive, Directive):
-        return f"returns {directive!r}, which is neither a Directive nor None"
-    if foreign := [name for name in directive.active_tools if name not in (*kit.names, *ENDINGS)]:
-        return f"names {', '.join(foreign)}, which are not tools of the toolkit"
-    if directive.tool_choice not in (None, *get_args(ToolChoice)):
-        return f"wants the tool_choice {directive.tool_choice!r}; auto and required are allowed"
-    return ""

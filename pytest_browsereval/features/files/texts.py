@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -85,12 +84,9 @@ def count_rows(text: str, name: str = "") -> int:
     """
     if name.lower().endswith(".pdf"):
         raise NoText("a PDF has no rows; write `contains` or another comparison", is_known=False)
-    header, _, rest = text.partition("\n")
-    if named := re.fullmatch(r"sep=(.)\r?", header):  # for Excel, which does not show this line
-        text = rest
-    delimiter = named[1] if named else max(",;\t|", key=header.count)
+    header, _, _ = text.partition("\n")
     try:
-        table = csv.reader(io.StringIO(text), delimiter=delimiter)
+        table = csv.reader(io.StringIO(text), delimiter=max(",;\t|", key=header.count))
         rows = sum(any(map(str.strip, row)) for row in table)
     except csv.Error as error:
         raise NoText(f"it is not a table: {error}") from None

@@ -24,17 +24,9 @@ from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.run_files import write_whole
 
 LONGEST_ID = 48
-NAMES = {
-    "new-password": "NEW_PASSWORD",
-    "one-time-code": "ONE_TIME_CODE",
-    "cc-number": "CARD_NUMBER",
-    "cc-csc": "CARD_CODE",
-    "cc-exp": "CARD_EXPIRY",
-    "cc-exp-month": "CARD_EXPIRY_MONTH",
-    "cc-exp-year": "CARD_EXPIRY_YEAR",
-}
-"""Of variables, by the kind of the field. A page chooses among these; it must not name a variable that is
-there already, such as an API key, or its field would get that when the row is played."""
+KINDS = ("new-password", "one-time-code", "cc-number", "cc-csc", "cc-exp", "cc-exp-month", "cc-exp-year")
+"""Of fields, by which variables are named, ``CC_NUMBER`` say. A page chooses among these; it must not name a
+variable that is there already, such as an API key, or its field would get that when the row is played."""
 
 # In JSON these may stand as they are; on a terminal or in an editor they hide or turn what follows.
 _UNSEEN = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
@@ -119,7 +111,8 @@ def propose_names(
         value = item.typed
         if not value or value in names:
             continue
-        stem = f"{prefix}{NAMES.get(item.secret, 'PASSWORD')}"
+        kind = item.secret if item.secret in KINDS else "password"
+        stem = f"{prefix}{kind.upper().replace('-', '_')}"
         tries = (stem, *(f"{stem}_{number}" for number in range(2, 1000)))
         free = (one for one in tries if environ.get(one, value) == value and one not in names.values())
         names[value] = known.get(value) or next(free)

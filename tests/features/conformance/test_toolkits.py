@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from pytest_browsereval.testing import check_toolkit
 from pytest_browsereval.tools.base import tool
-from pytest_browsereval.tools.toolkit import Directive, Policy, Toolkit, Turn
+from pytest_browsereval.tools.toolkit import Policy, Toolkit
 from pytest_browsereval.tools.toolkits import CATALOG
 
 
@@ -47,30 +46,11 @@ def test_our_toolkits_keep_the_contract(subtests: pytest.Subtests) -> None:
 
 
 def test_a_good_toolkit_has_no_problem() -> None:
-    """Policy, directive and a tool of ours in it as it is."""
-
-    def directive(turn: Turn) -> Directive | None:
-        return Directive(("note_down",), "required") if turn.number == 1 else None
-
+    """A policy, and a tool of ours in it as it is."""
     policy = (Policy("Write with `note_down` what you will need.", ("note_down",)), Policy("Be brief."))
     ours = CATALOG["observation"].tools[0]
-    good = made(policy=policy, directive=directive, tools=(note_down, ours), absent="You cannot take notes.")
+    good = made(policy=policy, tools=(note_down, ours), absent="You cannot take notes.")
     check_toolkit(good)
-
-
-def raises(turn: Turn) -> Directive | None:
-    raise KeyError(turn.number)
-
-
-count = itertools.count()
-
-
-def differs(turn: Turn) -> Directive | None:
-    return Directive(tool_choice="required") if next(count) % 2 else None
-
-
-def says(directive: object) -> Any:
-    return lambda turn: directive if turn.called == ("note_down",) else None
 
 
 BROKEN: tuple[tuple[dict[str, Any], str], ...] = (
@@ -85,11 +65,6 @@ BROKEN: tuple[tuple[dict[str, Any], str], ...] = (
     ({"policy": (Policy("One.\nTwo."),)}, "line breaks or control characters"),
     ({"policy": (Policy("a" * 301),)}, "the text has 301 characters; 300 are the most"),
     ({"absent": "There is no `note_down`."}, "a model then does not have"),
-    ({"directive": raises}, "raises KeyError: 1"),
-    ({"directive": differs}, "is not the same twice"),
-    ({"directive": says(["click"])}, "neither a Directive nor None"),
-    ({"directive": says(Directive(("click", "note_down")))}, "names click, which are not tools"),
-    ({"directive": says(Directive(tool_choice="none"))}, "wants the tool_choice 'none'"),  # type: ignore[arg-type]
 )
 
 

@@ -324,11 +324,6 @@ def test_texts_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         file.write_bytes(data)
         assert read_pages(tmp_path, one) == [text]
     assert count_rows('a;b\n1;"x\ny"\n\n2;z\n') == 2
-    assert (count_rows("sep=;\na,x;b\n1;2\n"), count_rows("sep=|\r\na|b\r\n"), count_rows("sep=;")) == (
-        1,
-        0,
-        0,
-    )
     assert (count_rows("a,b"), count_rows(""), count_rows("a\tb\r\n1\t2\r\n")) == (0, 0, 1)
     pytest.importorskip("pypdf")
     file.write_bytes(b"%PDF-1.4 nothing")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -113,34 +114,20 @@ def test_an_errored_attempt_leaves_no_cassette(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def _cut(text: str) -> str:
-    return text[: len(text) // 2]
-
-
-def _without_end(text: str) -> str:
-    return "".join(text.splitlines(keepends=True)[:-1])
-
-
-def _without_a_line(text: str) -> str:
-    lines = text.splitlines(keepends=True)
-    return "".join([*lines[:2], *lines[3:]])
-
-
-def _newer(text: str) -> str:
-    return text.replace('"cassette": 1', '"cassette": 2')
-
-
 def test_a_damaged_cassette_is_refused(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """With file and line: one that was cut off, edited by hand, or written by a newer version."""
     cases: list[tuple[Callable[[str], str], str]] = [
-        (_cut, r"\.jsonl:\d+: the cassette was cut off\. Record it again with `--eval-llm=record`"),
-        (_without_end, r"\.jsonl:8: the cassette was cut off"),
+        (lambda text: text[: len(text) // 2], r"\.jsonl:\d+: the cassette was cut off\. Record it again"),
+        (lambda text: "".join(text.splitlines(keepends=True)[:-1]), r"\.jsonl:8: the cassette was cut off"),
         (lambda _: "", r"\.jsonl:1: the cassette was cut off"),
         (lambda text: text.replace('"n": 2', '"n": 3'), r"\.jsonl:4: the cassette was edited: .* Restore"),
-        (_without_a_line, r"\.jsonl:3: the cassette was edited"),
+        (lambda text: re.sub(r"(?s)^(.*?\n.*?\n).*?\n", r"\1", text), r"\.jsonl:3: the cassette was edited"),
         (lambda text: "not JSON\n" + text, r"\.jsonl:1: this is not a line of a cassette"),
         (lambda text: "[1]\n" + text, r"\.jsonl:1: this is not a line of a cassette"),
-        (_newer, r"\.jsonl:1: the cassette has format 2, of a newer version .* Upgrade"),
+        (
+            lambda text: text.replace('"cassette": 1', '"cassette": 2'),
+            r"\.jsonl:1: .* has format 2, .* Upgrade",
+        ),
     ]
     for damage, told in cases:
         with subtests.test(damage=damage, told=told):
@@ -188,17 +175,12 @@ def test_calls_that_nobody_made_are_told(tmp_path: Path) -> None:
     assert CallRecorder(lambda value: value).warning() is None
 
 
-@pytest.mark.parametrize(
-    ("har", "mode", "keeps"),
-    [
+def test_replies_to_pages_are_kept_when_they_are_asked_for(tmp_path: Path) -> None:
+    """By the config alone, or with the calls of models; a run that only replays pages keeps none."""
+    for har, mode, keeps in (
         ("record", ModelCalls.LIVE, True),
         ("auto", ModelCalls.LIVE, False),
         ("auto", ModelCalls.RECORD, True),
         ("replay", ModelCalls.RECORD, False),
-    ],
-)
-def test_replies_to_pages_are_kept_when_they_are_asked_for(
-    tmp_path: Path, har: str, mode: ModelCalls, *, keeps: bool
-) -> None:
-    """By the config alone, or with the calls of models; a run that only replays pages keeps none."""
-    assert made(tmp_path, mode, capture={"har": har}).records_pages(NAME) is keeps
+    ):
+        assert made(tmp_path, mode, capture={"har": har}).records_pages(NAME) is keeps
