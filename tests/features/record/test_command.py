@@ -338,38 +338,30 @@ def test_variables_of_the_config_are_known(evals: Evals, shop: Path, monkeypatch
     assert given == [SECRET]
 
 
-OLD = ["http://x.test/", "--query", "x", "--out", "rows.jsonl"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["shop.test", "--query", "x"],
-            "page: write http:// or https://, or {site}/. Did you mean https://shop.test?",
-        ),
-        (["file:///etc/passwd", "--query", "x"], "write http:// or https://, or {site}/."),
-        (["{shop}/", "--query", "x"], "'shop' is not a site. Sites: none. Name the config that has it"),
-        (["{shap}/", "--query", "x", "--config", "shop.eval.yaml"], "Did you mean 'shop'? Sites: shop."),
-        (["http://x.test/"], 'there is no query. Write --query "..."'),
-        (["http://x.test/", "--query", "  "], "the query is empty"),
-        (["http://x.test/", "--query", "x", "--out", "rows.csv"], "Name a file *.jsonl"),
-        ([*OLD, "--id", "old"], "rows.jsonl:2 has the id 'old'"),
-        (["http://x.test/", "--query", "x", "--eval-set", "a=b"], "Name one with --config."),
-    ],
+WRONG = (
+    ("shop.test --query x", "page: write http:// or https://, or {site}/. Did you mean https://shop.test?"),
+    ("file:///etc/passwd --query x", "write http:// or https://, or {site}/."),
+    ("{shop}/ --query x", "'shop' is not a site. Sites: none. Name the config that has it"),
+    ("{shap}/ --query x --config shop.eval.yaml", "Did you mean 'shop'? Sites: shop."),
+    ("http://x.test/", 'there is no query. Write --query "..."'),
+    ("http://x.test/ --query=", "the query is empty"),
+    ("http://x.test/ --query x --out rows.csv", "Name a file *.jsonl"),
+    ("http://x.test/ --query x --out rows.jsonl --id old", "rows.jsonl:2 has the id 'old'"),
+    ("http://x.test/ --query x --eval-set a=b", "Name one with --config."),
 )
+
+
+@pytest.mark.usefixtures("shop")
 def test_wrong_usage_opens_no_window(
-    shop: Path,
-    arguments: list[str],
-    message: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
     """It is refused with what to write: exit 4, before a query is asked for or a window opens."""
     monkeypatch.setattr(module, "record", None)
     Path("rows.jsonl").write_text('{"query_id": "first", "query": "x"}\n{"query_id": "old", "query": "x"}\n')
-    assert main(["record", *arguments, "--headless"]) == 4
-    assert message in capsys.readouterr().err
+    for arguments, message in WRONG:
+        with subtests.test(arguments):
+            assert main(["record", *arguments.split(), "--headless"]) == 4
+            assert message in capsys.readouterr().err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is always a display")

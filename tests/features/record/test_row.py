@@ -41,21 +41,18 @@ def solution_of(*items: Item, names: dict[str, str] | None = None) -> list[Any]:
     return steps[:-1]
 
 
-@pytest.mark.parametrize(
-    ("url", "written"),
-    [
+def test_sites_are_named() -> None:
+    """An address of a site is written with its name, in steps and in checks; no other one is."""
+    for url, written in (
         ("http://127.0.0.1:4711", "{shop}"),
         ("http://127.0.0.1:4711/a?b#c", "{shop}/a?b#c"),
         ("http://127.0.0.1:4711?b", "{shop}?b"),
         ("http://127.0.0.1:47110/a", "http://127.0.0.1:47110/a"),
         ("http://127.0.0.1:4711.evil.test/", "http://127.0.0.1:4711.evil.test/"),
-    ],
-)
-def test_sites_are_named(url: str, written: str) -> None:
-    """An address of a site is written with its name, in steps and in checks; no other one is."""
-    (step,) = solution_of(Item("move", {"tool": "navigate", "url": url}))
-    assert step == {"tool": "navigate", "url": written}
-    assert make_row(HEADING, [Item("check", {"url": url})], {}, SITES)["checks"] == [{"url": written}]
+    ):
+        (step,) = solution_of(Item("move", {"tool": "navigate", "url": url}))
+        assert step == {"tool": "navigate", "url": written}
+        assert make_row(HEADING, [Item("check", {"url": url})], {}, SITES)["checks"] == [{"url": written}]
 
 
 def test_a_secret_is_a_variable_and_a_text_is_none() -> None:
@@ -88,18 +85,17 @@ def test_names_of_variables() -> None:
     assert (prefix_of("{my_shop}/x"), prefix_of("https://x.test/{shop}")) == ("MY_SHOP_", "")
 
 
-@pytest.mark.parametrize("text", ["say hunter22", "hunter22", "a%20hunter22", b"hunter22".hex()])
-def test_a_leak_is_found(text: str) -> None:
+def test_a_leak_is_found() -> None:
     """A secret in a target, an address or a check is found, wherever it stands in it."""
     typed = fill("hunter22", "password")
-    for other in (
-        Item("click", {"tool": "click", "target": f"text={text}"}),
-        Item("check", {"text": text}),
-        Item("check", {"js": "x", "equals": text}),
-        Item("move", {"tool": "navigate", "url": f"https://x.test/?q={text}"}),
-    ):
-        expected = other if "hunter22" in text else None
-        assert find_leak([typed, other]) is expected
+    for text in ("say hunter22", "hunter22", "a%20hunter22", b"hunter22".hex()):
+        for other in (
+            Item("click", {"tool": "click", "target": f"text={text}"}),
+            Item("check", {"text": text}),
+            Item("check", {"js": "x", "equals": text}),
+            Item("move", {"tool": "navigate", "url": f"https://x.test/?q={text}"}),
+        ):
+            assert find_leak([typed, other]) is (other if "hunter22" in text else None)
     assert find_leak([typed, fill("hunter22")]) is None
 
 
