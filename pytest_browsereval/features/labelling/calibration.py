@@ -60,7 +60,7 @@ def calibrate(
         "ungraded": sum(not a.grader_results for a in attempts),
         "labels": len(current),
         "labels_after_grades_were_seen": sum(label.saw_grades for label in current),
-        "labels_without_an_attempt": [f"{line.place}: {line.label}" for line in homeless],
+        "labels_without_an_attempt": [f"{place}: {label}" for place, label in homeless],
         "people": list(_compare_people(by_attempt.values())),
         "graders": list(_compare_graders(attempts, words, graders or known)),
     }

@@ -6,7 +6,6 @@ import json
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -63,13 +62,8 @@ class Label(BaseModel):
 _ABOUT = ("run", "query_id", "variant", "trial", "attempt")
 
 
-@dataclass(frozen=True)
-class LabelLine:
-    """A label and where it was read."""
-
-    label: Label
-    place: str
-    """``file:line``."""
+LabelLine = tuple[str, Label]
+"""A label after where it was read: ``file:line``."""
 
 
 def _list_names(run: StoredRun) -> tuple[object, ...]:
@@ -98,7 +92,7 @@ def read_labels(path: Path) -> list[LabelLine]:
         if text.strip():
             try:
                 value = json_value(text)
-                found.append(LabelLine(Label.model_validate(value), place))
+                found.append((place, Label.model_validate(value)))
             except DocumentError as error:
                 raise UsageError(f"{place}: {error} Correct the line, or take it out.") from None
             except ValidationError as error:
@@ -115,13 +109,8 @@ def own_labels(run: StoredRun) -> list[LabelLine]:
         UsageError: it cannot be read, or a line is not a label; with file and line.
     """
     path = run.folder / FILE
-    if not path.exists():
-        return []
-    about = {"run": run.name}
-    return [
-        line if line.label.run else replace(line, label=line.label.model_copy(update=about))
-        for line in read_labels(path)
-    ]
+    lines = read_labels(path) if path.exists() else []
+    return [(place, label.model_copy(update={"run": label.run or run.name})) for place, label in lines]
 
 
 def as_line(label: Label) -> str:
@@ -143,8 +132,7 @@ def match(
     by_id: dict[str, list[StoredAttempt]] = {}
     for attempt in attempts:
         by_id.setdefault(attempt.query_id, []).append(attempt)
-    for line in lines:
-        label = line.label
+    for place, label in lines:
         fitting = [one for one in by_id.get(label.query_id, ()) if label.fits(one)]
         fitting.sort(key=lambda one: one.attempt)
         # A label without an attempt is about the last one, which made the verdict.
@@ -152,11 +140,11 @@ def match(
         if len(found) > 1:
             lacking = [name for name in ("run", "variant", "trial") if getattr(label, name) is None]
             raise UsageError(
-                f"{line.place}: the label ({label}) fits {len(found)} attempts. Write "
+                f"{place}: the label ({label}) fits {len(found)} attempts. Write "
                 f"{' or '.join(lacking)} as well, or give fewer runs."
             )
         if not found:
-            homeless.append(line)
+            homeless.append((place, label))
         else:
             by_attempt.setdefault(found[0].folder, {})[label.labeller] = label
     return by_attempt, homeless

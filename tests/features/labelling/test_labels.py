@@ -21,8 +21,8 @@ def test_a_label_is_written_and_read(tmp_path: Path) -> None:
     label = Label(query_id="a", label="pass", labeller="anna", note='line\nbreak "ß" \u2028', saw_grades=True)
     file = tmp_path / "labels.jsonl"
     file.write_text(as_line(label) + "\n" + as_line(Label(query_id="b", label=None)), encoding="utf-8")
-    assert [line.label for line in read_labels(file)] == [label, Label(query_id="b", label=None)]
-    assert [line.place.rpartition(":")[2] for line in read_labels(file)] == ["1", "3"]
+    assert [label for _, label in read_labels(file)] == [label, Label(query_id="b", label=None)]
+    assert [place.rpartition(":")[2] for place, _ in read_labels(file)] == ["1", "3"]
     assert as_line(Label(query_id="b", label=None)) == '{"query_id": "b", "label": null}\n'
 
 

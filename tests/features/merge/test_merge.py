@@ -186,7 +186,7 @@ def test_labels_stay_with_their_attempts(tmp_path: Path) -> None:
     by_attempt, homeless = match(own_labels(merged), merged.attempts)
     found = {folder.parts[-4]: sorted(labels) for folder, labels in by_attempt.items()}
     assert found == {"a": ["", "eve"], "b": [""]}
-    assert [str(line.label) for line in homeless] == ["query_id x, run elsewhere"]
+    assert [str(label) for _, label in homeless] == ["query_id x, run elsewhere"]
     (other.root / "labels.jsonl").write_text("{")
     merge_runs([one.root, other.root], tmp_path / "more")
     with pytest.raises(UsageError, match=r"labels.jsonl:3: "):
