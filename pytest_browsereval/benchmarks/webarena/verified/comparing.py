@@ -15,8 +15,6 @@ from pytest_browsereval.benchmarks.webarena.verified import quantities, texts
 from pytest_browsereval.benchmarks.webarena.verified.addresses import read_address
 from pytest_browsereval.benchmarks.webarena.verified.texts import Pattern, is_pattern, plain_text
 from pytest_browsereval.graders.values import read_json, show
-from pytest_browsereval.model.grades import Criterion, Verdict
-from pytest_browsereval.redaction.known import beginning
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,10 +272,3 @@ def _arrays(expected: Sequence[Any], actual: Sequence[Any], how: How, path: str)
     message = f"{path or 'the list'} has {matched} of the {len(expected)} expected values{order}"
     more = len(actual) - matched
     return [f"{message}{f' and {more} others' if more else ''}: {show(plain(actual), 200)}"]
-
-
-def make_criterion(name: str, expected: Any, actual: Any, problem: str) -> Criterion:
-    """Return a criterion that passes unless there is a problem; its values are not cut."""
-    verdict = Verdict.FAILED if problem else Verdict.PASSED
-    reason = beginning(problem, 1_000)
-    return Criterion(name=name, verdict=verdict, expected=expected, actual=actual, reason=reason)

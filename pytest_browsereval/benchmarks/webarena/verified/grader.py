@@ -11,17 +11,18 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from pytest_browsereval.benchmarks.webarena.verified import comparing
-from pytest_browsereval.benchmarks.webarena.verified.comparing import TEXT, Block, Schema, make_criterion
+from pytest_browsereval.benchmarks.webarena.verified.comparing import TEXT, Block, Schema
 from pytest_browsereval.benchmarks.webarena.verified.events import read_events
 from pytest_browsereval.benchmarks.webarena.verified.traffic import TrafficRules
 from pytest_browsereval.capture.har import HAR_FILE
 from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.graders.criteria import list_failed
+from pytest_browsereval.graders.criteria import list_failed, make_criterion
 from pytest_browsereval.graders.values import describe_invalid, read_json
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.needs import Needs
+from pytest_browsereval.redaction.known import beginning
 
 _FENCED = re.compile(r"```(?:json)?\s*\n?(.*?)\n?```", re.DOTALL)
 
@@ -69,7 +70,7 @@ class ResponseRules(Block):
         given = read_answer(answer)
         if not isinstance(given, Mapping):
             message = "no answer was given" if given is None else "the answer is not a JSON object"
-            return [make_criterion("answer", "a JSON object", answer, message)]
+            return [make_criterion("answer", message, expected="a JSON object", actual=answer)]
         # The package knows the key by either name.
         given = {"task_type": given.get("performed_operation"), **given}
         found = []
@@ -77,8 +78,9 @@ class ResponseRules(Block):
             word, actual = getattr(self.expected, name), given.get(name)
             seen = comparing.read_seen_value(TEXT, actual) if isinstance(actual, str) else None
             is_same = comparing.read_expected_value(TEXT, word).same(seen)
-            problem = "" if is_same else f"{name} is {actual!r}, not {word!r}"
-            found.append(make_criterion(name, word, actual, problem))
+            said = beginning(repr(actual), 300)
+            problem = "" if is_same else f"{name} is {said}, not {word!r}"
+            found.append(make_criterion(name, problem, expected=word, actual=actual))
         if self.task_type == "retrieve":
             found.append(self._compare_data(given.get("retrieved_data")))
         return found
@@ -93,7 +95,8 @@ class ResponseRules(Block):
             given = actual if isinstance(actual, list) else [actual]
             seen = comparing.read_seen(given, self.results_schema)
         found = comparing.differences(expected, seen, comparing.How(ordered=self.ordered), "retrieved_data")
-        return make_criterion("retrieved_data", comparing.plain(expected), actual, "; ".join(found))
+        problem, wanted = beginning("; ".join(found), 1_000), comparing.plain(expected)
+        return make_criterion("retrieved_data", problem, expected=wanted, actual=actual)
 
 
 def read_answer(answer: str | None) -> Any:

@@ -11,9 +11,10 @@ from pydantic import Field, JsonValue
 
 from pytest_browsereval.benchmarks.webarena.verified import comparing
 from pytest_browsereval.benchmarks.webarena.verified.addresses import Address, read_address
-from pytest_browsereval.benchmarks.webarena.verified.comparing import TEXTS, Block, Schema, make_criterion
+from pytest_browsereval.benchmarks.webarena.verified.comparing import TEXTS, Block, Schema
 from pytest_browsereval.benchmarks.webarena.verified.events import Event
 from pytest_browsereval.benchmarks.webarena.verified.texts import is_pattern, matches, names
+from pytest_browsereval.graders.criteria import make_criterion
 from pytest_browsereval.graders.patterns import check_pattern
 from pytest_browsereval.graders.values import read_json
 from pytest_browsereval.model.grades import Criterion
@@ -231,7 +232,7 @@ def _pick(
 
 def _criterion(name: str, expected: JsonValue, problem: str, event: Event | None = None) -> Criterion:
     actual = f"{event.method} {beginning(event.url, 300)} -> {event.status}" if event else None
-    return make_criterion(name, expected, actual, problem)
+    return make_criterion(name, beginning(problem, 1_000), expected=expected, actual=actual)
 
 
 # -- the JSONPath that rows use to name a value inside a request or reply
