@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def pytest_browsereval_check_run(active_run: ActiveRun) -> None:
     """Refuse sites whose state cannot be read, or has changes of several attempts, and a rule without any."""
     config = active_run.config
-    if config.gate.rules or any(site.state is not None for site in config.sites.values()):
+    has_rule = any(rule.type == "max_side_effects" for rule in config.gate.rules)
+    if has_rule or any(site.state is not None for site in config.sites.values()):
         from pytest_browsereval.features.effects.checks import check_states
 
         check_states(config)
@@ -45,7 +46,7 @@ def pytest_browsereval_watch_agent(  # noqa: PLR0917 hooks are called with keywo
     from pytest_browsereval.features.effects.reading import Source
 
     sources = [
-        Source(name, site, site_urls, site_data.get(name), eval_config.base_dir, window)
+        Source(name, site, site.state, site_urls, site_data.get(name), eval_config.base_dir, window)
         for name, site in eval_config.sites.items()
         if name in site_urls and site.state is not None
     ]
@@ -68,7 +69,5 @@ def pytest_browsereval_sum_up(run: StoredRun) -> Mapping[str, Any]:
 
 def pytest_browsereval_describe_run(run: StoredRun) -> Sequence[str]:
     """Return the line that says it."""
-    from pytest_browsereval.features.effects.figures import sum_up_side_effects
-
-    found = sum_up_side_effects(run)
-    return [f"side effects: {found['line']}"] if found else []
+    found = pytest_browsereval_sum_up(run)
+    return [f"side effects: {found['side_effects']['line']}"] if found else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import json
 import sqlite3
 import sys
 from collections.abc import Collection, Iterable, Mapping
@@ -30,7 +31,7 @@ from pytest_browsereval.features.effects.diff import (
     list_tables,
 )
 from pytest_browsereval.features.shared.verifiers import run_verifier
-from pytest_browsereval.graders.observing import fetch_json, parse_state, read_in_time
+from pytest_browsereval.graders.observing import fetch_json, live_page, parse_state, read_in_time
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.sites import SiteConfig, fill
@@ -59,20 +60,21 @@ class Source:
 
     name: str
     site: SiteConfig
+    state: StateConfig
+    """Where it is read."""
     urls: Mapping[str, str]
     data: Path | None
     base_dir: Path
     window: Window
 
     @property
-    def state(self) -> StateConfig:
-        """Where it is read."""
-        assert self.site.state is not None  # noqa: S101 a site without one has no source
-        return self.site.state
+    def _pages(self) -> PlaywrightWindow:
+        assert isinstance(self.window, PlaywrightWindow)  # noqa: S101 others were refused
+        return self.window
 
     @property
     def is_open(self) -> bool:
-        """Whether its pages have written what they write at first, as far as a state needs one."""
+        """Whether the window shows a page of the site, as far as its state needs one."""
         return self.state.storage is None or origin_of(self.window.url) == origin_of(self.urls[self.name])
 
     async def read(self) -> State | bytes:
@@ -175,8 +177,7 @@ class Source:
             named = {str(one["name"]): str(one["value"]) for one in cookies}
             return await fetch_json(url, named, state.max_bytes)
         if state.storage is not None:
-            stored = {one["name"]: one["value"] for one in await self._list_stored()}
-            text = stored.get(state.storage.partition(":")[2])
+            text = await self._read_storage(state.storage.partition(":")[2])
             value = None if text is None else parse_state(_check_size(text, state.max_bytes))
             # A key that holds null is there, with nothing in it.
             return {} if value is None and text is not None else value
@@ -191,10 +192,17 @@ class Source:
             raise Unreadable(f"{name} ended with code {ran.code}: {ran.complaint}")
         return parse_state(_check_size(ran.output, most))
 
+    async def _read_storage(self, key: str) -> str | None:
+        if self.is_open and self._pages.dialog is None:
+            async with live_page(self.window) as page:
+                value = await page.isolated_value(f"localStorage.getItem({json.dumps(key)})")
+                return None if value is None else str(value)
+        # On a blank page, which takes longer: the window shows another site, or a dialog.
+        return next((one["value"] for one in await self._list_stored() if one["name"] == key), None)
+
     async def _list_stored(self) -> list[Any]:
         """Return the site's own local storage, whichever page the window shows, also one with a dialog."""
-        window, home = self.window, origin_of(self.urls[self.name])
-        assert isinstance(window, PlaywrightWindow)  # noqa: S101 others were refused
+        window, home = self._pages, origin_of(self.urls[self.name])
         stored = await read_in_time(window, "the storage", window.context.storage_state())
         return [one for each in stored["origins"] if each["origin"] == home for one in each["localStorage"]]
 
