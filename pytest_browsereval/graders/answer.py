@@ -38,8 +38,8 @@ class AnswerGrader(GraderConfig):
     """Whether letters in upper and lower case differ."""
     tolerance: float = Field(default=0.0, ge=0)
     """How far off a ``number`` may be."""
-    day_first: bool = False
-    """Whether 03/04/2025 is in April; by default it is in March."""
+    day_first: bool | None = None
+    """Whether 03/04/2025 is in April. By default it is in March, and a right answer in April is errored."""
     reference: JsonValue = None
     """Stands in for the row's ``answer``."""
     allow_possible: bool = False
@@ -90,7 +90,7 @@ class AnswerGrader(GraderConfig):
         elif self.match == "regex":
             check_pattern(str(reference))
         elif self.match == "date":
-            check_date(str(reference), day_first=self.day_first)
+            check_date(str(reference), day_first=bool(self.day_first))
 
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Compare the final answer with each acceptable reference; the best one counts.
@@ -117,7 +117,7 @@ class AnswerGrader(GraderConfig):
             reasoning=reason or f"the answer is {show(answer, 200)}, as expected",
             criteria=(criterion,),
             details={"match": self.match, "is_answered": bool(answer)},
-            fingerprint=self.fingerprint(3, recorded.site_urls),
+            fingerprint=self.fingerprint(4, recorded.site_urls),
         )
 
     def _compare(self, reference: JsonValue, answer: str, query: str) -> tuple[float, str]:
@@ -186,12 +186,13 @@ class AnswerGrader(GraderConfig):
     def _date(self, reference: JsonValue, answer: str) -> str:
         text = drop_markdown(answer)
         wanted, dates = (
-            read_date(str(reference), day_first=self.day_first),
-            _list_dates(text, day_first=self.day_first),
+            read_date(str(reference), day_first=bool(self.day_first)),
+            _list_dates(text, day_first=bool(self.day_first)),
         )
         if len(dates) == 1 and wanted is not None and wanted.mismatch(dates[0]) is None:
             return ""
-        orders = () if "day_first" in self.model_fields_set else ({"day_first": True}, {"year_first": True})
+        # Not by what was set: a regrade reads a block that has all keys.
+        orders = () if self.day_first is not None else ({"day_first": True}, {"year_first": True})
         others = [_list_dates(text, **order) for order in orders]
         if wanted is not None and any(len(o) == 1 and wanted.mismatch(o[0]) is None for o in others):
             raise _cannot_tell(

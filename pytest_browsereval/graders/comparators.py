@@ -28,8 +28,8 @@ from pytest_browsereval.redaction.known import beginning
 
 Reading = Literal["strict", "lenient"]
 
-# Relative; what binary fractions such as 0.1 + 0.2 are off by.
-_EPSILON = Decimal("1e-9")
+# Relative; what sums of binary fractions such as 0.1 + 0.2 are off by.
+_EPSILON = Decimal("1e-13")
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,12 @@ def _is_spelled_alike(expected: JsonValue, actual: JsonValue) -> bool:
 
 
 def is_close(expected: Decimal, actual: Decimal, tolerance: float) -> bool:
-    """Return whether two numbers differ by no more than the tolerance."""
-    return abs(expected - actual) <= Decimal(str(tolerance)) + _EPSILON * abs(expected)
+    """Return whether two numbers differ by no more than the tolerance; whole ones are exact."""
+    are_whole = all(one == one.to_integral_value() for one in (expected, actual))
+    if are_whole and not tolerance:  # a difference has 28 digits only
+        return expected == actual
+    slack = Decimal(0) if are_whole else _EPSILON * abs(expected)
+    return abs(expected - actual) <= Decimal(str(tolerance)) + slack
 
 
 # -- what is wrong, by kind

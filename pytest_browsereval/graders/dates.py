@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pydantic import JsonValue
 
 from pytest_browsereval.graders.base import GraderFault
-from pytest_browsereval.graders.numbers import write_digits
+from pytest_browsereval.graders.numbers import DENIED, DENIED_BEFORE, DENIED_BEHIND, write_digits
 from pytest_browsereval.graders.values import TEXT_LIMIT
 
 DATE_LIMIT = 64
@@ -47,6 +47,21 @@ _DOTTED = re.compile(
 _NAMED = re.compile(
     r"(?<![\w.,/-])([0-9]{1,2})(?:\.|er|º|ª)? (?:de |di |d')?([^\W\d_]{3,12})\.?,? "
     r"(?:de |del )?([0-9]{4})(?!\w)"
+)
+# 2024. március 5., 2024. gada 5. marts
+_YEAR_NAMED = re.compile(
+    r"(?<![\w.,/-])([0-9]{4})(?:\.| gada| m\.| йил)? (?:([0-9]{1,2})\.? )?([^\W\d_]{3,12})\.?"
+    r"(?: ([0-9]{1,2})\.?)?(?![\w:/-])"
+)
+# Their months are not read, as in "5 मार्च 2024", whose marks are no letters to `re`.
+_WORD = r"[^\d\s.,:;/()-]"
+_UNREAD = re.compile(
+    rf"(?<![\w.,/-])(?:(?P<d>[0-9]{{1,2}})\.?|(?P<y>[0-9]{{4}})\.?(?: {_WORD}{{1,5}}\.?)?)"
+    rf" ?{_WORD}{{2,16}}\.?,? ?(?:(?P<y2>[0-9]{{4}})|(?P<d2>[0-9]{{1,2}}))(?![\w:/-]|[.,][0-9])"
+)
+# "the day before March 5" is another day.
+_OFF_BY = re.compile(
+    r"\b(?:day|night|week|month|year|hour)s? (?:before|after|from|until|to) (?:the )?$", re.IGNORECASE
 )
 # Months of which the whole text is little more: "Mai 2024", "3 mai", "mayo 3, 2024".
 _ALONE = re.compile(
@@ -157,6 +172,8 @@ def _write_iso(text: str) -> str:
     text = re.sub(r"[^\S\n]", " ", write_digits(text))
     text = re.sub(r"(?:ngày )?([0-9]{1,2}) tháng ([0-9]{1,2})(?: năm|,) ([0-9]{4})", r"\1.\2.\3", text)
     text = re.sub(r"(?<![\w:])([0-9]{1,2}) ?h ?([0-9]{2})(?!\w)", r"\1:\2", text)
+    text = re.sub(r"(?<![\w:.])([0-9]{1,2})\.([0-9]{2})(?= Uhr)", r"\1:\2", text)
+    text = re.sub(r"\b(kl\.?|klo|ore) ([0-9]{1,2})\.([0-9]{2})(?![\w.])", r"\1 \2:\3", text)
     text = _ASIAN_CLOCK.sub(_write_clock, text)
     text = _DAYS.sub(
         lambda m: f"{m[1]}{m[3]} to " if int(m[1]) < int(m[2]) and _read_month(m[4]) else m[0], text
@@ -165,6 +182,7 @@ def _write_iso(text: str) -> str:
     text = _YEAR_FIRST.sub(_write_year_first, text)
     text = re.sub(r"(?<!\w)([0-9]{4}) ?[年년] ?([0-9]{1,2}) ?[月월]", r"\1-\2 ", text)
     text = _DOTTED.sub(lambda m: f"{_complete_year(m[3])}-{m[2]:0>2}-{m[1]:0>2}", text)
+    text = _YEAR_NAMED.sub(_write_year_named, text)
     return _NAMED.sub(_write_named, text).rstrip(" ")
 
 
@@ -196,6 +214,12 @@ def _write_named(match: re.Match[str]) -> str:
     return f"{match[3]}-{month:02}-{match[1]:0>2}" if month else match[0]
 
 
+def _write_year_named(match: re.Match[str]) -> str:
+    year, before, name, behind = match.groups()
+    month = _read_month(name) if (before is None) != (behind is None) else None
+    return f"{year}-{month:02}-{before or behind:0>2}" if month else match[0]
+
+
 def _write_alone(match: re.Match[str]) -> str:
     month = _read_month(match[2])
     return (
@@ -219,6 +243,8 @@ def read_date(value: JsonValue, *, day_first: bool = False, year_first: bool = F
     from dateutil import parser as dateutil_parser  # most runs read no dates
 
     value = _write_iso(value).strip()
+    if DENIED.match(value):
+        return None
     value = _write_alone(alone) if (alone := _ALONE.fullmatch(value)) else value
     # Year first is ISO 8601, in which the month always comes second; dateutil would swap it as well.
     day_first = day_first and re.match(r"\s*[0-9]{4}", value) is None
@@ -246,18 +272,28 @@ def read_date(value: JsonValue, *, day_first: bool = False, year_first: bool = F
 
 def may_name(text: str, date: Moment) -> bool:
     """Return whether a text has the day and the year of a date, with a name of a month that is not read."""
-    pairs = {(int(match[1]), int(match[3])) for match in _NAMED.finditer(_write_iso(text[:TEXT_LIMIT]))}
-    return (date.fields[2], date.fields[0]) in pairs
+    day, year = date.fields[2], date.fields[0]
+    for match in _UNREAD.finditer(_write_iso(text[:TEXT_LIMIT])):
+        found = match.groupdict()
+        if (day, year) == (int(found["d"] or found["d2"] or 0), int(found["y"] or found["y2"] or 0)):
+            return True
+    return False
 
 
 def find_dates(text: str, *, day_first: bool = False, year_first: bool = False) -> list[Moment]:
     """Return the different dates in a sentence, in the usual forms; years alone if there is nothing else."""
     text = _write_iso(text[:TEXT_LIMIT])
-    written = [" ".join([m[0], *_find_time(text, m.end())]) for m in _DATE_IN_TEXT.finditer(text)]
-    found = (
-        read_date(one, day_first=day_first, year_first=year_first) for one in written or _YEAR.findall(text)
-    )
+    matches = list(_DATE_IN_TEXT.finditer(text)) or list(_YEAR.finditer(text))
+    meant = [m for m in matches if not _is_denied(text, m)]
+    written = [" ".join([m[0], *(_find_time(text, m.end()) if m.re is _DATE_IN_TEXT else ())]) for m in meant]
+    found = (read_date(one, day_first=day_first, year_first=year_first) for one in written)
     return list(dict.fromkeys(date for date in found if date is not None))
+
+
+def _is_denied(text: str, match: re.Match[str]) -> bool:
+    before = text[max(0, match.start() - 30) : match.start()]
+    is_other = DENIED_BEFORE.search(before) or _OFF_BY.search(before)
+    return bool(is_other or DENIED_BEHIND.match(text, match.end()))
 
 
 def _find_time(text: str, at: int) -> list[str]:

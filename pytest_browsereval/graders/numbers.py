@@ -35,13 +35,13 @@ _APART = re.compile(rf"[1-9][0-9]{{0,2}}(?:(?:'[0-9]{{3}})+|(?:{_GROUP}[0-9]{{3}
 _SWAP = str.maketrans(".,", ",.")
 
 _SCALES = (
-    (r"dozens?", "12"),
+    (r"dozens?|dutzend", "12"),
     (r"hundreds?|hundert", "1e2"),
     (r"thousands?|tausend|tsd\.?|mille|mila|tys\.?|тыс\w*\.?|千", "1e3"),
     (r"[万萬만]", "1e4"),
-    (r"lakhs?", "1e5"),
+    (r"lakhs?|लाख", "1e5"),
     (r"mil[lijyh]+[oóõã]\w*|mln\.?|mio\.?|млн\.?|миллион\w*|мільйон\w*", "1e6"),
-    (r"crores?", "1e7"),
+    (r"crores?|करोड़", "1e7"),
     (r"[億亿억]", "1e8"),
     (r"billions?|bn|mil[lijy]+ar\w*|mrd\.?|mld\.?|млрд\.?|миллиард\w*|мільярд\w*", "1e9"),
     (r"trillions?", "1e12"),
@@ -61,7 +61,23 @@ _UNSURE_SCALES = (
 _UNSURE_SCALE = re.compile(" ?(?:" + "|".join(f"({words})" for words, _ in _UNSURE_SCALES) + r")(?!\w)")
 # What stands before a number and makes it another one, or none that was meant.
 _MINUS = r"(?<![0-9] )(?:\b(?:minus|negative|moins|menos|meno|минус)\b|マイナス|\u2212) ?(?=\S?[0-9])"
-_DENIED = re.compile(r"(?:(?:\b(?:not|nicht|pas|niet|inte|non|не)|n't) |±).$|[^\W\d_]-[0-9]$", re.IGNORECASE)
+# What says of a number or a date behind it that it is another one; the last ones are Chinese.
+_NOT = (
+    r"(?:(?:\b(?:not|never|nicht|nie|pas|niet|inte|ikke|ikkje|non|не|ne|ei|nem|não|değil|bukan|tidak|kh[oô]ng|δεν|"
+    r"ليس|ليست|לא|no (?:es|son|fue|era|hay)|(?:other|rather) than|except)|n't)"
+    r"(?: (?:exactly|just|on|am|der|den|the|le|la|el|è|είναι|ph[aả]i|at)){0,2} "
+    r"|(?:不是|没有|沒有|并非|並非) ?)"
+)
+DENIED = re.compile(_NOT, re.IGNORECASE)
+"""What stands before a number or a date that is said not to be it."""
+DENIED_BEFORE = re.compile(f"{_NOT}$", re.IGNORECASE)
+"""The same at the end of a text."""
+DENIED_BEHIND = re.compile(
+    r"(?: ?[^\W\d_]{0,2} ?(?:では(?:な|あり)|じゃ(?:な|あり)|[가이] 아[니닙]|아[님니닙]|değil|नहीं))",
+    re.IGNORECASE,
+)
+"""What stands behind such a one: in Japanese, Korean, Turkish and Hindi."""
+_DENIED = re.compile(f"(?:{_NOT}|±).$|[^\\W\\d_]-[0-9]$", re.IGNORECASE)
 _POWER = re.compile(
     r"(?<=[0-9]) ?[\u00d7x·⋅*] ?10(?:\^([-\u2212]?[0-9]+)|([\u207b\u00b9\u00b2\u00b3\u2070-\u2079]+))"
 )
@@ -125,7 +141,8 @@ def _read_match(match: re.Match[str], text: str, *, is_generous: bool) -> tuple[
     if sure is None or (sign and inner):
         return None
     value = other if is_generous and other is not None else sure
-    value *= Decimal(f"1{match['power'] or 'e0'}")
+    if match["power"]:  # a product has 28 digits only
+        value *= Decimal(f"1{match['power']}")
     end = match.end()
     while scale := _SCALE.match(text, end):
         value, end = value * Decimal(_SCALES[(scale.lastindex or 1) - 1][1]), scale.end()
@@ -134,7 +151,7 @@ def _read_match(match: re.Match[str], text: str, *, is_generous: bool) -> tuple[
             value, end = value * Decimal(_UNSURE_SCALES[(unsure.lastindex or 1) - 1][1]), unsure.end()
         elif not unsure[2]:
             return None
-    return (-value if "-" in (sign, inner) else value), end
+    return (value.copy_negate() if "-" in (sign, inner) else value), end
 
 
 def read_number(value: JsonValue, *, is_generous: bool = False) -> Decimal | None:
@@ -182,13 +199,15 @@ def _find(text: str, *, is_generous: bool) -> Iterator[Decimal]:
         before = text[match.start() - 1 : match.start()]
         if before and (is_word(before) or before in ".,"):
             continue
-        denied = _DENIED.search(text[max(0, match.start() - 10) : match.start() + 1])
+        denied = _DENIED.search(text[max(0, match.start() - 30) : match.start() + 1])
         if denied and not (is_generous and denied[0][-2] == "-"):  # "ORD-17" may stand for 17
             continue
         read = _read_match(match, text, is_generous=is_generous)
         if read is None:
             continue
         value, behind = read
+        if DENIED_BEHIND.match(text, behind):
+            continue
         if match.start() == end and before in _CJK_SCALES and last is not None:
             last, end = last + value, behind  # 1万5000 is one number
             continue

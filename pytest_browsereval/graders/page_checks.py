@@ -63,6 +63,7 @@ def list_page_checks() -> dict[str, CheckForm]:
     return {**PAGE_CHECKS, **{key: feature.load(place) for key, feature, place in brought}}
 
 
+_ROLES = _TEXTS["roles"].split()
 BESIDE: Mapping[str, str] = _TEXTS["beside"]
 """The keys that may stand next to these, in Markdown."""
 
@@ -235,8 +236,9 @@ def _only_known_keys(check: Mapping[str, JsonValue], kind: str, form: CheckForm)
 
 def _role_check(check: Mapping[str, JsonValue]) -> PageCheck:
     role, name = check["role"], check.get("name")
-    if not isinstance(role, str) or not role.isalpha():
-        raise ValueError(f"'role' is {show(role)}; write an ARIA role, such as \"heading\".")
+    if not isinstance(role, str) or role not in _ROLES:  # "not" would hold for one that is misspelt
+        near = nearest(str(role), _ROLES)
+        raise ValueError(f"'role' is {show(role)}; write an ARIA role, such as \"heading\".{near}")
     if name is not None and not isinstance(name, str):
         raise ValueError(f"'name' is {show(name)}; write the accessible name as a text.")
     return PageCheck("role", read_count(check), role, name=name)

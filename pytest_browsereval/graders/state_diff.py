@@ -179,5 +179,5 @@ class StateDiffGrader(GraderConfig):
                 "lenient_score": compute_share(lenient),
                 "pass_at": self.pass_at,
             },
-            fingerprint=self.fingerprint(3, recorded.site_urls),
+            fingerprint=self.fingerprint(4, recorded.site_urls),
         )

@@ -39,6 +39,12 @@ def test_right_answers(subtests: pytest.Subtests) -> None:
         ("includes", ["red", "crimson"], "a crimson one"),
         ("regex", "^order [0-9]+$", "Order 17"),
         ("number", 64, "It costs $64.00."),
+        ("number", 5, "It is 5, not 6."),
+        ("number", 179.94, str(59.98 * 3)),
+        ("date", "2024-03-05", "2024. március 5."),
+        ("date", "2024-03-05T14:30", "5 March 2024, 14.30 Uhr"),
+        ("date", "2024-03-05T14:30", "5. mars 2024 kl. 14.30"),
+        ("date", "2024-03-05", "It is March 5, 2024, not March 6, 2024."),
         ("number", "1,234.50", "1234.5"),
         ("number", 50, "The Bird Feeder, by 50 g"),
         ("date", "2025-03-04", "It was on March 4, 2025."),
@@ -115,6 +121,36 @@ def test_wrong_answers(subtests: pytest.Subtests) -> None:
         ("number", 3, "$3 M", "no unambiguous number"),
         ("number", 5, "It is not 5; see https://shop.test/5.", "no unambiguous number"),
         ("number", 1080, "1920 \u00d7 1080", "several numbers"),
+        ("number", 1234567890, "1234567891", "number is 1234567891, not 1234567890"),
+        ("number", 12345678901234567890, "12345678901234567891", "number is 12345678901234567891, not"),
+        ("number", 10**32, str(10**32 + 1), "not 1000"),
+        ("number", 123456789.25, "123456789.26", "not 123456789.25"),
+        *(
+            ("number", 5, text, "no unambiguous number")
+            for text in (
+                "not exactly 5",
+                "no es 5",
+                "不是5",
+                "5ではない",
+                "5가 아닙니다",
+                "nem 5",
+                "5 değil",
+                "ليس 5",
+            )
+        ),
+        *(
+            ("date", "2024-03-05", text, "no date that can be read")
+            for text in (
+                *(
+                    "not March 5, 2024",
+                    "NOT on 2024-03-05",
+                    "nicht am 5. März 2024",
+                    "no es el 5 de marzo de 2024",
+                ),
+                *("2024年3月5日ではない", "the day before March 5, 2024", "It isn't March 5, 2024."),
+            )
+        ),
+        ("date", "2024", "not 2024", "no date that can be read"),
         ("date", "2024-05-05", "3 to 5 May 2024", "contains 2 dates"),
         ("date", "2024-05-03", "2024年5月3日〜5日", "contains 2 dates"),
         ("date", "2024-05-03", "2024-05-03/05", "no date that can be read"),
@@ -161,6 +197,8 @@ def test_answers_that_may_mean_two_things(subtests: pytest.Subtests) -> None:
         ("includes", 12500, "12.500 €"),
         ("date", "2024-05-03", "It was on 03/05/2024."),
         ("date", "2024-05-03", "3 Toukokuuta 2024"),
+        ("date", "2024-03-05", "5 मार्च 2024"),
+        ("date", "2024-03-05", "2024 m. kovo 5 d."),
         ("date", "2024-05-03", "في \u0663 مايو \u0662\u0660\u0662\u0664"),
     ]
     for match, reference, answer in cases:
@@ -183,6 +221,13 @@ def test_no_answer(subtests: pytest.Subtests) -> None:
                 assert (result.verdict, result.score) == (Verdict.FAILED, 0.0)
                 assert result.reasoning == "no answer was given"
                 assert result.details["is_answered"] is False
+
+
+def test_a_block_with_all_its_keys_judges_the_same() -> None:
+    """A regrade reads one: a date in two orders is no failure there."""
+    whole = AnswerGrader(match="date").model_dump(mode="json", exclude={"type", "name", "advisory"})
+    with pytest.raises(GraderFault, match="cannot tell"):
+        grade("2024-05-03", "03-05-2024", **whole)
 
 
 def test_case_sensitive() -> None:

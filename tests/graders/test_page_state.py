@@ -247,6 +247,7 @@ def test_wrong_checks_are_refused(subtests: pytest.Subtests) -> None:
         ),
         ([{"role": "button", "nam": "Pay"}], r"unknown key 'nam'. Did you mean 'name'\?"),
         ([{"role": ""}], "'role' is \"\"; write an ARIA role"),
+        ([{"role": "buton", "not": True}], "'role' is \"buton\"; write an .* Did you mean 'button'"),
         ([{"role": "button", "name": 5}], "'name' is 5; write the accessible name"),
         ([{"role": "button", "count": -1}], "'count' is -1; write a whole number"),
         ([{"role": "button", "count": True}], "'count' is true; write a whole number"),

@@ -16,10 +16,10 @@ def write_page_checks() -> str:
         if form.compares:
             others.insert(0, "one [comparison](#comparisons)")
         parts.append(
-            f"````{{key}} check.{kind} {kind}\n{{.facts}}\n{form.value} · others it: {', '.join(others)}\n\n"
+            f"````{{key}} check.{kind} {kind}\n{{.facts}}\n{form.value} · next to it: {', '.join(others)}\n\n"
             f"{form.about}\n\n```json\n{form.example}\n```\n````\n\n"
         )
-    parts.append("Keys that may stand others them:\n\n")
+    parts.append("Keys that may stand next to them:\n\n")
     parts += [f"````{{key}} check.{key} {key}\n{text}\n````\n\n" for key, text in own.items()]
     return "".join(parts)
 

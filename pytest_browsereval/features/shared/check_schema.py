@@ -65,8 +65,11 @@ def list_plain_graders(registry: Registry) -> list[str]:
     reads = (ChecksRead(), PageStateGrader.reads, StateDiffGrader.reads)
     return [
         label
-        for name, member, aliases in registry.members("grader")
-        if issubclass(member, GraderConfig) and member.reads in reads and not _holds_graders(member)
+        for family, name, member, aliases in registry.everything()
+        if family == "grader"
+        and issubclass(member, GraderConfig)
+        and member.reads in reads
+        and not _holds_graders(member)
         for label in (name, *aliases)
     ]
 

@@ -61,9 +61,12 @@ class FieldCheck(PageCheck):
             several = f"the page has several fields named {self.subject!r}"
             raise GraderFault(f"{several}: {values}. Check one by js")
         value, other = found[0]["value"], found[0].get("other")
-        # An option may be meant by its label and by its value.
-        is_other = other is not None and not self.comparator.problem(other, "strict")
-        return (other if is_other and self.comparator.problem(value, "strict") else value), ""
+        if other is None:
+            return value, ""
+        # An option may be meant by its label and by its value; `not_equals` has to hold for both.
+        fits, other_fits = (not self.comparator.problem(one, "strict") for one in (value, other))
+        is_other = fits != other_fits and other_fits == (self.comparator.kind != "not_equals")
+        return (other if is_other else value), ""
 
 
 def _find_fields(frame: Frame, name: str) -> Locator:

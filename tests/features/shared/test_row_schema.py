@@ -54,6 +54,7 @@ def test_mistakes_are_refused(check: Draft202012Validator, subtests: pytest.Subt
         {"graders": "answer"},
         {"checks": [{}]},
         {"checks": [{"text": "a"}, {"role": "button", "nam": "x"}]},
+        {"graders": ["webvoyager_grader"], "checks": [{"role": "button", "nam": "x"}]},
         {"checks": [{"text": "a", "colour": "b"}], "graders": ["page_state", {"type": "answer"}]},
         {"checks": [{"text": "a", "weight": 0}]},
         {"checks": [{"text": "a", "weight": -1}]},

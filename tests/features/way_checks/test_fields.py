@@ -22,6 +22,7 @@ HOLD: tuple[dict[str, Any], ...] = (
     {"field": "Name", "equals": "Bob", "not": True},
     {"field": "Country", "equals": "France"},
     {"field": "Country", "equals": "fr"},
+    {"field": "Country", "not_equals": "de"},
     {"field": "Sizes", "equals": []},
     {"field": "Newsletter", "equals": True},
     {"field": "Express", "equals": True},
@@ -36,6 +37,8 @@ HOLD: tuple[dict[str, Any], ...] = (
 BREAK: tuple[tuple[dict[str, Any], str], ...] = (
     ({"field": "Name", "equals": "Bob"}, 'it is "Ada", not "Bob"'),
     ({"field": "Newsletter", "equals": False}, "it is true, not false"),
+    ({"field": "Country", "not_equals": "fr"}, 'it is "fr", which it must not be'),
+    ({"field": "Country", "not_equals": "France"}, 'it is "France", which it must not be'),
     ({"field": "Nme", "equals": "Ada"}, "the page has no field named 'Nme'"),
     ({"field": "Nme", "equals": "Ada", "not": True}, "the page has no field named 'Nme'"),
 )
