@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
+from types import CodeType
+from typing import Any
 
 from pytest_browsereval.agents.base import AgentContext
 from pytest_browsereval.deadline import GRACE_S, Overran, SelfCancelled, within
@@ -19,15 +23,22 @@ from pytest_browsereval.errors import (
     describe_error,
     is_given_up,
 )
-from pytest_browsereval.model.limits import current_limits
+from pytest_browsereval.model.limits import Limits, current_limits, started_under
 from pytest_browsereval.model.messages import AnyMessage
 from pytest_browsereval.model.results import AgentResult
 
 LATE = "; it did not end when it was cancelled, and was left behind"
 
 WENT_ON = "; it caught that and continued for {:.1f} s, so the page may have changed since"
+STILL_RUNS = "; {} still ran {:.1f} s later, so the page may have changed since"
 LONG_S = 0.5
-"""Seconds in which an agent that catches a limit may tidy up."""
+"""Seconds in which an agent that catches a limit, or tasks that it has started, may tidy up."""
+LEFT = "the agent has ended, and {} still runs: what that does is judged or not. Await it, or cancel it."
+SHORT_S = 0.1
+"""Seconds in which tasks may end that an agent has cancelled at its end."""
+_STANDARD = os.path.dirname(os.__file__)  # noqa: PTH120 as code spells it
+_INNER = (str(Path(__file__).parent.parent) + os.sep, f"{os.sep}playwright{os.sep}_impl{os.sep}")
+"""Where tasks come from that are not the agent's own: our package, and Playwright's connection."""
 
 HOW_TO_RETURN = "Return AgentResult(final_answer), with the answer as a text or None"
 
@@ -43,7 +54,8 @@ async def play(
 ) -> AgentResult:
     """Build an agent, execute it within its limits, and return its result.
 
-    An agent that catches a limit and goes on is cancelled as one that is out of time.
+    An agent that catches a limit and goes on is cancelled as one that is out of time. Tasks that it has
+    started are left alone, and named.
 
     Args:
         context: of the attempt, or of a part of it.
@@ -93,10 +105,51 @@ async def play(
         if went_on_s < LONG_S or not (has_caught or result is not None or isinstance(ending, Fault)):
             went_on_s = 0.0
         late = late or (WENT_ON.format(went_on_s) if went_on_s else "")
+        still_runs, left_s = await _wait_for_left(limits)
+        late, went_on_s = late or still_runs, went_on_s or left_s
         raise LimitReached(reached.reason, f"{reached}{late}", went_on_s=went_on_s) from ending
     if result is None:
         raise ending or Fault(ErrorSource.HARNESS, f"{who} ended without a result")
+    await _warn_of_left(context)
     return result
+
+
+async def _wait_for_left(limits: Limits) -> tuple[str, float]:
+    """Return what of the agent's still runs long after the limit, as a message says it, and for how long."""
+    left = await _find_left(limits, LONG_S - limits.went_on_s)
+    went_on_s = limits.went_on_s if left else 0.0
+    return STILL_RUNS.format(left, went_on_s) if left else "", went_on_s
+
+
+async def _warn_of_left(context: AgentContext) -> None:
+    if left := await _find_left(context.capture.limits, SHORT_S):
+        context.capture.add_warning(ErrorSource.AGENT, LEFT.format(left))
+
+
+async def _find_left(limits: Limits, wait_s: float) -> str:
+    """Return which task of the agent's own code still runs after it; "" if none does within the time.
+
+    Nobody else ends them: a shared connection of the agent's may be one, and serve later attempts.
+    """
+    if left := _list_left(limits):
+        await asyncio.wait(left, timeout=max(wait_s, 0))
+    for task, code in _list_left(limits).items():
+        where = f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"  # noqa: PTH119 a name in a text
+        return f"a task that it started ({where} {task.get_coro().__qualname__})"  # type: ignore[union-attr]
+    return ""
+
+
+def _list_left(limits: Limits) -> dict[asyncio.Task[Any], CodeType]:
+    left: dict[asyncio.Task[Any], CodeType] = {}
+    for task, owner in list(started_under.items()):
+        if task.done() or limits not in (owner, owner.outermost) or not isinstance(task, asyncio.Task):
+            continue
+        code = getattr(task.get_coro(), "cr_code", None)
+        if code is None or any(inner in code.co_filename for inner in _INNER):
+            continue
+        if not code.co_filename.startswith(_STANDARD) or "site-packages" in code.co_filename:
+            left[task] = code
+    return left
 
 
 async def _play(context: AgentContext, build: Callable[[AgentContext], object], who: str) -> AgentResult:

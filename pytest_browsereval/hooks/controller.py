@@ -23,6 +23,7 @@ from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.active import ActiveRun
+from pytest_browsereval.run.budget import UNKNOWN_COST
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.relations import Relations
@@ -60,6 +61,8 @@ class Controller:
         self.verdicts: dict[str, str] = {}
         self.skipped: set[str] = set()
         """Rows that a fixture or a mark has skipped before their attempt."""
+        self.has_unknown_cost = False
+        """Whether that kept trials from being made, as a budget of money needs it."""
         self.unmade: dict[Unmade, set[str]] = {kind: set() for kind in get_args(Unmade)}
         """Rows that were not run since something did not allow it: the run lacks them, but for those that it
         did not need."""
@@ -207,6 +210,7 @@ class Controller:
         elif report.when == "setup" and report.outcome == "skipped" and report.nodeid in self.rows:
             unmade: Unmade | None = getattr(report, "browsereval_unmade", None)
             (self.skipped if unmade is None else self.unmade[unmade]).add(report.nodeid)
+            self.has_unknown_cost |= unmade == "budget" and UNKNOWN_COST in report.longreprtext
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """Note that an item is over."""

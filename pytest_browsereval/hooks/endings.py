@@ -20,6 +20,11 @@ REASONS: dict[Unmade, tuple[str, str]] = {
     "stopped": ("the run was stopped", ""),
 }
 """Why trials were not run, by what kept them from it, and what to do about that."""
+UNPRICED = (
+    "a cost is not known (a model has no price, or a program reports no usage)",
+    "Leave budget.max_cost_usd out (--eval-set budget.max_cost_usd=null)",
+)
+"""The same where a budget of money cannot be kept."""
 
 
 class Endings:
@@ -62,7 +67,7 @@ class Endings:
         for name in list_names(controller.missing or lacking):
             out.line(f"  {name}", red=True)
         if (command := self._command(lacking)) is not None:
-            advice = dict.fromkeys(REASONS[why][1] for why, names in controller.unmade.items() if names)
+            advice = dict.fromkeys(self._reason(why)[1] for why, names in controller.unmade.items() if names)
             first = "".join(f"{one}, then " for one in advice if one)
             what = "resume the run with" if self._option == "resume" else f"{self._option} the rest with"
             out.line(f"{first}{what}" if first else f"{what[0].upper()}{what[1:]}")
@@ -75,6 +80,9 @@ class Endings:
         if reporter is not None and int(exitstatus) == pytest.ExitCode.INTERNAL_ERROR:
             self.pytest_terminal_summary(reporter)
 
+    def _reason(self, why: Unmade) -> tuple[str, str]:
+        return UNPRICED if why == "budget" and self._controller.has_unknown_cost else REASONS[why]
+
     def _undone(self, lacking: list[str]) -> Iterator[str]:
         """Yield how many trials were not run, for each reason that is known."""
         controller = self._controller
@@ -84,11 +92,11 @@ class Endings:
             yield f"incomplete: {len(controller.missing)} of {expected} items have no result:"
             return
         known = 0
-        for why, (reason, _) in REASONS.items():
+        for why in REASONS:
             if why != "stopped" and (count := len(controller.unmade[why])):
                 known += count
                 end = ":" if known == len(lacking) else ""
-                yield f"not {done}, since {reason}: {count} of {total} trials{end}"
+                yield f"not {done}, since {self._reason(why)[0]}: {count} of {total} trials{end}"
         if known < len(lacking):
             yield f"not {done}: {len(lacking)} of {format_count(total, 'trial')}:"
 

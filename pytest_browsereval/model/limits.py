@@ -7,6 +7,8 @@ import math
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
+from typing import Any
+from weakref import WeakKeyDictionary
 
 from pytest_browsereval.errors import Fault, LimitReached, TerminationReason
 from pytest_browsereval.model.usage import Usage
@@ -130,3 +132,6 @@ class Limits:
 
 current_limits: ContextVar[Limits | None] = ContextVar("current_limits", default=None)
 """Those of the agent whose code runs; None outside of one, where judges are asked."""
+
+started_under: WeakKeyDictionary[asyncio.Future[Any], Limits] = WeakKeyDictionary()
+"""Under which limits the code of an agent has started a task."""

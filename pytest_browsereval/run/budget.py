@@ -16,6 +16,8 @@ from pytest_browsereval.run_files import open_written, parse_lines
 _ROUNDING = 1e-9
 """Ten times 0.1 is not 1 to a computer."""
 
+UNKNOWN_COST = "cost is not known"
+
 LEDGER = "spent.jsonl"
 """In the run folder: what each attempt cost, a line each, in the order in which they ended."""
 
@@ -53,7 +55,7 @@ class Budget:
         for name, cost_usd in self._paid.items():
             if cost_usd is None:
                 return (
-                    f"budget.max_cost_usd is ${money:g}, and what {name} cost is not known: a model has no "
+                    f"budget.max_cost_usd is ${money:g}, and what {name} {UNKNOWN_COST}: a model has no "
                     "price (write prices into its block), or a program reports no usage"
                 )
             spent += cost_usd

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_browsereval.errors import ErrorSource
-from pytest_browsereval.model.limits import current_limits
+from pytest_browsereval.model.limits import current_limits, started_under
 
 T = TypeVar("T")
 
@@ -32,17 +32,14 @@ _lane_of: weakref.WeakKeyDictionary[asyncio.Future[Any], Hashable] = weakref.Wea
 """Which attempt a task belongs to, those that an attempt starts included. (``Task.get_context`` would
 tell, but Python 3.11 has no such method.)"""
 
-_of_agents: weakref.WeakSet[asyncio.Future[Any]] = weakref.WeakSet()
-"""The tasks that the code of agents has started."""
-
 
 def _create_tagged_task(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
     task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, **options)
     context = options.get("context")
     if (lane := _lane.get() if context is None else context.get(_lane)) is not None:
         _lane_of[task] = lane
-    if (current_limits.get() if context is None else context.get(current_limits)) is not None:
-        _of_agents.add(task)
+    if (limits := current_limits.get() if context is None else context.get(current_limits)) is not None:
+        started_under[task] = limits
     return task
 
 
@@ -337,7 +334,7 @@ class Lanes:
                 culprit = _lane_of.get(task) if task is not None else None
                 where, source = thread.find_blocking()
                 if source is None:  # in a task of its own, say, which an agent may have started
-                    source = ErrorSource.AGENT if task in _of_agents else ErrorSource.HARNESS
+                    source = ErrorSource.AGENT if task in started_under else ErrorSource.HARNESS
                 self._lose(thread)
                 raise LoopLost(
                     f"blocking code has held the event loop for {self.stuck_s:g} s: {where}. Await it in a "

@@ -73,6 +73,16 @@ def test_money_that_nobody_tells_ends_the_run(evals: Evals) -> None:
         ["SKIPPED*budget: budget.max_cost_usd is $1000, and * is not known*"]
     )
     results["told"].stdout.fnmatch_lines(["*the cost is not known*"])
+    results["told"].stdout.fnmatch_lines(
+        [
+            "not run, since a cost is not known (*): 1 of 2 trials:",
+            "Leave budget.max_cost_usd out (--eval-set budget.max_cost_usd=null), then resume the run with",
+        ]
+    )
+    assert "used up" not in results["told"].stdout.str()
+    rest = evals.run("told.eval.yaml", "--eval-resume", "--eval-set=budget.max_cost_usd=null")
+    assert "not run, since" not in rest.stdout.str()
+    assert "skipped" not in rest.parseoutcomes()
     assert evals.summary("told")["cost_usd"] is None
     results["none"].assert_outcomes(passed=2)  # nothing was asked
     assert evals.summary("none")["cost_usd"] == 0

@@ -234,6 +234,58 @@ def test_what_an_agent_does_with_the_page_after_its_limit_is_no_pass(evals: Eval
     again.assert_outcomes(errors=len(late), passed=len(in_time), failed=1)
 
 
+LEAVES = """
+from pytest_browsereval import LimitReached
+
+async def solve(context):
+    name = begins(context)
+    async def later(seconds=1.0):
+        await asyncio.sleep(seconds)
+        await context.window.page.set_content("<h1>Thank you</h1>")
+        await asyncio.sleep(300)
+    if name in ("joined", "returns"):
+        await context.window.page.set_content("<h1>Thank you</h1>")
+    task = asyncio.create_task(later(0 if name == "returns" else 1))
+    try:
+        if name == "steps":
+            for _ in range(9):
+                await context.tools.call("list_tabs")
+        if name == "shielded":
+            await asyncio.shield(task)
+        if name == "spawned":
+            await asyncio.sleep(300)
+        if name == "joined":
+            await asyncio.gather(task)
+    finally:
+        if name == "spawned":
+            asyncio.create_task(later(0))
+    return "right"
+"""
+
+
+@pytest.mark.slow
+def test_what_a_task_does_after_the_limit_is_no_pass(evals: Evals) -> None:
+    """It was started by the agent, and the end of that does not end it; without a limit it is a warning."""
+    write_agent(evals, LEAVES)
+    late = ("steps", "shielded", "spawned")
+    graders: dict[str, Any] = {
+        "graders": ["page_state"],
+        "checks": [{"role": "heading", "name": "Thank you"}],
+    }
+    rows = [row(name, start_url=PAGE, **graders) for name in (*late, "joined", "returns")]
+    limits = {"timeout_ms": 4000, "max_steps": 2}
+    run = evals.play(rows, agent=FUNCTION, limits=limits, lanes=3, browser="playwright")
+    for name in late:
+        attempt = run.attempt(name)
+        assert attempt.limit.partition("; a task that it started (my_agent.py:")[2], attempt
+        assert attempt.went_on_s >= 0.5, attempt
+        assert attempt.verdict != "passed", attempt
+    assert run.attempt("shielded").error_source == "agent"
+    assert (run.attempt("joined").verdict, run.attempt("joined").went_on_s) == ("passed", 0)
+    (warning,) = run.attempt("returns").warnings
+    assert warning.message.startswith("the agent has ended, and a task that it started (my_agent.py:")
+
+
 def test_a_thread_that_catches_a_limit_gets_nothing_more(evals: Evals) -> None:
     """Calls are refused, usage is counted, and the thread is given up."""
     write_agent(evals, f"URL = 'http://127.0.0.1:9'\n{AGENTS}")

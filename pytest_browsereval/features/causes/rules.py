@@ -52,6 +52,8 @@ ERRORS = (
 
 _SITE_ERROR = re.compile(r"the site (answered HTTP \d+ to a request on the way: .*)", re.DOTALL)
 _CUT_OFF = re.compile(r"repl(y|ies) (was )?cut off")
+_STOPPED = re.compile(r"^wait was cut off|was cut off: limits\.max_")
+"""Says nothing of the page: a pause at the end of the time, or a call that was one too many."""
 
 
 def normalise_error(text: str) -> str:
@@ -120,7 +122,9 @@ def _repeated_action(failure: Failure) -> Evidence | None:
 def _reply_not_a_call(failure: Failure) -> Evidence | None:
     replies = [one for one in failure.attempt.actions if one.kind == UNREAD]
     if any(one is not None and one.kind == UNREAD for one in (*failure.last, failure.step)):
-        return Evidence("reply_not_a_call", replies, normalise_error(replies[-1].error))
+        error = replies[-1].error
+        name = "reply_cut_off" if _CUT_OFF.search(error) else "reply_not_a_call"
+        return Evidence(name, replies, normalise_error(error))
     data = failure.attempt.metadata
     if any(WRITTEN_CALL in one.message for one in data.warnings):
         return Evidence("reply_not_a_call", failure.last, WRITTEN_CALL)
@@ -143,6 +147,8 @@ def _failed_action(failure: Failure) -> Evidence | None:
         done = max((one.number for one in moves if not one.error), default=0)
         failed = [one for one in failed if one.number > done or one.target == decisive.target]
     else:
+        return None
+    if _STOPPED.search(decisive.error):
         return None
     text, target = normalise_error(decisive.error), decisive.target
     is_likely = failure.kind != "failed"

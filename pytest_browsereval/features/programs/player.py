@@ -68,7 +68,8 @@ class ProgramPlayer(AgentEvaluator):
         self._config = config
         self._capture = context.capture
         self._reader = OutputReader(config.answer)
-        self._was_started = self._has_reported_usage = False
+        self._was_started = self._has_reported_usage = self._has_ended = False
+        self._code: int | None = None
         self._problem = ("", 0)
         """What the program has said last of why it cannot go on, and how many steps it had made by then."""
         self._kept = _new_folder(context.task_output_dir)
@@ -98,6 +99,12 @@ class ProgramPlayer(AgentEvaluator):
         except OSError as error:
             raise Fault(ErrorSource.HARNESS, f"the program cannot be prepared: {error}") from error
         except asyncio.CancelledError as error:
+            if self._has_ended:  # in time: only its files were being kept
+                try:
+                    self._context.tools.answer = self._result(self._code, server).final_answer
+                except Fault as broken:
+                    raise broken from error
+                raise
             if self._has_reported_usage:
                 self._capture.add_warning(ErrorSource.AGENT, ENDED_EARLY)
             if fault := self._find_fault(server):
@@ -144,6 +151,7 @@ class ProgramPlayer(AgentEvaluator):
             raise
         # Only now is it known that no line was an object, so that all of them together may be one.
         await self._take(self._reader.read_rest())
+        self._code, self._has_ended = code, True
         return code
 
     # -- what it gets
@@ -289,10 +297,31 @@ class ProgramPlayer(AgentEvaluator):
         )
 
     async def _keep_files(self, token: str) -> None:
+        """Keep the program's files without secrets, also where the attempt's time is over meanwhile.
+
+        Raises:
+            CancelledError: it was over; what the program had answered by then is judged.
+        """
+        keeping = asyncio.ensure_future(self._keep_without_secrets(token))
+        is_late: asyncio.CancelledError | None = None
+        while not keeping.done():
+            try:
+                await asyncio.shield(keeping)
+            except asyncio.CancelledError as error:
+                is_late = error
+                if self._has_ended and not self._code:
+                    self._context.tools.answer = self._context.tools.answer or self._reader.find_answer()
+        if is_late is not None:
+            raise is_late
+
+    async def _keep_without_secrets(self, token: str) -> None:
         """Keep the program's files without the token, which opens nothing any more, and other secrets."""
-        lost = await asyncio.to_thread(keep_files, self._folder, self._kept)
-        redact = self._capture.config.redact
-        deleted, left = await asyncio.to_thread(redact_folder, self._kept, redact, token)
+
+        def keep() -> tuple[list[str], tuple[list[str], list[str]]]:
+            lost = keep_files(self._folder, self._kept)
+            return lost, redact_folder(self._kept, self._capture.config.redact, token)
+
+        lost, (deleted, left) = await asyncio.to_thread(keep)  # in one piece: nothing ends it in between
         for what, names in (
             ("not kept of the program's files", lost),
             ("deleted, because they are not text and held a secret", deleted),
@@ -327,7 +356,9 @@ class ProgramPlayer(AgentEvaluator):
             raise fault
         answer = tools.answer if tools.is_done else self._find_answer(self._config.answer)
         missing = [] if answer is not None else ["an answer"]
-        missing += [] if self._capture.steps else ["a step in the browser"]
+        # What a program does over CDP is a step only where it says so.
+        step = "a reported step" if self._config.cdp else "a step in the browser"
+        missing += [] if self._capture.steps else [step]
         if missing:
             did = "ended" if answer is None else "answered"
             warn(ErrorSource.AGENT, f"the program {did} without {' and without '.join(missing)}")

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason
 from pytest_browsereval.features.causes.rules import find_cause, normalise_error
+from pytest_browsereval.llm.completion import CALL_CUT
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.messages import Hit
@@ -248,6 +249,9 @@ LOOP = (NAME, *3 * (click("A", "link", page="/a"), click("B", "link", page="/b")
 FIND = (fill("Reference", "QX12"), {**click("Find", page="/find"), "status": 404})
 AT_LIMIT, COMPLETED = TerminationReason.MAX_STEPS, TerminationReason.COMPLETED
 
+PAUSE = step("wait", seconds=60, error="wait was cut off: limits.timeout_ms is 2000.")
+ONE_MORE = click("Add", error="click was cut off: limits.max_steps is 5; all were used.")
+CUT = step("click", error=CALL_CUT, malformed="{")
 
 FACTS = (
     (ORDER, AGAIN, AT_LIMIT, "repeated action"),
@@ -260,6 +264,9 @@ FACTS = (
     (ORDER, (NAME, GONE), COMPLETED, "page error"),
     ((*FIND, END), FIND, COMPLETED, "likely page error"),
     (ORDER, (NAME, RED), TerminationReason.TIMEOUT, "out of time"),
+    ((), (NAME, PAUSE), TerminationReason.TIMEOUT, "out of time"),
+    ((), (NAME, ONE_MORE), AT_LIMIT, "out of steps"),
+    ((), (NAME, CUT), COMPLETED, "reply cut off"),
     (ORDER, (NAME, RED), AT_LIMIT, "out of steps"),
     (ORDER, (NAME, RED), TerminationReason.BUDGET, "out of budget"),
 )

@@ -323,6 +323,13 @@ def test_the_answer_is_where_the_block_says(make_desk: MakeDesk, subtests: pytes
             assert desk.warned == f"the program {ended} without a step in the browser"
 
 
+def test_what_a_program_does_over_cdp_is_a_step_where_it_says_so(make_desk: MakeDesk) -> None:
+    """The warning does not claim that nothing was done."""
+    desk = make_desk(window=CdpWindow())
+    run(desk, """print('{"type": "answer", "content": "12.50"}')""", cdp=True)
+    assert desk.warned == "the program answered without a reported step"
+
+
 # -- blocks
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from typing import Any
 
 import pytest
 
+from pytest_browsereval.agents.base import AgentEvaluator
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
-from pytest_browsereval.features.programs import process
+from pytest_browsereval.features.programs import player, process
 from pytest_browsereval.features.programs.agent import CommandAgentConfig
+from pytest_browsereval.features.programs.files import redact_folder
 from tests.agents.desk import Desk, MakeDesk
 from tests.features.programs.outsiders import CdpWindow, agent, assert_gone, log, play, run, script
 from tests.support import until
@@ -139,3 +143,42 @@ def test_a_program_that_cannot_be_started_is_a_fault(desk: Desk) -> None:
     path.chmod(0o755)
     with pytest.raises(Fault, match=r"code 127: cannot run .*no_program"):
         play(desk, agent(command=["./no_program"], mcp="off"))
+
+
+async def _cancel_while_kept(work: AgentEvaluator, begun: threading.Event, is_free: threading.Event) -> None:
+    task = asyncio.ensure_future(work.execute())
+    await until(begun.is_set)
+    task.cancel()
+    await asyncio.sleep(0)
+    is_free.set()
+    await task
+
+
+def test_files_are_kept_without_secrets_where_the_time_is_over_meanwhile(
+    make_desk: MakeDesk, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+) -> None:
+    """A program that has ended in time is judged by its answer or its exit code; no secret of it stays."""
+    for code, answer in ((0, "12.50"), (3, None)):
+        with subtests.test(code=code):
+            desk = make_desk()
+            begun, is_free = threading.Event(), threading.Event()
+
+            def slowly(*args: Any, begun: Any = begun, is_free: Any = is_free) -> Any:
+                begun.set()
+                assert is_free.wait(60)
+                return redact_folder(*args)
+
+            monkeypatch.setattr(player, "redact_folder", slowly)
+            does = f"""
+                import os, sys
+                open("key.txt", "w").write(os.environ["MY_KEY"])
+                print('{{"type": "answer", "content": "12.50"}}')
+                sys.exit({code})
+                """
+            config = agent(command=script(desk, does), mcp="off", env={"MY_KEY": "sk-late-0123456789"})
+            desk.limits = {"redact": lambda text: text.replace("sk-late-0123456789", "[redacted]")}
+            context = desk.context(config)
+            with pytest.raises(asyncio.CancelledError if code == 0 else Fault):
+                asyncio.run(_cancel_while_kept(config.build(context), begun, is_free))
+            assert context.tools.answer == answer
+            assert (desk.folder / "agent/key.txt").read_text() == "[redacted]"
