@@ -21,8 +21,7 @@ class JudgeConfig(LLMConfig):
     differ."""
     output: Literal["auto", "json_schema", "json", "tagged"] = "auto"
     """How the form of replies is enforced: by the provider's JSON schema, by its JSON mode, or by markers in
-    the text. ``auto`` begins with what the provider is known to support, and falls back where that fails; a
-    form that is named is kept."""
+    the text. ``auto`` is the strictest one that the provider is known to support."""
     concurrency: int = Field(default=8, ge=1, le=128)
     """Requests to this judge at once in one process."""
     timeout_s: float = Field(default=900.0, gt=0)
@@ -30,7 +29,7 @@ class JudgeConfig(LLMConfig):
 
     @property
     def strictest(self) -> Output:
-        """The form that the first request asks for."""
+        """The form that requests ask for."""
         if self.output != "auto":
             return self.output
         return "json_schema" if self.traits.has_json_schema else "json"

@@ -37,6 +37,11 @@ _FORMAT_WORDS = re.compile(
     "response_format|json_schema|json_object|structured output|json mode|output_config", re.IGNORECASE
 )
 
+TRIES = 2
+"""How often a reply that can be used is asked for."""
+
+TAGGED_HINT = "For a server or a model that cannot reply in plain JSON, write `judge: {output: tagged}`"
+
 
 @dataclass(frozen=True)
 class Given:
@@ -136,8 +141,8 @@ class Judge:
                 if (known := _read_recorded_reply(file, question)) is not None:
                     self.ledger.from_record += 1
                     return known
-                value, paid, mode = await self._ask_twice(question)
-                self._save(file, call, value, paid, mode)
+                value, paid = await self._ask_until_usable(question)
+                self._save(file, call, value, paid)
                 return value
 
     async def gather(self, *questions: Awaitable[T]) -> list[T | Fault]:
@@ -162,17 +167,12 @@ class Judge:
 
     # -- one question
 
-    async def _ask_twice(self, question: _Question[ReplyT]) -> tuple[ReplyT, Usage, Output]:
-        lowered, paid, is_second = _get_shared().lowered, Usage(), False
-        # A provider that refused a form once refuses it each time, and each refusal costs a request.
-        mode = lowered.get(self.config, self.config.strictest)
-        while True:
+    async def _ask_until_usable(self, question: _Question[ReplyT]) -> tuple[ReplyT, Usage]:
+        paid, mode, why = Usage(), self.config.strictest, ""
+        for _ in range(TRIES):
             # Fresh for each request, so that a mark which leaked into a reply closes nothing.
             fence = Fence()
             completion = await self._send(question, fence, mode)
-            if completion is None:
-                mode = lowered[self.config] = self._looser(mode)
-                continue
             paid += completion.usage
             if completion.refusal:
                 raise self._fault(question.call, f"refused to judge: {beginning(completion.refusal, 200)}")
@@ -180,15 +180,12 @@ class Judge:
                 raise self._fault(question.call, "the reply was cut off. Raise judge.max_output_tokens")
             try:
                 value = replies.read_reply(completion.text, question.reply, mode, fence)
-                return question.checked(value), paid, mode
+                return question.checked(value), paid
             except (Unparseable, Fault) as error:
-                if is_second:
-                    raise self._fault(question.call, self._describe_reply(error, completion.text)) from None
-                # Small models often fail the strict form and manage the plain one.
-                is_second, mode = True, self._looser(mode)
+                why = self._describe_reply(error, completion.text)
+        raise self._fault(question.call, why)
 
-    async def _send(self, question: _Question[ReplyT], fence: Fence, mode: Output) -> Completion | None:
-        """Send the question; None if the provider does not know the form that was asked for."""
+    async def _send(self, question: _Question[ReplyT], fence: Fence, mode: Output) -> Completion:
         form = replies.form_rule(question.reply, mode, fence)
         content = await asyncio.to_thread(_make_content, question.parts, fence)
         messages: list[dict[str, Any]] = [
@@ -207,10 +204,9 @@ class Judge:
             raise
         except Fault as error:
             self.ledger.usage += error.usage or Usage()
-            is_form = error.status in (400, 422) and _FORMAT_WORDS.search(str(error))
-            if is_form and self._looser(mode) != mode:
-                return None
-            fault = self._fault(question.call, str(error))
+            is_form = error.status in (400, 422) and mode != "tagged" and _FORMAT_WORDS.search(str(error))
+            hint = f". {TAGGED_HINT}" if is_form else ""
+            fault = self._fault(question.call, f"{error}{hint}")
             if isinstance(error, Outage):
                 last = error.answered_at
                 raise Outage(fault.source, str(fault), what=error.what, answered_at=last) from None
@@ -225,18 +221,12 @@ class Judge:
             return f"two replies that cannot be used; the last: {error}"
         start = beginning(" ".join(self._hide(text).split()), 80)
         is_prose = "Invalid JSON" in str(error) and self.config.output != "tagged"
-        hint = ". For a model that writes no plain JSON: `judge: {output: tagged}`" if is_prose else ""
+        hint = f". {TAGGED_HINT}" if is_prose else ""
         return f"two replies in an unusable form; the last: {error}. It begins {start!r}{hint}"
 
     def _hide(self, text: str) -> str:
         """Return a text of the judge, who quotes pages and so their secrets, without these."""
         return mask_of(self.recorded.task)(self.recorded.redact(text))
-
-    def _looser(self, mode: Output) -> Output:
-        """Return the form to ask for next; one that the config names is kept to."""
-        if self.config.output != "auto":
-            return mode
-        return replies.LADDER[min(replies.LADDER.index(mode) + 1, len(replies.LADDER) - 1)]
 
     def _fault(self, call: str, message: str) -> Fault:
         return GraderFault(f"the judge {self.name} gave no {call}: {message}")
@@ -258,12 +248,12 @@ class Judge:
         asked = [identity(self.config), SENDING, question.rules, form, shown, self.ballot]
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:32]
 
-    def _save(self, file: Path, call: str, value: JudgeReply, paid: Usage, mode: Output) -> None:
+    def _save(self, file: Path, call: str, value: JudgeReply, paid: Usage) -> None:
         content = {
             "call": call,
             "ballot": self.ballot,
             "model": self.config.model_name,
-            "output": mode,
+            "output": self.config.strictest,
             "reply": replies.to_record(value, self._hide),
             "usage": paid.model_dump(mode="json"),
         }
@@ -315,8 +305,6 @@ def _make_content(parts: Sequence[Part], fence: Fence) -> str | list[dict[str, A
 @dataclass
 class _Shared:
     gates: dict[JudgeConfig, asyncio.Semaphore] = field(default_factory=dict)
-    lowered: dict[JudgeConfig, Output] = field(default_factory=dict)
-    """The form to ask for, of judges whose provider has refused a stricter one."""
     locks: WeakValueDictionary[Path, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     """By the record of a reply: the same question, of two graders or two pictures, is asked once."""
 

@@ -60,8 +60,6 @@ def shorten_text(text: str, limit: int) -> str:
 PARSER = 2
 """Raised when the same reply may be read in another way; part of every fingerprint."""
 
-LADDER: tuple[Output, ...] = ("json_schema", "json", "tagged")
-
 TAGGED = """\
 Think first, if you like. End your reply with one JSON object that follows this JSON schema, between \
 <reply-{nonce}> and </reply-{nonce}>, and with nothing after it:

@@ -16,7 +16,6 @@ from tests.features.shared.judging.asking import (
     AskingGrader,
     ask,
     graded,
-    in_form,
     judge_at,
     nonce_of,
     recorded_in,
@@ -29,7 +28,7 @@ from tests.graders.support import overrun
 
 
 def test_what_is_not_the_form_is_never_a_score(tmp_path: Path, subtests: pytest.Subtests) -> None:
-    """It is asked for once more, less strictly; then the grade is errored."""
+    """It is asked for once more; then the grade is errored."""
     cases: list[str] = [
         "",
         "yes",
@@ -57,7 +56,7 @@ def test_what_is_not_the_form_is_never_a_score(tmp_path: Path, subtests: pytest.
             assert not reply or f"It begins {reply[:20]!r}"[:-1] in result.reasoning
             assert ("`judge: {output: tagged}`" in result.reasoning) is ("Invalid JSON" in result.reasoning)
             assert len(result.reasoning) < 400
-            assert [r.body["response_format"]["type"] for r in requests] == ["json_schema", "json_object"]
+            assert [r.body["response_format"]["type"] for r in requests] == ["json_schema"] * 2
             assert result.usage.requests == 2
             assert not (tmp_path / "judge").exists()
 
@@ -182,30 +181,16 @@ def test_a_grader_that_breaks_tells_what_it_paid(tmp_path: Path) -> None:
 # -- the forms
 
 
-def test_forms_that_a_server_does_not_know_are_stepped_over(tmp_path: Path) -> None:
-    """Schema, then JSON mode, then marks in the text; what was refused once is not asked for again."""
-
-    def reply(request: ModelRequest) -> Reply:
-        kind = request.body.get("response_format", {}).get("type")
-        if kind is not None:
-            return refuses(400, f"response_format of type {kind} is not supported")
-        return in_form(request, verdict())
-
-    with ScriptedModel(reply) as model:
-        result = graded(AskingGrader(judge=judge_at(model, votes=2, concurrency=1)), recorded_in(tmp_path))
-    assert result.verdict is Verdict.PASSED
-    kinds = [r.body.get("response_format", {}).get("type") for r in model.requests]
-    assert kinds == ["json_schema", "json_object", None, None]
-
-
-@pytest.mark.parametrize("output", ["json_schema", "json", "tagged"])
-def test_a_form_that_is_named_is_kept_to(tmp_path: Path, output: str) -> None:
-    """It is asked for twice, and a server that does not know it is told as such: no other stands in."""
-    result, requests = ask(tmp_path, "yes", "yes", output=output)
-    assert result.verdict is Verdict.ERRORED
-    assert len({r.body.get("response_format", {}).get("type") for r in requests}) == 1
-    result, _ = ask(tmp_path, refuses(400, "no such response_format"), output=output)
-    assert "answered 400: no such response_format" in result.reasoning
+def test_a_form_is_kept_to(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """It is asked for twice, and a server that does not know it is told as such, with what to write."""
+    for output in ("auto", "json_schema", "json", "tagged"):
+        with subtests.test(output=output):
+            result, requests = ask(tmp_path, "yes", "yes", output=output)
+            assert result.verdict is Verdict.ERRORED
+            assert len({r.body.get("response_format", {}).get("type") for r in requests}) == 1
+            result, _ = ask(tmp_path, refuses(400, "no such response_format"), output=output)
+            assert "answered 400: no such response_format" in result.reasoning
+            assert ("`judge: {output: tagged}`" in result.reasoning) is (output != "tagged")
 
 
 @pytest.mark.parametrize(
