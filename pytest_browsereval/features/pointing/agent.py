@@ -91,6 +91,9 @@ class PointingAgent(AgentEvaluator):
         self._eyes = Eyes(context.capture)
         self._size: tuple[int, int] | None = None
 
+    hint = ""
+    """What the warning says of replies without a valid action."""
+
     # -- what each of them does in its own way
 
     @abstractmethod
@@ -124,7 +127,7 @@ class PointingAgent(AgentEvaluator):
                     return self.conclude()
                 bad = 0 if is_valid else bad + 1
                 if bad == MAX_BAD_REPLIES:
-                    self.warn(f"stopped after {bad} replies in a row without a valid action")
+                    self.warn(f"stopped after {bad} replies in a row without a valid action{self.hint}")
                     return AgentResult(None)
                 # An action that was refused has changed nothing: the newest picture still holds.
                 if is_valid:

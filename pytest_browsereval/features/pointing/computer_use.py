@@ -13,27 +13,26 @@ from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.pointing.actions import KINDS, Action, offered
 from pytest_browsereval.features.pointing.agent import PointingAgent, PointingConfig
-from pytest_browsereval.features.pointing.spellings import LONGEST_TEXT, actions_in
 from pytest_browsereval.features.shared.prompts import read_prompts
 from pytest_browsereval.features.shared.tool_loop.conversation import Conversation
 from pytest_browsereval.features.shared.tool_loop.loop import Picture, log_reply
 from pytest_browsereval.llm.client import ChatClient, chat_client, check_key
-from pytest_browsereval.llm.completion import CALL_CUT, CUT, Completion, ToolRequest
+from pytest_browsereval.llm.completion import CUT, Completion
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.model.results import AgentResult
-from pytest_browsereval.redaction.known import ending
+from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import ENDINGS, Tool
 
 COMPUTER = "computer"
 """The one function that the model may call."""
 
-IN_TEXT = ""
-"""The id of an action that stands in the text of a reply."""
-
 MAX_CALLS = 10
 """Actions of one reply that are performed: their points are all on one picture, which grows old."""
 
 SYSTEM = read_prompts(__file__)["system"]
+
+LONGEST_TEXT = 20_000
+"""Characters of a reply without a call that stay in the conversation."""
 
 NO_ACTION = f"Your reply holds no action. Call {COMPUTER} with an action, or with the action done."
 TOO_LONG = " It was cut off: use fewer words."
@@ -86,6 +85,8 @@ class ComputerUseConfig(LLMConfig, PointingConfig):
 class ComputerUseAgent(PointingAgent):
     """One attempt of a model that points at pictures."""
 
+    hint = ". For a model that writes its calls as text, write `tool_calling: json_schema`"
+
     def __init__(self, context: AgentContext, config: ComputerUseConfig, client: ChatClient) -> None:
         limit = config.max_turns, "max_turns"
         super().__init__(context, config.coordinates, limit, config.picture_width)
@@ -121,39 +122,30 @@ class ComputerUseAgent(PointingAgent):
         else:
             self._talk.add_picture(picture.data, picture.media_type, caption)
 
-    def _tell(self, call_id: str, text: str, page: str = "") -> None:
-        if call_id == IN_TEXT:
-            self._talk.add_user(f"Your action: {text}", page)
-        else:
-            self._talk.add_result(call_id, text, page)
-
     # -- what it answers
 
     async def take_turn(self) -> bool:
         """Perform the actions of a reply, up to the first one that fails; return if any was valid."""
         reply = await self._ask()
-        text = "" if reply.finish_reason == CUT else reply.text
-        requested = [_read_call(call) for call in reply.tool_calls] or [
-            ToolRequest(IN_TEXT, COMPUTER, given, "") for given in actions_in(text)
-        ]
         is_valid, why = False, ""
-        for number, each in enumerate(requested):
+        for number, each in enumerate(reply.tool_calls):
             # Each call needs a result all the same, or providers refuse the history.
             if number == MAX_CALLS:
                 why = why or f"only {MAX_CALLS} actions of a reply are"
             if why:
-                self._tell(each.id, f"Not performed: {why}.")
+                self._talk.add_result(each.id, f"Not performed: {why}.")
                 continue
-            if each.arguments is None:
+            if (given := each.arguments) is None:
                 action, result = None, await self.refuse(COMPUTER, each.raw, each.problem)
             else:
-                action, result = await self.act(COMPUTER, each.arguments)
+                named = {} if each.name == COMPUTER or "action" in given else {"action": each.name}
+                action, result = await self.act(COMPUTER, {**given, **named})
             if self._context.tools.is_done:
                 return True
             is_valid |= action is not None
             why = "" if result.ok else "the action before it failed"
-            self._tell(each.id, *result.for_model())
-        if not requested:
+            self._talk.add_result(each.id, *result.for_model())
+        if not reply.tool_calls:
             self._talk.add_user(NO_ACTION + TOO_LONG * (reply.finish_reason == CUT))
         return is_valid
 
@@ -165,22 +157,11 @@ class ComputerUseAgent(PointingAgent):
         if reply.tool_calls:
             self._talk.add_reply(reply)
         elif reply.text.strip():
-            # No more than is searched for actions: what a model talks on would come back with each request.
-            brief = {**reply.message, "content": ending(reply.text, LONGEST_TEXT)}
+            # What a model talks on would come back with each request.
+            brief = {**reply.message, "content": beginning(reply.text, LONGEST_TEXT)}
             self._talk.add_reply(replace(reply, message=brief))
         capture.spend(reply.usage)
         return reply
-
-
-def _read_call(call: ToolRequest) -> ToolRequest:
-    """Return a call with the action that it stands for as its arguments; None if none can be read."""
-    given = call.arguments
-    if given is None and call.problem != CALL_CUT:
-        # Broken arguments, or no call at all: an action may stand among words.
-        given = next(iter(actions_in(call.raw)), None)
-    elif given is not None and call.name != COMPUTER and "action" not in given:
-        given = {**given, "action": call.name}
-    return replace(call, arguments=given)
 
 
 def specification(tools: Mapping[str, Tool]) -> dict[str, Any]:

@@ -1,10 +1,10 @@
-"""Reads actions in the spellings that models use: other names, other fields, wrapped, or JSON in text."""
+"""Reads actions in the spellings that models use: other names, other fields, or wrapped."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,9 @@ import yaml
 
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.pointing.actions import KINDS, Action, BadAction
-from pytest_browsereval.redaction.known import beginning, ending
+from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.keys import name_key
 
-LONGEST_TEXT = 20_000
-"""Characters at the end of a reply that are searched for JSON."""
-MAX_BROKEN = 100
-"""Beginnings of objects that turn out to be none, after which the search ends."""
 DEEPEST = 5
 """How many objects an action may be wrapped in."""
 
@@ -39,7 +35,6 @@ _POINTS = ("coordinate", "coordinates", "position", "point", "start_box")
 _STARTS = ("start", "start_coordinate", "start_point", "start_position", "from")
 _ENDS = ("end", "end_coordinate", "end_point", "end_position", "to", "destination", "end_box")
 
-_OBJECT = re.compile(r'\{\s{0,100}"')
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
@@ -75,31 +70,6 @@ def read_action(given: Mapping[str, Any], *, ending: str | None = None, unit: st
     if meant["action"] == "done" and ending is not None:
         fields.setdefault("text", ending)
     return Action.checked({**fields, **meant})
-
-
-def actions_in(text: str) -> list[dict[str, Any]]:
-    """Return the objects of JSON in a text that are meant as actions, in order; right or wrong."""
-    return [found for found in _objects(ending(text, LONGEST_TEXT)) if _is_meant(found)]
-
-
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    decoder, end, broken = json.JSONDecoder(), 0, 0
-    while broken < MAX_BROKEN and (begun := _OBJECT.search(text, end)):
-        try:
-            value, end = decoder.raw_decode(text, begun.start())
-        except (ValueError, RecursionError):
-            end, broken = begun.start() + 1, broken + 1
-        else:
-            yield value
-
-
-def _is_meant(found: Mapping[str, Any]) -> bool:
-    flat = _unwrapped(found)
-    try:
-        name = _named(flat)
-    except BadAction:
-        return "action" in flat
-    return "action" in flat or name in NAMES or name in _MEANT
 
 
 # -- names

@@ -14,7 +14,7 @@ from pytest_browsereval.features.pointing.actions import (
     tool_calls,
 )
 from pytest_browsereval.features.pointing.computer_use import ComputerUseConfig
-from pytest_browsereval.features.pointing.spellings import actions_in, read_action
+from pytest_browsereval.features.pointing.spellings import read_action
 from pytest_browsereval.tools.toolkits import CATALOG, resolve_tools
 
 AGENT = ComputerUseConfig(provider="openai", model="gpt-x")
@@ -266,19 +266,6 @@ def test_what_is_no_action_is_told(subtests: pytest.Subtests) -> None:
                 performs(given)
             assert why in str(caught.value)
             assert len(str(caught.value)) < 200
-
-
-# -- actions in text
-
-
-def test_actions_are_found_in_text() -> None:
-    """Among words, fences and tags, in order; what is not meant as an action is passed over."""
-    text = """I see {x}. {"x": 1} <tool_call>{"name": "computer", "arguments": {"action": "wait"}}</tool_call>
-    ```json
-    [{"action": "click", "x": 1, "y": 2}, {"action": null}]
-    ``` {"name": "nobody"} {"action": "done", "text": "{"}"""
-    names = [each.get("action", each.get("name")) for each in actions_in(text)]
-    assert names == ["computer", "click", None, "done"]
 
 
 # -- tools

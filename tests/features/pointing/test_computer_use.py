@@ -133,15 +133,16 @@ def test_a_page_that_cannot_be_drawn_is_told(make_desk: MakeDesk) -> None:
     assert paper.log == [("handle_dialog", {"accept": True}), CLICKED]
 
 
-def test_text_with_json_is_an_action_too(paper: Paper) -> None:
-    """A model that writes its call down instead of making it is understood."""
-    wrote = says('I click.\n```json\n{"action": "left_click", "coordinate": [500, 500]}\n```')
-    with ScriptedModel(
-        [wrote, says('{"name": "computer", "arguments": {"action": "end", "text": "8"}}')]
-    ) as model:
-        assert paper.solve(model).final_answer == "8"
+def test_a_model_without_tool_calls_works_by_json(paper: Paper) -> None:
+    """The client tells it the function as text."""
+    script = [
+        says(json.dumps({"tool": "computer", "arguments": {"action": "click", "x": 500, "y": 500}})),
+        says(json.dumps({"tool": "computer", "arguments": {"action": "done", "text": "bought"}})),
+    ]
+    with ScriptedModel(script) as model:
+        assert paper.solve(model, tool_calling="json_schema").final_answer == "bought"
+    assert "tools" not in model.requests[0].body
     assert paper.log == [CLICKED]
-    assert "Your action: ok" in model.requests[1].text
 
 
 # -- what models do wrong
@@ -153,6 +154,7 @@ WRONG = [
     calls(Call("computer", '{"action": "cli')),
     calls(call("make_coffee", x=1)),
     says("I am not sure what to do."),
+    says('I click. {"action": "click", "x": 500, "y": 500}'),
     says(""),
     says("{" * 200_000),
 ]
@@ -176,7 +178,7 @@ def test_three_in_a_row_end_the_attempt(paper: Paper, wrong: Reply) -> None:
     with ScriptedModel(lambda _: wrong) as model:
         assert paper.solve(model) == AgentResult(None)
     assert len(model.requests) == 3
-    assert "3 replies in a row without a valid action" in paper.desk.warned
+    assert "3 replies in a row without a valid action. For a model that writes" in paper.desk.warned
 
 
 def test_forty_calls_at_once_are_not_all_performed(paper: Paper) -> None:
@@ -190,18 +192,9 @@ def test_forty_calls_at_once_are_not_all_performed(paper: Paper) -> None:
     assert answers[-1] == f"Not performed: only {MAX_CALLS} actions of a reply are."
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        says(json.dumps({"action": "click", "x": 500, "y": 500})).because("length"),
-        calls(CLICK).because("MAX_TOKENS"),
-        says('<think>I could {"action": "done", "text": "sold"}.</think>I wait.'),
-        says('I could {"action": "done", "text": "sold"}.\n</think>\nI wait.'),
-    ],
-)
-def test_what_was_cut_off_or_only_thought_is_no_action(paper: Paper, reply: Reply) -> None:
-    """Neither as a call nor in a text; the model goes on."""
-    with ScriptedModel([reply, DONE]) as model:
+def test_a_call_that_was_cut_off_is_no_action(paper: Paper) -> None:
+    """The model goes on."""
+    with ScriptedModel([calls(CLICK).because("MAX_TOKENS"), DONE]) as model:
         assert paper.solve(model) == AgentResult("bought")
         model.assert_finished()
     assert paper.log == []
