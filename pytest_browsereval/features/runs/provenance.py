@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from pytest_browsereval.features.shared.manifest_lines import block_of
@@ -39,12 +40,16 @@ def hash_parts(manifest: Mapping[str, Any], variants: Iterable[str]) -> dict[str
     parts: dict[str, dict[str, Any]] = {word: {} for word in WORDS}
     for key, value in {**manifest, **{f"config.{key}": value for key, value in config.items()}}.items():
         if key not in left_out and value is not None:
-            word = next(word for word, starts in WORDS.items() if key.startswith(starts))
-            parts[word][key] = value
+            parts[_find_word(key)][key] = value
     found = {word: hash_values(part) for word, part in parts.items()}
     return {
         name: found | {"agent": hash_values([found["agent"], name, agents.get(name)])} for name in variants
     }
+
+
+@lru_cache(maxsize=1024)  # the keys of all runs are the same
+def _find_word(key: str) -> str:
+    return next(word for word, starts in WORDS.items() if key.startswith(starts))
 
 
 def hash_values(values: Any) -> str:
