@@ -6,15 +6,10 @@ import argparse
 import hashlib
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command, add_overrides
 from pytest_browsereval.features.shared.reporting import write
 from pytest_browsereval.model.display import format_count
-
-if TYPE_CHECKING:
-    from pytest_browsereval.datasets.base import DatasetConfig
-    from pytest_browsereval.model.tasks import Task
 
 
 def import_rows(arguments: argparse.Namespace) -> int:
@@ -24,6 +19,7 @@ def import_rows(arguments: argparse.Namespace) -> int:
         UsageError: the file is there already, a row is protected or wrong, or the dataset is not known.
     """
     from pytest_browsereval.config.loading import config_from
+    from pytest_browsereval.datasets.reader import index_rows, read_row
     from pytest_browsereval.errors import UsageError
 
     here, target = Path.cwd(), Path(arguments.output)
@@ -33,7 +29,7 @@ def import_rows(arguments: argparse.Namespace) -> int:
     registry, value = arguments.door.load_registry(), {"agent": "noop", "dataset": block}
     config = config_from(value, path=Path("import"), registry=registry, overrides=arguments.eval_set)
     dataset = config.dataset[0]
-    tasks = _read_all(dataset, here)
+    tasks = [read_row(dataset, ref) for ref in index_rows(dataset, here)]
     if protected := [task.query_id for task in tasks if task.protected]:
         count = format_count(len(protected), "row is", "rows are")
         shown = f"`dataset: [{{type: {arguments.type}, path: {arguments.path or 'FILE'}}}]`"
@@ -49,28 +45,6 @@ def import_rows(arguments: argparse.Namespace) -> int:
     for line in (*dataset.notes(here), *dropped):
         print(line)
     return 0
-
-
-def _read_all(dataset: DatasetConfig, base_dir: Path) -> list[Task]:
-    """Return the tasks of all rows.
-
-    Raises:
-        DatasetError: some are wrong; the message lists the first five problems and counts the rest.
-    """
-    from pytest_browsereval.datasets.reader import index_rows, read_row
-    from pytest_browsereval.datasets.rows import refuse
-    from pytest_browsereval.errors import DatasetError
-
-    tasks: list[Task] = []
-    problems: list[str] = []
-    for ref in index_rows(dataset, base_dir):
-        try:
-            tasks.append(read_row(dataset, ref))
-        except DatasetError as error:
-            problems += str(error).splitlines()
-    if problems:
-        refuse(problems)
-    return tasks
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
