@@ -144,7 +144,9 @@ class Action:
         if self.kind == "open":
             # What failed has left the page as it was, or at the browser's own page.
             place = self.value if self.error and self.value else self.page or self.value
-            return f"{verb} {one_line(place, 80)}".strip()
+            is_led = with_value and self.value not in ("", place)
+            led = f", which led to {one_line(place, 80)}" if is_led else ""
+            return f"{verb} {one_line(self.value if led else place, 80)}{led}".strip()
         target = self.target.describe() if self.target else ""
         is_said = self.kind in (*_BETWEEN, "end") and with_value and self.value and not self.is_open
         value = repr(one_line(self.value, 60)) if is_said else ""
@@ -162,9 +164,10 @@ class Action:
 
 _VERBS = {
     "press": "presses", "hover": "points at", "back": "goes back", "end": "answers",
-    UNREAD: "replies with something that is not a call",
+    UNREAD: "replies with something that is not a call", "reload": "reloads the page",
+    "go_forward": "goes forward",
 }  # fmt: skip
-"""Of kinds that do not get an ``s``."""
+"""Of kinds that do not get an ``s``, and of tools."""
 _BETWEEN = {"type": "into", "choose": "in", "press": "in"}
 """What stands between a value and a target."""
 
@@ -178,7 +181,7 @@ def _name_verb(one: Action) -> str:
         return "unchecks"
     if one.kind == "look" and one.target is not None:
         return "reads" if one.tool.startswith("read") else "looks at"
-    return _VERBS.get(one.kind, f"{one.kind}s")
+    return _VERBS.get(one.tool, _VERBS.get(one.kind, f"{one.kind}s"))
 
 
 def _find_success(tool: str, params: Mapping[str, Any]) -> bool | None:
@@ -267,7 +270,8 @@ def read_solution(
         tool = str(given.get("tool", ""))
         kind = find_kind(tool, params)
         value = _value_of(kind, params, tool, holds.get(tool, ""))
-        page = pages.name(value) if kind == "open" else None
+        value = pages.name(value) if kind == "open" else value
+        page = value if kind == "open" else None
         yield Action(number, tool, kind, read_target(params, {}), value, None, page)
 
 

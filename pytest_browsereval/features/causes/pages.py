@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
 from pytest_browsereval.addresses import is_local
 
@@ -34,9 +34,12 @@ class PageNames:
             self._host = urlsplit(start or "").hostname
         except ValueError:
             self._host = None
+        self._start = start if start and self._host else ""
 
     def name(self, url: str) -> str:
         """Return the page of an address: without host and port where these are the eval's own."""
+        if self._start and url.startswith("/"):  # what a call opens may be relative
+            url = urljoin(self._start, url)
         for base, name in self._sites:
             for prefix in (base, name):
                 rest = url.removeprefix(prefix)

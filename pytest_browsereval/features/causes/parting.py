@@ -81,7 +81,9 @@ def compare_actions(a: Action, b: Action, *, knows_pages: bool) -> float:
     if _is_enter(a) and _is_enter(b):  # it sends a form from any field
         return max(PERHAPS, same)
     if a.kind == b.kind:  # a tool that is not known is compared by its name
-        is_other = a.page != b.page if a.kind == "open" else a.kind == "other" and a.tool != b.tool
+        is_other = a.kind == "other" and a.tool != b.tool
+        if a.kind == "open":  # where it leads is known of recorded ways only
+            is_other = a.page != b.page and (knows_pages or not a.value or a.value != b.value)
         return OTHER if is_other else SAME if a.kind == "open" else min(same, _compare_values(a, b))
     if _submits(a, b) or _submits(b, a):
         return PERHAPS
@@ -191,6 +193,10 @@ class _Search:
         # What only the answer shows is no matter of the way.
         if weak and not self._attempt.is_about_answer:
             return weak[0]
+        if (strays := self._strays) and not self._unmatched and not self._attempt.is_about_answer:
+            acts = [one for one in self._attempt.actions if one.kind not in ("look", "wait", "end")]
+            if acts[-1] in strays and len(self._met) == len(self._way.moves):
+                return self._make("right_state_lost", acts[-1])
         return self._make("end", self._last, self._way.end)
 
     def _make(self, kind: str, step: Action | None, instead: Action | None = None) -> Failure:
@@ -200,9 +206,15 @@ class _Search:
         is_all = len(self._pairs) == len(way.moves) == len(self._attempt.moves)
         is_sure = is_all and all(self._scores[i][j] > PERHAPS for i, j in self._pairs)
         hurries = way.waits and all(one.kind != "wait" for one in self._attempt.actions)
-        is_whole = kind == "end" and is_answer and is_sure and not hurries
+        is_whole = kind == "end" and is_answer and is_sure and not hurries and not self._strays
         matched = len(self._met)
         return Failure(self._attempt, self._unmatched, way, kind, step, instead, matched, is_whole, hurries)
+
+    @property
+    def _strays(self) -> list[Action]:
+        """Steps back and forward in the history, and reloads, where the way has none."""
+        has_none = all(one.kind != "back" for one in self._way.actions)
+        return [one for one in self._attempt.actions if has_none and one.kind == "back" and not one.error]
 
     @property
     def _last(self) -> Action | None:

@@ -56,6 +56,9 @@ RULES = (
     ("nothing typed", (RED, ADD, BUY, END), "step_left_out", 1),
     ("elsewhere", (NAME, click("Help", "link", page="/help"), END), "wrong_target", 2),
     ("all of it", (NAME, RED, ADD, BUY, END), "wrong_row", 5),
+    ("back at the end", (NAME, RED, ADD, BUY, step("go_back", page="/red"), END), "right_state_lost", 5),
+    ("anew at the end", (NAME, RED, ADD, BUY, step("reload", page="/red"), END), "right_state_lost", 5),
+    ("anew on the way", (NAME, RED, ADD, step("reload", page="/red"), BUY, END), "wrong_answer", 6),
     ("nothing at all", (), "gave_up", None),
     ("covered", (NAME, RED, *3 * (click("Add", error=COVERED),), END), "target_covered", 3),
     ("no link", (NAME, click("Red cap", "link", error=MISSING), END), "target_not_found", 2),
@@ -400,3 +403,17 @@ def test_a_request_that_a_site_refused_on_the_way(tmp_path: Path) -> None:
     assert found.name == "page_error"
     assert found.label == "likely page error"
     assert "answered HTTP 500 to a request on the way: http://x/api" in found.detail
+
+
+def test_an_address_is_the_same_however_it_is_written(tmp_path: Path) -> None:
+    """Relative or not, and where it leads to another page; what a step did is said as it was done."""
+    opens = step("navigate", url="/old?b=1", page="/new")
+    for name, url in (("relative", "/old?b=1"), ("whole", f"{BASE}/old?b=1")):
+        cause = cause_of(
+            tmp_path / name, (opens, click("Buy"), done()), (step("navigate", url=url), BUY, END)
+        )
+        assert cause.name == "wrong_row", cause
+    cause = cause_of(tmp_path / "else", (opens, END), (step("navigate", url="/other"), BUY, END))
+    assert "opens {shop}/old?b=1, which led to {shop}/new, the solution opens {shop}/other" in cause.line
+    cause = cause_of(tmp_path / "reloads", (*ORDER[:-1], step("reload", page="/red"), END))
+    assert "at step 5: reloads the page, which was not found in the solution" in cause.line, cause

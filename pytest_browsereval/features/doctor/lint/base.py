@@ -81,7 +81,8 @@ class Row:
         """Yield the texts and numbers that the row's answer and checks expect, each with its key."""
         yield from _leaves(self.task.answer, "answer")
         for place, check in enumerate(self.task.checks):
-            expected = {key: value for key, value in check.items() if key not in _NOT_EXPECTED}
+            # What must not hold is not expected.
+            expected = {} if check.get("not") else {k: v for k, v in check.items() if k not in _NOT_EXPECTED}
             yield from _leaves(expected, f"checks.{place}")
 
     def is_local(self, config: EvalConfig) -> bool:
