@@ -43,8 +43,13 @@ STEPS: Mapping[str, tuple[str, str]] = {
     "check": ("target", "{target}.check()"),
     "uncheck": ("target", "{target}.uncheck()"),
     "drag": ("source target", "{source}.drag_to({target})"),
+    "click_at": ("x y button click_count", "page.mouse.click({x}, {y}, {more})"),
+    "hover_at": ("x y", "page.mouse.move({x}, {y})"),
+    "type_at": ("x y text clear", "type_at(page, {x}, {y}, {text}, {clear})"),
     "type_keys": ("text", "page.keyboard.type({text})"),
+    "drag_at": ("start_x start_y end_x end_y", "drag_at(page, {start_x}, {start_y}, {end_x}, {end_y})"),
     "scroll": ("direction amount", "scroll(page, {direction}, {amount})"),
+    "scroll_at": ("x y direction amount", "scroll(page, {direction}, {amount}, {x}, {y})"),
     "navigate": ("url", "page.goto({url})"),
     "go_back": ("", "page.go_back()"),
     "go_forward": ("", "page.go_forward()"),
@@ -53,6 +58,7 @@ STEPS: Mapping[str, tuple[str, str]] = {
     "wait_for_text": ("text gone timeout_s", "shows(page, {text}, is_there={is_there}, ignores_case=True)"),
     "handle_dialog": ("accept text", ""),  # it is answered by what stands before the call that opens it
     "select_tab": ("tab_id", "page = tab(page, {tab_id})"),
+    "close_tab": ("tab_id", "page = close_tab(page, {tab_id})"),
 }
 """By tool: the arguments that can be written, and the line of a test."""
 _FRAME = re.compile(r' ?>>> ?(?=(?:[^"]*"[^"]*")*[^"]*$)')
@@ -194,7 +200,7 @@ class _Writer:
             "chosen": repr(call.get("values") or call.get("value")),
             "is_there": repr(not call.get("gone")),
         }
-        defaults = {"target": "page.keyboard", "amount": "3"}
+        defaults = {"target": "page.keyboard", "amount": "3", "clear": "False"}
         line = line if more else line.replace(", {more}", "")
         return line.format(**{**defaults, **parts})
 

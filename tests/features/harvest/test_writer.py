@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import json
 import re
 import subprocess
 import sys
@@ -17,10 +18,12 @@ from pytest_browsereval.config import load_config
 from pytest_browsereval.datasets.reader import index_rows
 from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.features.harvest.search import Harvest, Row
-from pytest_browsereval.features.harvest.writer import make_tests
+from pytest_browsereval.features.harvest.writer import STEPS, make_tests
 from pytest_browsereval.features.shared.browser_binary import find_binary
-from pytest_browsereval.features.shared.ways import Way
+from pytest_browsereval.features.shared.ways import LOOKS, Way
 from pytest_browsereval.run.plan import Entry, Plan
+from pytest_browsereval.tools.base import ENDINGS
+from tests.features.harvest.wanderer import QUICKSTART
 from tests.hooks.small_evals import Evals, row
 
 TITLE: dict[str, Any] = {"graders": ["page_state"], "checks": [{"title": "Hats"}], "start_url": "{shop}/"}
@@ -76,6 +79,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
         {"tool": "select_option", "target": "select", "values": ["a", "b"]},
         "page.locator('select').select_option(['a', 'b'])",
     ),
+    "point": ({"tool": "click_at", "x": 1.5, "y": 2}, "page.mouse.click(1.5, 2)"),
     "text": (
         {"tool": "wait_for_text", "text": "Thanks"},
         "shows(page, 'Thanks', is_there=True, ignores_case=True)",
@@ -102,6 +106,14 @@ def test_each_call_is_a_line(
     answer = {"tool": "handle_dialog", "accept": True, "text": "Retro"}
     text, _ = write_tests(evals, row("prompt", **TITLE) | {"solution": [click, answer, done]})
     assert "page.once(\"dialog\", lambda dialog: dialog.accept('Retro'))\n    page.locator(" in text
+
+
+def test_each_step_of_the_quickstart_can_be_written() -> None:
+    """Also those at points of the page and those of tabs."""
+    rows = map(json.loads, (QUICKSTART / "tasks.jsonl").read_text().splitlines())
+    calls = [one for row in rows for one in row["solution"] if one["tool"] not in {*LOOKS, *ENDINGS}]
+    known = {tool: {"tool", *keys.split()} for tool, (keys, _) in STEPS.items()}
+    assert [one for one in calls if not one.keys() <= known.get(one["tool"], set())] == []
 
 
 def test_what_pages_and_rows_say_stays_text(evals: Evals) -> None:
@@ -187,9 +199,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {**TITLE, "solution": [{"tool": "read_download", "name": "a.pdf"}]},
         "its step {'tool': 'read_download'",
     ),
-    "point": (
-        {**TITLE, "solution": [{"tool": "click_at", "x": 1.5, "y": 2}]},
-        "its step {'tool': 'click_at'",
+    "upload": (
+        {**TITLE, "solution": [{"tool": "upload_file", "target": "input", "files": ["a.txt"]}]},
+        "its step {'tool': 'upload_file'",
     ),
     "argument": (
         {**TITLE, "solution": [{"tool": "click", "target": "a", "hold_ms": 900}]},
