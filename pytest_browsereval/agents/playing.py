@@ -102,7 +102,8 @@ async def play(
         for message in result.messages if result else ():
             context.capture.log(message)
         # Tools refuse what comes after a limit; a page that the agent drives itself does not.
-        if went_on_s < LONG_S or not (has_caught or result is not None or isinstance(ending, Fault)):
+        goes_on = has_caught or result is not None or isinstance(ending, Fault)
+        if went_on_s < LONG_S or limits.acts_no_more or not goes_on:
             went_on_s = 0.0
         late = late or (WENT_ON.format(went_on_s) if went_on_s else "")
         still_runs, left_s = await _wait_for_left(limits)

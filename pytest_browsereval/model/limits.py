@@ -42,6 +42,8 @@ class Limits:
         self._reached_at = 0.0
         self.time_s = math.inf
         """How long the agent may take."""
+        self.acts_no_more = False
+        """Whether only tidying up is left of the agent, which changes no page."""
         self.unseen = 0
         """Model calls that ended without a reply, and may have been billed."""
         self.why_late: Fault | None = None

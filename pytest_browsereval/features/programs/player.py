@@ -152,6 +152,7 @@ class ProgramPlayer(AgentEvaluator):
         # Only now is it known that no line was an object, so that all of them together may be one.
         await self._take(self._reader.read_rest())
         self._code, self._has_ended = code, True
+        self._capture.limits.acts_no_more = True
         return code
 
     # -- what it gets
