@@ -29,11 +29,12 @@ def test_a_program_by_mcp_is_guarded(evals: Evals, monkeypatch: pytest.MonkeyPat
     """Its calls are asked about as those of every agent: it orders only where the task asks for it."""
     (evals.path / "site").mkdir()
     (evals.path / "site/index.html").write_text(PAGE)
-    program = evals.path / "bin" / "claude"
+    program = evals.path / "bin" / "codex"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} {OUTSIDE} claude "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {OUTSIDE} codex "$@"\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("CODEX_API_KEY", "sk-0123456789abcdef")
     ordering: dict[str, Any] = {
         "graders": ["page_state"],
         "checks": [ORDERED],
@@ -41,7 +42,7 @@ def test_a_program_by_mcp_is_guarded(evals: Evals, monkeypatch: pytest.MonkeyPat
         "says": None,
     }
     evals.write_rows(row("mug", query="Order a mug for Ada.", **ordering))
-    agent = {"type": "command", "preset": "claude-code", "model": "opus"}
+    agent = {"type": "command", "preset": "codex", "env": {"TOKEN_FILE": str(evals.path / "token")}}
     browser = {"action_timeout_ms": PATIENCE_S * 1000}
     sites = {"shop": {"static": "site"}}
     found = {}
