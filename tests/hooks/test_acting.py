@@ -40,42 +40,6 @@ def test_a_download_is_in_the_result_of_its_click(evals: Evals, pages: PageServe
     assert read_results(evals)[0] == "Clicked text=bill. Downloaded file name 'bill.pdf' (5 bytes)."
 
 
-@pytest.mark.slow
-def test_a_tab_that_was_opened_for_a_download_is_not_left(evals: Evals, pages: PageServer) -> None:
-    """The page is looked at where the agent has stopped, and not in an empty tab that nobody saw."""
-    for name, delay_s in (("now", 0.0), ("late", 0.5)):
-        pages.page(
-            f"/{name}",
-            b"12",
-            headers={"Content-Disposition": "attachment; filename=bill.pdf"},
-            delay_s=delay_s,
-        )
-    links = (
-        "<a href='/now' target=_blank>blank now</a> <a href='/late' target=_blank>blank late</a>"
-        """<button onclick="window.open('/now')">open now</button> """
-        """<button onclick="window.open('/late')">open late</button>"""
-    )
-    url = pages.page("/bills", f"<h1>Bills</h1>{links}")
-    names = ("blank now", "blank late", "open now", "open late")
-    run = evals.play(
-        [
-            act_row(
-                name.replace(" ", "-"),
-                url,
-                {"tool": "click", "target": f"text={name}"},
-                {"tool": "read_text"},
-                graders=["page_state"],
-                checks=[{"text": "Bills"}],
-            )
-            for name in names
-        ],
-        browser="playwright",
-    )
-    assert {one.query_id: str(one.verdict) for one in run.attempts} == {
-        name.replace(" ", "-"): "passed" for name in names
-    }
-
-
 @pytest.fixture
 def slow_site() -> Iterator[str]:
     """Serve a file that takes longer than any call waits for it."""

@@ -149,32 +149,6 @@ def test_a_start_page_that_is_broken_is_the_sites(evals: Evals, shop: PageServer
     assert ran.attempt("moved").reason == f"The start page {shop.url}/down answered HTTP 503."
 
 
-def test_requests_that_a_site_breaks_are_named(evals: Evals, shop: PageServer) -> None:
-    """Five of many, and that there are more; those of the start page as well."""
-    wait = {"tool": "wait_for_text", "text": "never", "timeout_s": 1}
-    end = {"tool": "done", "answer": "blocked"}
-    way = json.loads(json.dumps([go("/fetches"), wait, end]).replace("{url}", shop.url))
-    rows = [
-        row("later", start_url=f"{shop.url}/", solution=way),
-        row("first", start_url=f"{shop.url}/fetches", solution=[wait, end]),
-    ]
-    run = evals.play(rows, browser="playwright")
-    for name in ("later", "first"):
-        said = [one.message for one in run.attempt(name).warnings if "HTTP 50" in one.message]
-        assert len(said) == 6, name
-        assert said[-1] == "the site answered more than 5 requests with HTTP 500 and up; others are not named"
-
-
-def test_a_pop_up_that_is_broken_is_not_the_start_page(evals: Evals, shop: PageServer) -> None:
-    """The attempt begins, and the agent closes what it does not want."""
-    steps = [
-        *({"tool": "close_tab", "tab_id": number} for number in (2, 3)),
-        {"tool": "done", "answer": "right"},
-    ]
-    evals.write([row("popping", start_url=f"{shop.url}/popping", solution=steps)], browser="playwright")
-    assert evals.run().ret == 0
-
-
 def test_a_start_page_that_breaks_later_is_the_sites(evals: Evals) -> None:
     """The agent has not composed the address of the start page, however it comes back to it."""
 

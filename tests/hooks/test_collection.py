@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,20 +50,6 @@ def test_a_config_of_another_name_is_recognized(evals: Evals) -> None:
         assert run.ret == pytest.ExitCode.USAGE_ERROR
         assert hint not in run.stderr.str()
     assert "write `dataset: rows.jsonl` in a file *.eval.yaml." in evals.run("rows.jsonl").stderr.str()
-
-
-def test_ids_outside_the_root_folder_stay_apart(evals: Evals, tmp_path: Path) -> None:
-    """Two configs outside pytest's root folder have different node ids, and each can be selected."""
-    root = evals.path / "project"
-    root.mkdir()
-    (root / "pytest.ini").write_text("[pytest]\n")
-    for name in ("x", "y"):
-        evals.write_rows(row("a"), name=f"{name}/rows.jsonl")
-        evals.write_config(f"{name}/shop.eval.yaml")
-    evals.path = root
-    result = evals.run("--rootdir=.", "../x/shop.eval.yaml", "../y/shop.eval.yaml", "--co", "-q")
-    result.stdout.fnmatch_lines(["../x/shop.eval.yaml::a", "../y/shop.eval.yaml::a"])
-    evals.run("--rootdir=.", "../y/shop.eval.yaml::a").assert_outcomes(passed=1)
 
 
 ODD_IDS = [
@@ -161,19 +146,6 @@ def test_many_bad_rows_are_listed_and_counted(evals: Evals) -> None:
         text = result.stdout.str() + result.stderr.str()
         assert [f"rows.jsonl:{n}:" in text for n in range(1, 8)] == [True] * 5 + [False] * 2
         assert "and 4 more" in text
-
-
-def test_an_agent_that_needs_options_cannot_be_named_alone(evals: Evals) -> None:
-    """``--eval-agent`` with a type that lacks required options, or with an unknown one, is a usage error."""
-    evals.write([row("a")])
-    for name, message in (
-        ("function", "cannot run without options (function)"),
-        ("noopp", "'noop'"),
-        ("defautl", "Variants: default. Did you mean 'default'?"),
-    ):
-        result = evals.run("--eval-config=shop.eval.yaml", f"--eval-agent={name}")
-        assert result.ret == 4
-        assert message in result.stderr.str()
 
 
 def test_only_selected_rows_are_checked(evals: Evals) -> None:

@@ -167,25 +167,3 @@ def test_an_incomplete_run_is_no_baseline(evals: Evals, run: EvalRun) -> None:
     assert "base is not complete: 1 of the run's 3 trials have no result: r0" in text, text
     rules = ("--eval-set=gate.baseline=base", "--eval-set=gate.max_regressions=0")
     assert "1 trial without a result in the baseline" in told(evals, "gate", str(run.folder), *rules)[1]
-
-
-def test_a_record_that_was_removed(evals: Evals, run: EvalRun) -> None:
-    """A baseline without a row that passed would hide that it is lost: its summary still has it."""
-    base = evals.path / "base"
-    shutil.copytree(run.folder, base)
-    remove_lines(base, "r0")
-    want = "r0, default, trial 1: passed by summary.json, and its record is missing"
-    evals.write_rows(row("r0", says="wrong"), row("r1"), row("r2", says="wrong"))
-    worse = evals.run("shop.eval.yaml", "--eval-set=gate={}").folder
-    rules = ("--eval-set=gate.baseline=base", "--eval-set=gate.max_regressions=0")
-    for typed in (
-        ("gate", str(worse), *rules),
-        ("compare", "base", str(worse)),
-        ("export", "base", "--to=baseline", "-o", "b.json"),
-    ):
-        code, text = told(evals, *typed)
-        assert (code, want in text) == (1 if typed[0] == "gate" else 4, True), text
-    code, text = told(evals, "runs", "base")
-    assert (code, want in text) == (1, True), text
-    code, text = told(evals, "gate", "base")
-    assert (code, "NOT MET complete: 1 of the run's 3 trials have no result: r0" in text) == (1, True), text

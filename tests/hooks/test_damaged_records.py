@@ -27,17 +27,6 @@ def regraded(evals: Evals, run: EvalRun) -> tuple[int, str]:
     return int(again.ret), " ".join((again.stdout.str() + again.stderr.str()).split())
 
 
-def test_folders_beside_attempts_are_none(evals: Evals, run: EvalRun) -> None:
-    """A backup is no attempt: it changes no result, and all go on."""
-    for name in ("attempt-1.bak", "attempt-x", "attempt-", "attempt-²", "attempt-1 (copy)"):
-        shutil.copytree(run.folder / TRIAL / "attempt-1", run.folder / TRIAL / name)
-    code, text = regraded(evals, run)
-    assert code == 0, text
-    assert told(evals, "gate", str(run.folder), "--config", "shop.eval.yaml")[0] == 0
-    assert evals.run("shop.eval.yaml", "--eval-resume").ret == 0
-    assert evals.summary()["results"][0]["attempts"] == 1
-
-
 NUMBERS = (
     ("total_duration_ms", "NaN"), ("total_duration_ms", "-1"), ("grading_duration_ms", "Infinity"),
     ("total_steps", "-3"), ("attempt", "-1"), ("screenshot_count", "-1"), ("input_tokens", "-1"),
@@ -110,15 +99,3 @@ def test_a_damaged_manifest_is_refused(evals: Evals, run: EvalRun, content: str)
     for code, text in done:
         assert code == pytest.ExitCode.USAGE_ERROR, text
         assert "manifest.json is damaged: " in text or "has written this run (form " in text
-
-
-@pytest.mark.parametrize("name", ["manifest.json", "summary.json", "selected.jsonl", "regraded.jsonl"])
-def test_json_that_is_nested_too_deeply(evals: Evals, run: EvalRun, name: str) -> None:
-    """It is damaged, as other JSON that cannot be read; no command ends with a traceback."""
-    for command in ("gate", "runs", "compare", "view"):
-        (run.folder / name).write_text("[" * 100_000)
-        code, text = told(evals, command, *[str(run.folder)] * (1 + (command == "compare")))
-        assert code in (0, 1, 4), text
-        assert "Traceback" not in text
-        if name == "manifest.json" and command in ("gate", "compare"):
-            assert (code, "manifest.json is damaged: it is nested too deeply" in text) == (4, True)

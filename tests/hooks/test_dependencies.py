@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.hooks.launched import FUNCTION, write_agent
 from tests.hooks.small_evals import Evals, row
 
 AGENT = """
@@ -119,25 +118,6 @@ def test_rows_come_after_those_that_they_need(logged: Evals) -> None:
 
 BANK_ROWS, POST_ROWS = ("bank0", "bank1", "both"), ("post0", "post1", "both")
 
-HEAD = """
-async def solve(context):
-    name = begins(context)
-    for _ in range(900 if name == "head" else 0):
-        if (pathlib.Path(str(context.base_dir)) / "second.begun").exists():
-            return "right"
-        await asyncio.sleep(0.1)
-    return "alone" if name == "head" else "right"
-"""
-
-
-def test_a_row_starts_as_soon_as_what_it_needs_has_passed(evals: Evals) -> None:
-    """It does not wait for the item that is up, which here ends only once it has begun."""
-    write_agent(evals, HEAD)
-    evals.write_config(agent=FUNCTION, lanes=2)
-    evals.write_rows(row("head"), row("first"), row("second", depends_on=["first"]))
-    assert evals.run("shop.eval.yaml").ret == 0
-    assert evals.summary()["passed"] == 3
-
 
 @pytest.mark.parametrize(
     "workers",
@@ -176,17 +156,6 @@ def test_what_belongs_together(logged: Evals, workers: tuple[str, ...]) -> None:
     assert told["second"] == ("errored", "it depends on 'bad', which failed: it was not run")
     assert told["third"] == ("errored", "it depends on 'second', which errored: it was not run")
     assert logged.summary()["errors_by_source"] == {"harness": 2}
-
-
-def test_variants_and_trials_are_courses_of_their_own(logged: Evals) -> None:
-    """Each depends on the same variant and trial of the other row."""
-    logged.write_config(variants={"x": OWN, "y": OWN}, trials=2, lanes=8)
-    logged.write_rows(row("b", depends_on=["a"]), row("a"))
-    result = logged.run("shop.eval.yaml", "-v")
-    result.assert_outcomes(passed=8)
-    names = [line.partition("::")[2].partition(" ")[0] for line in result.outlines if " PASSED" in line]
-    assert [name[1:] for name in names[::2]] == [name[1:] for name in names[1::2]]
-    assert {name[0] for name in names[::2]} == {"a"}
 
 
 @pytest.mark.slow

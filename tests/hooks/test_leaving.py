@@ -64,13 +64,6 @@ def test_a_thread_that_leaves_makes_no_green_run(evals: Evals) -> None:
     assert "something has called os._exit(0): the run is incomplete" in result.stderr.str()
 
 
-@pytest.mark.slow
-def test_a_forked_child_may_leave(evals: Evals) -> None:
-    """A child of an agent ends as it wants."""
-    write(evals, "fork()")
-    assert evals.run_process("shop.eval.yaml").ret == 0
-
-
 def test_a_run_that_was_left_is_unfinished(evals: Evals) -> None:
     """What cannot be stopped from leaving is found by the next command: the run lacks rows, and resumes."""
     write(evals, "ctypes.CDLL(None)._exit(0)")
@@ -151,34 +144,3 @@ def test_a_plug_in_that_exits_at_the_end_keeps_the_exit_code(evals: Evals, hook:
     result = evals.play([row("a", says="wrong")])
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert "at the end of the session: it ends with 1 all the same" in result.stderr.str()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("says", "code"), [("wrong", 1), ("right", 0)])
-def test_a_plug_in_that_exits_while_pytest_ends_keeps_the_exit_code(
-    evals: Evals, says: str, code: int
-) -> None:
-    """By then all is reported: neither is a failed row excused, nor a green run refused."""
-    evals.pytester.makeconftest("import sys\ndef pytest_unconfigure():\n    sys.exit(0)\n")
-    evals.write([row("a", says=says)])
-    result = evals.run_process("--eval-config=shop.eval.yaml")
-    assert result.ret == code
-    assert f"at the end of the session: it ends with {code} all the same" in result.stderr.str()
-
-
-def test_an_exit_code_that_the_system_takes_for_0_is_none(evals: Evals) -> None:
-    """The system keeps eight bits of 256."""
-    evals.pytester.makeconftest("import pytest\ndef pytest_runtest_setup():\n    pytest.exit('so', 256)\n")
-    assert evals.play([row("a")]).ret == pytest.ExitCode.INTERNAL_ERROR
-
-
-def test_a_conftest_that_leaves_makes_no_green_gate(evals: Evals) -> None:
-    """It is named, as one that cannot be imported is."""
-    write_rule(evals, "return None")
-    evals.write_config()
-    run = evals.run("shop.eval.yaml").folder
-    write_rule(evals, "return None")
-    evals.pytester.makeconftest(f"{RULE}\nsys.exit(0)\n")
-    gate = evals.run_command("gate", str(run), "--config", "shop.eval.yaml")
-    assert gate.ret == pytest.ExitCode.USAGE_ERROR
-    assert "conftest.py cannot be loaded: SystemExit: 0. Fix it." in gate.stderr.str()

@@ -38,13 +38,6 @@ def test_a_tag_is_no_marker_that_acts(evals: Evals, options: list[str]) -> None:
         assert note in ran.stdout.str()
 
 
-@pytest.mark.parametrize("options", [["-m", "xfail"], ["-m", "not plain"], ["-k", "xfail"]])
-def test_it_selects_all_the_same(evals: Evals, options: list[str]) -> None:
-    """By ``-m`` and ``-k``."""
-    evals.write([row("a", says="x", tags=["xfail"]), row("b", tags=["plain"])])
-    evals.run("shop.eval.yaml", *options).assert_outcomes(failed=1, deselected=1)
-
-
 def test_what_code_registers_does_not_act_and_what_the_ini_file_has_is_no_matter(evals: Evals) -> None:
     """A conftest's ``slow`` leaves out no row by its tag; a name of the ini file is a tag as any other."""
     evals.pytester.makeconftest(SLOW)
@@ -54,17 +47,3 @@ def test_what_code_registers_does_not_act_and_what_the_ini_file_has_is_no_matter
     assert "'slow' is also a marker" in ran.stdout.str()
     assert "'smoke'" not in ran.stdout.str()
     evals.run("shop.eval.yaml", "-m", "smoke", "--strict-markers").assert_outcomes(passed=1, deselected=1)
-
-
-def test_a_mark_of_the_user_acts_still(evals: Evals) -> None:
-    """A conftest that marks a row as one that is to fail is asked, whatever tag the row has."""
-    evals.pytester.makeconftest(
-        """
-        import pytest
-
-        def pytest_collection_modifyitems(items):
-            items[0].add_marker(pytest.mark.xfail)
-        """
-    )
-    evals.write([row("a", says="x", tags=["xfail"]), row("b")])
-    evals.run("shop.eval.yaml", "-m", "unit").assert_outcomes(xfailed=1, passed=1)

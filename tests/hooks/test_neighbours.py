@@ -105,37 +105,6 @@ def test_own():
     assert tries[1:]
 """
 
-AGAIN = """
-import pytest
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item, nextitem):
-    runner = item.config.pluginmanager.get_plugin("runner")
-    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    for _ in range(3):
-        reports = runner.runtestprotocol(item, nextitem=nextitem, log=False)
-        if not any(report.failed for report in reports):
-            break
-    for report in reports:
-        item.ihook.pytest_runtest_logreport(report=report)
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-    return True
-"""
-
-
-@pytest.mark.parametrize("option", ["", "--eval-regrade=latest"])
-def test_a_row_that_is_run_again_keeps_its_result(own_agent: Evals, option: str) -> None:
-    """A plug-in that goes round pytest's protocol gets the verdict; errored rows are made anew."""
-    own_agent.write_rows(row("flaky"), row("breaks-once"))
-    if option:
-        own_agent.run("shop.eval.yaml", "-k", "flaky")
-    own_agent.pytester.makeconftest(AGAIN)
-    result = own_agent.run(*(["--eval-config=shop.eval.yaml", option] if option else ["shop.eval.yaml"]))
-    assert {one["query_id"]: one["verdict"] for one in result.summary["results"]} == {
-        "flaky": "failed", **({} if option else {"breaks-once": "passed"})
-    }  # fmt: skip
-    assert attempts_of(own_agent, "flaky") == 1
-
 
 def test_split_covers_all_rows_once(evals: Evals) -> None:
     """pytest-split's groups hold every row exactly once, and a group runs and sums up its own rows only."""
@@ -182,15 +151,6 @@ def test_rows_of_a_group_never_run_at_once(own_agent: Evals, options: list[str])
     for spans in times.values():
         assert len({pid for _, _, pid in spans}) == 1
         assert all(first[1] <= second[0] for first, second in pairwise(sorted(spans)))
-
-
-def test_stepwise_goes_on_at_the_bad_row(evals: Evals) -> None:
-    """``--stepwise`` stops at a bad row and begins there the next time."""
-    evals.play([row("a"), row("b", says="wrong"), row("c")], "--stepwise").assert_outcomes(passed=1, failed=1)
-    evals.write_rows(row("a"), row("b"), row("c"))
-    result = evals.run("shop.eval.yaml", "--stepwise")
-    result.assert_outcomes(passed=2, deselected=1)
-    assert [r["query_id"] for r in evals.summary()["results"]] == ["b", "c"]
 
 
 @pytest.mark.slow

@@ -50,13 +50,6 @@ def test_a_task_of_another_id_is_an_error(evals: Evals, gate: dict[str, Any], wo
     assert re.search(r"modify_task \(\S*conftest.py:1\) changed the query_id of 'a' to 'other'", told)
 
 
-@pytest.mark.parametrize("verdict", ["PASSED", "FAILED"])
-def test_a_grade_without_a_score_is_shown_by_its_verdict(evals: Evals, verdict: str) -> None:
-    """A judged grade is no error, whether it has a score or none."""
-    evals.pytester.makeconftest(GRADER.replace("UPDATE", f'{{"verdict": Verdict.{verdict}, "score": None}}'))
-    evals.play([row("a", graders=["odd"])]).stdout.re_match_lines([rf".* a .* odd {verdict.lower()}\b"])
-
-
 @pytest.mark.parametrize(
     "change", ['"graders": ()', '"graders": ["nope"]', '"depends_on": ("b",)', '"requires_reset": True']
 )
@@ -74,13 +67,3 @@ def test_a_task_cannot_change_what_the_run_has_gone_by(evals: Evals, change: str
     assert re.search(
         rf"modify_task \(\S*conftest.py:1\) changed the {key} of 'a'. Leave", result.attempt("a").reason
     )
-
-
-@pytest.mark.parametrize("value", ["False", "0", "''", "[]"])
-def test_what_is_no_agent_is_not_taken_for_none(evals: Evals, value: str) -> None:
-    """``create_agent`` returns an agent or None; anything else is an error that names the hook."""
-    evals.pytester.makeconftest(f"def pytest_browsereval_create_agent(context):\n    return {value}\n")
-    result = evals.play([row("a")])
-    result.assert_outcomes(errors=1)
-    told = result.attempt("a").reason
-    assert re.search(r"pytest_browsereval_create_agent \(\S*conftest.py:1\) returned .* is not an", told)

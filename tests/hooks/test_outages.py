@@ -182,18 +182,6 @@ def test_a_site_that_is_misspelt_is_refused_before_the_run(evals: Evals, wrong: 
     assert not (evals.path / "results").exists()
 
 
-def test_a_plug_in_may_fill_foreign_names(evals: Evals) -> None:
-    """Where a hook changes rows, nobody knows before what a name in braces stands for."""
-    evals.write([row("a", start_url="{place}/")])
-    evals.pytester.makeconftest(
-        """
-        def pytest_browsereval_modify_task(task):
-            return task.model_copy(update={"start_url": None})
-        """
-    )
-    evals.run("shop.eval.yaml").assert_outcomes(passed=1)
-
-
 @pytest.mark.parametrize("key", ["start_url", "solution"])
 def test_a_plug_in_that_fills_nothing_hides_no_misspelt_site(evals: Evals, key: str) -> None:
     """The rows are checked as the hook leaves them; one of `init` only changes the query."""
@@ -212,9 +200,3 @@ def test_a_plug_in_that_fills_nothing_hides_no_misspelt_site(evals: Evals, key: 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "rows.jsonl:1: row 'a': the address is '{shpo}/'" in result.stderr.str()
     assert "Did you mean 'shop'?" in result.stderr.str()
-
-
-def test_braces_in_the_path_of_an_address_are_no_site(evals: Evals) -> None:
-    """Only a name at the beginning stands for a site."""
-    evals.write([row("a", solution=[{"tool": "navigate", "url": "https://x.test/{id}"}])], agent="noop")
-    evals.run("shop.eval.yaml").assert_outcomes(failed=1)

@@ -67,28 +67,6 @@ def test_an_agent_that_calls_one_is_errored(
     }  # fmt: skip
 
 
-def test_an_outcome_hides_no_lost_row(evals: Evals) -> None:
-    """A row that was counted twice would hide one whose record is gone: the gate still misses that."""
-    evals.pytester.makepyfile(
-        own=AGENT.replace("CALL", "xfail")
-        + """
-import shutil, pathlib
-inner = solve
-def solve(context):
-    if context.task.query_id == "calls":
-        shutil.rmtree(next(pathlib.Path(str(context.base_dir)).glob("results/*/*/attempts")))
-    return inner(context)
-"""
-    )
-    result = evals.play(
-        [row("fails"), row("calls"), row("b")],
-        agent={"type": "function", "function": "own:solve"},
-        gate={"min_pass_rate": 1.0, "max_error_rate": 0.5},
-    )
-    assert result.ret != 0
-    result.stdout.fnmatch_lines(["*1 of the run's 3 trials have no result*"])
-
-
 @pytest.mark.parametrize("hook", ["task_done", "find_cause"])
 @pytest.mark.parametrize("gate", [{}, {"gate": {"min_pass_rate": 0.9}}], ids=["no gate", "gate"])
 @pytest.mark.parametrize(

@@ -162,23 +162,6 @@ def solve(context):
     assert "output.txt]" in text
 
 
-def test_a_full_disk_does_not_break_the_agent(evals: Evals) -> None:
-    """What cannot be kept is a warning, never an exception in the agent's print."""
-    agent = """
-import pathlib
-
-def solve(context):
-    (context.task_output_dir / "output.txt").mkdir()
-    print("lost")
-    return "right"
-"""
-    write(evals, agent, "a")
-    run = evals.run("shop.eval.yaml")
-    run.assert_outcomes(passed=1)
-    [warning] = run.attempt("a").warnings
-    assert "a part of the output was not kept" in warning.message
-
-
 def test_capture_fixtures_of_other_tests_see_their_own_output_only(evals: Evals) -> None:
     """``capsys``, ``capfd`` and ``caplog`` work beside attempts that run on while an ordinary test is up."""
     agent = """
@@ -235,24 +218,6 @@ def pytest_collection_modifyitems(items):
     assert "noise of b" not in run.stdout.str()
     assert "noise of b" not in run.stderr.str()
     assert ("stdout", "noise of b") in output_of(evals, "b")
-
-
-def test_a_test_that_runs_an_eval_captures_it_as_its_own(evals: Evals) -> None:
-    """``run_eval`` in a hand-written test: ``capsys`` has what the agent prints, and the attempt too."""
-    write(evals, "def solve(context):\n    print('by the agent')\n    return 'right'\n", "a")
-    (evals.path / "test_mine.py").write_text(
-        """
-import pytest
-
-@pytest.mark.browsereval(config="shop.eval.yaml")
-def test_it(run_eval, eval_task, capsys):
-    outcome = run_eval(eval_task)
-    outcome.assert_passed()
-    assert capsys.readouterr().out == "by the agent\\n"
-    assert "stdout  | by the agent" in (outcome.folder / "output.txt").read_text()
-"""
-    )
-    evals.run("test_mine.py").assert_outcomes(passed=1)
 
 
 def test_output_of_a_grader_is_its_row_s(evals: Evals) -> None:

@@ -115,18 +115,6 @@ def test_what_a_window_lacks_is_refused_before_the_run(plain: Evals, case: str) 
     assert not (plain.path / "results").exists()
 
 
-def test_a_model_without_a_tool_for_the_page_is_refused(plain: Evals) -> None:
-    """A row with a start page and an agent that acts by tools is refused; nothing is asked of the model."""
-    with ScriptedModel([done("right")]) as model:
-        plain.write_config(browser="nimbus/plain", agent=single(model))
-        result = plain.run("shop.eval.yaml")
-        asked = len(model.requests)
-    assert (result.ret, asked) == (4, 0)
-    text = result.stderr.str()
-    assert "row 'a': the row starts at http://shop.test/, and the agent 'single' could do nothing" in text
-    assert NO_PAGE in text
-
-
 def test_a_model_with_tools_that_work_there_gets_these_alone(plain: Evals) -> None:
     """Tools of a toolkit that needs no page are offered, ours that need one are not, as the head says."""
     with ScriptedModel([calls(call("look")), done("right")]) as model:
@@ -138,12 +126,6 @@ def test_a_model_with_tools_that_work_there_gets_these_alone(plain: Evals) -> No
     assert "note: not offered: navigate, go_back" in result.stdout.str()
     assert NO_PAGE in result.stdout.str()
     assert result.attempt("a").warnings == ()
-
-
-def test_rows_without_a_page_need_no_tools(plain: Evals) -> None:
-    """A row that has no start page asks for no page: the run goes on with what there is."""
-    with ScriptedModel([done("right")]) as model:
-        plain.play([row("a")], browser="nimbus/plain", agent=single(model)).assert_outcomes(passed=1)
 
 
 def test_a_browser_that_promises_a_page_has_to_keep_it(plain: Evals) -> None:

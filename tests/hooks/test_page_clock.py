@@ -61,13 +61,3 @@ def test_a_clock_that_cannot_be_is_refused(evals: Evals, subtests: pytest.Subtes
             run = evals.play([row("a", **of_row)], **of_config)
             assert run.ret == 4
             run.stderr.fnmatch_lines([message])
-
-
-def test_another_clock_is_another_run(evals: Evals, pages: PageServer) -> None:
-    """A resume notices that the config has another one."""
-    rows = [see("plain", pages.page("/clock", SHOWN), "2026-03-01T08 is 9 here")]
-    browser = {"context": {"timezone_id": "Europe/Berlin"}}
-    evals.play(rows, browser=browser, clock="2026-03-01T09:00").assert_outcomes(passed=1)
-    refused = evals.play(rows, "--eval-resume", browser=browser, clock="2026-03-02T09:00")
-    assert refused.ret == 4
-    refused.stderr.fnmatch_lines(["*config.clock*2026-03-01T09:00*"])

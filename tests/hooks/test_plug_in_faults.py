@@ -282,33 +282,6 @@ def test_a_browser_that_cannot_be_closed_costs_no_report(evals: Evals, how: str,
     assert evals.summary()["passed"] == 1
 
 
-@pytest.mark.parametrize(
-    ("figures", "told"),
-    [
-        ("{'dialogs_open': 1}", "Odd.figures has 'dialogs_open', which is not a key of a record"),
-        ("1 / 0", "division by zero"),
-    ],
-    ids=["unknown", "raises"],
-)
-def test_odd_figures_of_a_window_err_its_row(evals: Evals, figures: str, told: str) -> None:
-    """The record of the attempt is kept, and says what broke."""
-    written(
-        evals,
-        f"""
-from pytest_browsereval.testing.blank import BlankWindow
-class Odd(BlankWindow):
-    figures = property(lambda self: {figures})
-async def open_odd(self, request):
-    return Odd()
-Blank.open_window = open_odd
-""",
-        "Blank",
-    )
-    result = evals.run("shop.eval.yaml")
-    result.assert_outcomes(errors=1)
-    assert told in result.attempt("a").reason
-
-
 DESCRIPTIONS = """
 import pytest
 @pytest.hookimpl(wrapper=True)

@@ -145,17 +145,6 @@ def test_a_wrong_hook_is_refused_in_a_sentence(evals: Evals, case: str, options:
     assert not (evals.path / "results").exists()
 
 
-@pytest.mark.parametrize("case", ["name", "argument"])
-def test_a_wrong_hook_is_told_without_an_eval_too(evals: Evals, case: str) -> None:
-    """Pytest refuses it in any run; a run of other tests gets the sentence and exit code 4 as well."""
-    text, message = WRONG[case]
-    evals.pytester.makeconftest(text)
-    evals.pytester.makepyfile(test_other="def test_other(): pass")
-    result = evals.run("test_other.py")
-    assert result.ret == 4
-    result.stderr.fnmatch_lines([message])
-
-
 HOOKS = """
 import json, pathlib, threading
 from typing import Literal

@@ -85,13 +85,3 @@ def test_a_mistyped_name_gets_the_nearest(odd: Evals, case: str) -> None:
     assert ran.ret == 4
     assert message in ran.stdout.str() + ran.stderr.str()
     assert not (odd.path / "results").exists()
-
-
-def test_a_tag_of_other_rows_is_not_mistyped(odd: Evals) -> None:
-    """A tag that only rows have which are not asked for selects nothing, as pytest says it."""
-    odd.write_rows(*ROWS, row("tagged", tags=["smoke"]))
-    assert odd.run("shop.eval.yaml::plain", "-m", "smoke").ret == 5
-    assert (
-        odd.run("shop.eval.yaml", "-m", "slow", "--eval-limit=1", "-o", "markers=slow: takes long").ret == 5
-    )
-    odd.run("shop.eval.yaml", "-m", "not smoek").assert_outcomes(passed=5)

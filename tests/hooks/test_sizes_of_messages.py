@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.capture.sizes import MAX_MESSAGE_BYTES
-from pytest_browsereval.testing import ScriptedModel, done, says
+from pytest_browsereval.testing import ScriptedModel, says
 from tests.hooks.small_evals import Evals, row
 
 END = "the-end-of-it"
@@ -43,14 +43,6 @@ def test_an_answer_that_is_too_long_is_cut(evals: Evals) -> None:
     assert metadata["final_answer"].endswith(f"of {len(LONG)} bytes]")
     (warning,) = (one["message"] for one in metadata["warnings"] if "cut at" in one["message"])
     assert f"limits.max_message_bytes is {MAX_MESSAGE_BYTES}" in warning
-
-
-def test_arguments_that_are_too_long_are_refused(evals: Evals) -> None:
-    """A call with them is refused, and the model goes on."""
-    with ScriptedModel([done(LONG), done("right")]) as server:
-        result = evals.play([row("a")], agent=model(server.base_url))
-    assert result.ret == 0, result.stdout.str()
-    assert holders(attempt_of(evals), END) == []
 
 
 TOOLS = """

@@ -96,16 +96,6 @@ def test_variants_have_tools_of_their_own(words: Evals) -> None:
     assert (refused.ret, "variants.x.tools.evaluate: evaluate is on" in refused.stderr.str()) == (4, True)
 
 
-def test_the_model_of_a_variant_is_offered_them(words: Evals) -> None:
-    """So are its prompts: what is not there is not available."""
-    with ScriptedModel([done("right")]) as model:
-        agent = {"type": "single", "model": "m", "base_url": model.base_url, "tools": {"words": False}}
-        words.write_config(agent=agent, toolkits=["words"])
-        words.run("shop.eval.yaml").assert_outcomes(passed=1)
-    assert "look_up" not in model.requests[0].tool_names
-    assert "No words can be looked up." in model.requests[0].text
-
-
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown switch of a variant": (
         {"variants": {"x": {"type": "scripted", "tools": {"wrods": False}}}},

@@ -109,21 +109,6 @@ def test_tests_by_hand_have_runs_of_their_own(evals: Evals, workers: list[str]) 
     assert tried == ["tasks/r0/default/1/attempt-1", "tasks/r0/default/2/attempt-1"]
 
 
-def test_a_test_by_hand_leaves_its_configs_run_alone(evals: Evals) -> None:
-    """A test that uses the config of an eval adds nothing to the run of the eval."""
-    evals.write([row("r0", says="wrong")], gate={"min_pass_rate": 0.9})
-    evals.pytester.makepyfile(
-        test_hand=BY_HAND.replace(
-            'dataset="rows.jsonl", agent="scripted", graders=["answer"]', 'config="shop.eval.yaml"'
-        ).replace("other", "wrong")
-    )
-    result = evals.run()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    names = {folder.parent.name: verdicts(folder) for folder in result.folders}
-    assert names["shop"] == {"r0": "failed"}
-    assert names["shop-test_hand-test_first"] == {"r0": "passed"}
-
-
 def test_a_test_by_hand_and_an_eval_of_one_name_are_refused(evals: Evals) -> None:
     """A marker's ``name`` cannot put a test's attempts into the run of an eval."""
     evals.write_rows(row("r0"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -82,23 +81,6 @@ def test_rows_have_windows_of_their_own(evals: Evals, workers: list[str]) -> Non
     assert conditions["plain"] == ("timezone_id=UTC", "viewport=900x600")
     assert conditions["phone"] == ("device=Pixel 7", "timezone_id=UTC")
     assert "viewport=500x400" in conditions["kyoto"]
-
-
-def test_another_window_is_another_task(evals: Evals) -> None:
-    """A run is not resumed with a row that wants another device, unless that row is made again."""
-    with desk() as (url, _):
-        browser = {"type": "playwright"}
-        assert evals.play([see("a", url, "touch=0"), see("b", url, "touch=0")], browser=browser).ret == 0
-        evals.write_rows(see("a", url, "touch=0"), see("b", url, "touch=1", context={"device": "Pixel 7"}))
-        refused = evals.run("shop.eval.yaml", "--eval-resume")
-        refused.stderr.fnmatch_lines(["*rows were edited: b"])
-        run = evals.run("shop.eval.yaml", "--eval-resume", "--eval-resume-anyway")
-        run.assert_outcomes(passed=2)
-    assert [(one.query_id, one.conditions) for one in run.attempts] == [
-        ("a", ()),
-        ("b", ()),
-        ("b", ("device=Pixel 7",)),
-    ]
 
 
 def test_a_password_goes_to_its_origin_and_into_no_file(
@@ -229,10 +211,3 @@ def test_an_address_that_an_agent_makes_up_keeps_its_password(evals: Evals) -> N
     assert asked[-1][1] is not None
     files = [file for file in run.folder.rglob("*") if file.is_file()]
     assert [file for file in files if b"rose-bud" in file.read_bytes()] == []
-
-
-def test_the_schema_of_a_config_has_playwrights_options(evals: Evals) -> None:
-    """Editors complete them."""
-    text = json.dumps(json.loads("\n".join(evals.run_command("schema").outlines)))
-    assert '"http_credentials"' in text
-    assert '"record_har_path"' not in text
