@@ -82,13 +82,6 @@ def shop() -> Iterator[PageServer]:
     shop.page("/framed", '<iframe src="/boom"></iframe>')
     shop.page("/fetching", "<script>fetch('/boom')</script>")
     shop.page("/later", "<script>setTimeout(() => { location = '/boom' }, 1000)</script>")
-    shop.page("/fetches", "<script>for (let n = 0; n < 8; n++) fetch('/gone-' + n)</script>")
-    shop.page(
-        "/mixed", "<script>document.write(`<iframe src=${location.search.slice(1)}></iframe>`)</script>"
-    )
-    for number in range(8):
-        shop.page(f"/gone-{number}", "busy", status=502)
-    shop.page("/popping", "<script>open('/drop'); open('/boom')</script>")
     shop.page("/route", "<script>history.pushState(0, '', '/boom')</script>")
     yield shop
     shop.close()

@@ -117,8 +117,6 @@ BAD_ROWS = {
     "no grader": (json.dumps(row("a", graders=[])) + "\n", "has no grader"),
     "unknown key": (json.dumps(row("a", querry="x")) + "\n", "rows.jsonl:1"),
     "unknown row grader": (json.dumps(row("a", graders=["answr"])) + "\n", "Did you mean 'answer'"),
-    "unknown tool": (json.dumps(row("a", solution=[{"tool": "wiat"}])) + "\n", "Did you mean 'wait'"),
-    "no solution": (json.dumps(row("a", solution=[])) + "\n", "solution"),
     "no json": ("{query_id: a\n", "rows.jsonl:1"),
 }
 
@@ -177,10 +175,8 @@ def test_without_an_eval_the_plugin_stays_out(evals: Evals) -> None:
 
 
 REFUSED_AGENTS: dict[str, dict[str, Any]] = {
-    "of a vendor": {"agent": {"type": "gemini-computer-use", "apiKey": "NO_SUCH_KEY"}},
     "of a provider": {"agent": {"type": "single", "provider": "codex"}},
     "with an unset variable": {"agent": {"type": "single", "model": "${NOT_SET_ANYWHERE}"}},
-    "an unknown type": {"variants": {"x": {"type": "nothing-like-it"}}},
     "of a suite, by variables": {"id": "shop", "agent": {"type": "tool-loop"}},
 }
 

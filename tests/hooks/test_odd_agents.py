@@ -33,16 +33,7 @@ class OddConfig(AgentConfig):
 async def interrupts():
     raise KeyboardInterrupt("mine")
 
-class Liar(str):
-    def __eq__(self, other):
-        return True
-    __hash__ = str.__hash__
-    def same(self, *args, **kwargs):
-        return "right"
-    __str__ = strip = split = casefold = lower = encode = translate = same
-
 RETURNED = {
-    "lies": AgentResult(Liar("wrong")),
     "text": "right",
     "number": AgentResult(5),
     "reason": AgentResult("right", "finished"),

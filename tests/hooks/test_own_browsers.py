@@ -94,14 +94,10 @@ CLICKS = [{"tool": "click", "target": "text=Buy"}, {"tool": "done", "answer": "r
 STATE = {"graders": ["page_state"], "checks": [{"title": "Shop"}], "answer": None}
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "step": ({"solution": CLICKS}, {}, "step 1 of the solution calls 'click', which is not a tool"),
-    "switch": ({}, {"tools": {"input": True}}, "input is on, and click, *cannot work: the windows of"),
     "tool": ({}, {"tools": {"evaluate": True}}, "evaluate is on, and evaluate cannot work: the windows of"),
     "grader": (STATE, {}, "the grader 'page_state' reads the live page, and `browser: {type: nimbus/"),
     "script": ({"setup_script": "1"}, {}, "the row has a setup_script, and `browser: {type: nimbus/plain}`"),
-    "har": ({}, {"capture": {"har": True}}, "capture.har is on, and `browser: {type: nimbus/plain}`"),
     "trace": ({}, {"capture": {"trace": "on"}}, "capture.trace is on, and `browser: {type: nimbus/plain}`"),
-    "console": ({}, {"capture": {"console": True}}, "capture.console is on, and `browser:"),
-    "dom": ({}, {"capture": {"dom": True}}, "capture.dom is on, and `browser:"),
 }
 
 

@@ -101,10 +101,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"variants": {"x": {"type": "scripted", "tools": {"wrods": False}}}},
         "variants.x.tools.wrods: unknown tool or toolkit 'wrods'. Did you mean 'words'?",
     ),
-    "an unknown switch of the only agent": (
-        {"agent": {"type": "scripted", "tools": {"clik": False}}},
-        "agent.tools.clik: unknown tool or toolkit 'clik'. Did you mean 'click'?",
-    ),
     "a row that calls what a variant has not": (
         {"variants": {"x": {"type": "scripted", "tools": {"words": False}}}},
         "calls 'look_up', which is not a tool that is switched on",
@@ -118,10 +114,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
             }
         },
         "executor.tools has no effect. Write `tools: {...}` next to `executor`.",
-    ),
-    "a site with an unknown toolkit": (
-        {"sites": {"shop": {"static": ".", "toolkits": ["wrods"]}}},
-        "sites.shop.toolkits.0: unknown toolkit 'wrods'. Did you mean 'words'?",
     ),
     "a row that calls what its sites do not bring": (
         {"agent": "scripted", "sites": {"shop": {"static": ".", "toolkits": ["words"]}}},

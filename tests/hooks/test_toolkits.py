@@ -129,21 +129,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"toolkits": "clashing", "tools": {"input": False}},
         "*tools: Two tools or toolkits are named 'click': *'input' (*), *'clashing' (from conftest.py).*",
     ),
-    "a clash of two of them": (
-        {"toolkits": ["words", {"type": "clashing", "tool_name": "look_up"}]},
-        "*named 'look_up': one of the toolkit 'words' (from conftest.py), one of 'clashing' (from conftest.*",
-    ),
     "a tool of its own name": (
         {"toolkits": {"type": "clashing", "tool_name": "clashing"}},
         "*tools: Two tools or toolkits are named 'clashing': *Take the toolkit 'clashing' out*",
-    ),
-    "one that is there twice": (
-        {"toolkits": ["words", "words"]},
-        "*shop.eval.yaml:1: tools: Two tools or toolkits are named 'words': *Take the toolkit 'words' out*",
-    ),
-    "a switch of what there is not": (
-        {"tools": {"clik": False}},
-        "*shop.eval.yaml:6: tools.clik: unknown tool or toolkit 'clik'. Did you mean 'click'?*",
     ),
     "an unknown toolkit": (
         {"toolkits": ["wrods"]},

@@ -136,17 +136,12 @@ def test_keys_in_headers_need_allowed_origins(evals: Evals, monkeypatch: pytest.
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"context": {"locales": "de"}}, "*:*: browser.context.locales: is not an option*'locale'?*"),
-    ({"context": {"httpCredentials": {}}}, "*Did you mean 'http_credentials'?*"),
-    ({"context": {"offline": "perhaps"}}, "*browser.context.offline: expected true or false, not 'perhaps'*"),
     ({"context": {"color_scheme": "drak"}}, "*color_scheme: 'drak' is not allowed*'dark'*"),
     ({"context": {"viewport": {"width": 9, "heigth": 9}}}, "*viewport.heigth: unknown key*'height'*"),
-    ({"context": {"viewport": {"width": 0, "height": 9}}}, "*viewport.width: must be from 1 to*"),
-    ({"context": {"device": "iPhone 99"}}, "*context.device: 'iPhone 99' is not a device*Did you mean*"),
     ({"context": {"timezone_id": "Europe/Berln"}}, "*Did you mean 'Europe/Berlin'?*"),
     ({"context": {"record_har_path": "x"}}, "*record_har_path: cannot be set: write `capture: {har: true}`*"),
     ({"context": {"geolocation": {"latitude": 1, "longitude": 2}}}, "*permissions: [[]geolocation]*"),
     ({"context": {"http_credentials": LOGIN}}, "*http_credentials: needs an `origin`*"),
-    ({"context": {"http_credentials": {**LOGIN, "origin": "http://*.example"}}}, "*needs an `origin`*"),
     ({"context": {"http_credentials": {**LOGIN, "origin": "{shpo}"}}}, "*'shpo', which is not a site*"),
     (
         {"context": {"proxy": {"server": "http://p:1"}}, "allowed_origins": ["a.example"]},

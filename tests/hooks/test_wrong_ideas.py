@@ -11,27 +11,16 @@ from tests.hooks.launched import FUNCTION, metadata, write_agent
 from tests.hooks.small_evals import Evals, row
 
 CHECK = {"graders": ["page_state"], "checks": [{"selector": "#cart", "text": "1"}]}
-STATIC = {"graders": ["page_state"], "checks": [{"xpath": "//a", "url": "/"}]}
 
 ROWS: list[tuple[dict[str, Any], str]] = [
     (
         CHECK,
         """has a 'selector', but checks use what a person sees. Write {"role": "button", "name": "Buy"}""",
     ),
-    (STATIC, "has a 'xpath', but checks use what a person sees."),
     ({"start_url": "localhost:3000"}, "has no scheme. Write http://localhost:3000\n"),
-    ({"start_url": "shop.example.com/cart"}, "has no scheme. Write https://shop.example.com/cart\n"),
-    ({"start_url": "127.0.0.1"}, "has no scheme. Write http://127.0.0.1\n"),
     ({"context": {"clock": "2026-03-01"}}, "context.clock cannot be chosen by a row. A row may choose"),
-    (
-        {"context": {"locale": "german"}},
-        "context.locale: 'german' is not a locale. Write one such as 'de-DE'.",
-    ),
     ({"ready": "in stock"}, 'ready: it is a text. Write `{text: "in stock"}`'),
     ({"prompt": "Buy a mug."}, "rows.jsonl:1: prompt: unknown key. Did you mean 'query'?"),
-    ({"expected": "a mug"}, "rows.jsonl:1: expected: unknown key. Did you mean 'answer'?"),
-    ({"url": "http://shop.test"}, "rows.jsonl:1: url: unknown key. Did you mean 'start_url'?"),
-    ({"assertions": []}, "rows.jsonl:1: assertions: unknown key. Did you mean 'checks'?"),
     (
         {"scorers": ["match"]},
         "scorers: unknown key. Did you mean 'graders'? It already exists: leave 'scorers' out.\n",
@@ -57,59 +46,24 @@ ROWS: list[tuple[dict[str, Any], str]] = [
         '"command": ["{python}", "checks/paid.py"]}`, and let checks/paid.py end',
     ),
     ({"graders": [{"type": "llm-rubric", "value": "x"}]}, "Write `{type: llm, prompt: "),
-    ({"graders": [{"type": "icontains", "value": "x"}]}, "Write `{type: answer, match: includes}`"),
 ]
 
 CONFIGS: list[tuple[dict[str, Any], str]] = [
-    (
-        {"sites": {"shop": "http://localhost:3000"}},
-        """write the whole address in the rows: `"start_url": "http://localhost:3000/"` """,
-    ),
     (
         {"sites": {"shop": {"url": "http://localhost:3000"}}},
         "already running needs no site. Leave this out, and write",
     ),
     ({"sites": {"shop": {"command": "npm start"}}}, 'no shell reads it. Write the list `["npm", "start"]`.'),
-    ({"workers": 4}, "workers: unknown key. Did you mean 'lanes'?"),
-    (
-        {"agent": {"type": "single", "model": "m", "credentials": "X"}},
-        "agent.credentials: unknown key. Did you mean 'api_key'?",
-    ),
     ({"graders": ["llm"]}, "the grader llm has no prompt. Write one, such as `{type: llm, prompt: "),
     (
         {"judge": "gpt-4o"},
         "judge: expected a block of keys, not 'gpt-4o'. Write `judge: {provider: openai, model: gpt-4o, api_",
     ),
-    (
-        {"judge": "claude-x"},
-        "Write `judge: {provider: anthropic, model: claude-x, api_key: ANTHROPIC_API_KEY}`.",
-    ),
     ({"gate": 0.8}, "gate: expected a block of keys, not 0.8. Write `gate: {min_pass_rate: 0.8}`."),
     ({"gate": {"min_pass_rate": 80}}, "it is 80. It is a share: write 0.8 for 80 %."),
-    ({"gate": {"max_error_rate": 2.5}}, "It is a share: write 0.025 for 2.5 %."),
     ({"limits": {"timeout_ms": 60}}, "It is in milliseconds: write 60000 for 60 s."),
     ({"epochs": 7}, "epochs: unknown key. Did you mean 'trials'? Write `trials: 7`."),
-    (
-        {"lanes": 2, "max_concurrency": 7},
-        "Did you mean 'lanes'? It already exists: change it to `lanes: 7`.\n",
-    ),
     ({"fail_under": 80}, "Did you mean 'gate'? Write `gate: {min_pass_rate: 0.8}`."),
-    (
-        {"vars": {"SHOP_KEY": "rosebud"}},
-        "Did you mean 'variables'? Write `variables: [SHOP_KEY]`; their values are",
-    ),
-    (
-        {"data": "mugs.csv"},
-        "data: unknown key. Did you mean 'dataset'? It already exists: change it to `dataset: m",
-    ),
-    (
-        {"tests": []},
-        "Did you mean 'dataset'? Write `dataset: shop.jsonl`, and each of them as a line of that file",
-    ),
-    (
-        {"providers": ["openai:gpt-4o"]},
-        "Did you mean 'agent'? It already exists: change it to `agent: {type: single, provider: openai, ",
-    ),
     (
         {"base_url": "http://localhost:3000"},
         """`"start_url": "http://localhost:3000/"` in place of paths such as "/".""",
@@ -118,35 +72,17 @@ CONFIGS: list[tuple[dict[str, Any], str]] = [
         {"agent": "gpt-4o"},
         "Write `agent: {type: single, provider: openai, model: gpt-4o, api_key: OPENAI_API_KEY}`.",
     ),
-    (
-        {"agent": "anthropic"},
-        "Write `agent: {type: single, provider: anthropic, model: NAME, api_key: ANTHROPIC",
-    ),
-    ({"agent": "google:gemini-2.5-pro"}, "provider: google, model: gemini-2.5-pro, api_key: "),
     ({"agent": "agents/shop.py::solve"}, 'Write `agent: {type: function, function: "agents.shop:solve"}`'),
-    ({"agent": "singel"}, "unknown agent 'singel'. Did you mean 'single'?"),
-    (
-        {"agent": {"type": "function", "function": "./my_agent.py::solve"}},
-        "write module:callable, such as 'my_agent:solve'; it is './my_agent.py::solve'.",
-    ),
     (
         {"agent": {"type": "single", "model": "anthropic/claude-sonnet-4-5"}},
         "the provider is a key of its own. Write `provider: anthropic, model: claude-sonnet-4-5`",
     ),
     ({"browser": {"viewport": {"width": 800}}}, "Did you mean 'context'? Write `context: {viewport: "),
-    ({"limits": {"max_turns": 9}}, "Did you mean 'max_steps'?"),
-    ({"gate": {"fail_under": 80}}, "Did you mean 'min_pass_rate'?"),
-    (
-        {"graders": [{"type": "answer", "match": "contains"}]},
-        "'contains' is not allowed. Did you mean 'includes'?",
-    ),
     (
         {"dataset": "https://example.com/rows.jsonl"},
         "Download it first: `curl -O https://example.com/rows.jsonl`.",
     ),
-    ({"agent": {"type": "single", "provider": "claude", "model": "x"}}, "Did you mean 'anthropic'?"),
     ({"browser": "firefox"}, "evals run in Chromium only. Leave `browser` out."),
-    ({"browser": {"type": "chrome"}}, "Leave `browser` out, or write `browser: {type: playwright}`."),
 ]
 
 OPTIONS: list[tuple[tuple[str, ...], str]] = [
@@ -158,7 +94,6 @@ OPTIONS: list[tuple[tuple[str, ...], str]] = [
         ("--eval-shard=0/4",),
         "numbered from 1 on. Write `--eval-shard=1/4` for the first, `--eval-shard=4/4` for",
     ),
-    (("--eval-shard=5/4",), "numbered from 1 on. Write `--eval-shard=1/4`"),
     (
         ("--eval-regrade=latest", "--eval-agent=noop"),
         "Leave it out, or make a new run without --eval-regrade.",
@@ -272,20 +207,15 @@ AGENTS = {
     "await context.tools.call('list_tabs', selector='#a')": 'Write call(\'list_tabs\', {"selector": "#a"})',
     "context.tools.call('list_tabs')": NEVER,
     "await context.tools.call('list_tabs'); context.tools.call('list_tabs')": NEVER,
-    "context.tools.call('list_tabs').output": "A call gives its result once it is awaited.",
     "await context.tools.click('#a')": "There is no tool 'click'.",
     "context.page": "has no attribute 'page', at my_agent.py:9. Write `context.window.page`.",
     "context.task.querry": "Did you mean 'query'?",
-    "(await context.tools.call('list_tabs')).outptu": "Did you mean 'output'?",
     "assert 'paid' in ''": "raised AssertionError, at my_agent.py:9. What an agent raises makes the",
     "return True": "returned True; allowed are a string, None and an AgentResult. Return what the agent answ",
-    "return bool('paid')": "my_agent:solve (my_agent.py:9) returned True",
-    "await context.tools.list_tabs()": 'Write `await context.tools.call("list_tabs")`.',
     "if await context.tools.list_tabs(): pass": 'Write `await context.tools.call("list_tabs")`.',
 }
 SYNC_AGENTS = {
     "context.window.page.click('#a')": "Only an async function has it. Write `async def`",
-    "context.tools.goto('/')": "There is no tool 'goto'.",
     "context.query": "Write `context.task.query`.",
 }
 
