@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.runs.folder import read_messages
-from pytest_browsereval.testing import Call, ModelRequest, Reply, ScriptedModel, calls, done, sends
+from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, done, sends
 from tests.hooks.launched import metadata
 from tests.hooks.small_evals import Evals, row
 
@@ -53,29 +52,3 @@ def test_a_reply_that_cannot_be_read_is_the_providers_fault(
         assert f"gave no usable reply after 2 tries: {told}" in found.reason
         assert asked[name] == 2
     assert metadata(evals.run_folder(), "fine").verdict == "passed"
-
-
-@pytest.mark.parametrize(
-    ("depth", "key", "told"),
-    [
-        (90, "a", "wrong arguments for list_tabs"),
-        (110, "unrecorded", "wrong arguments for list_tabs"),
-        (150, "unrecorded", "wrong arguments for list_tabs"),
-        (50_000, "malformed", "not a JSON object"),  # more than any Python parses
-    ],
-)
-def test_arguments_that_are_nested_deeply_are_recorded(evals: Evals, depth: int, key: str, told: str) -> None:
-    """They are the model's own affair: the call is answered and is in the log, and the model goes on."""
-    nested = '{"a": ' * depth + "1" + "}" * depth
-    first = [calls(Call("list_tabs", nested)), done("right")]
-    with ScriptedModel(first) as server:
-        run = evals.play([row("deep")], agent={"type": "single", "model": "m", "base_url": server.base_url})
-    assert run.ret == pytest.ExitCode.OK
-    (log,) = evals.run_folder().glob("tasks/*/*/*/*/messages.jsonl")
-    assert len(list(read_messages(log.parent))) == len(log.read_text().splitlines())
-    made = [message for message in map(json.loads, log.read_text().splitlines()) if "toolCallId" in message]
-    assert [message.get("tool") for message in made] == ["list_tabs", None, "done", None]
-    assert set(made[0]["params"]) == {key}
-    assert made[1]["isError"]
-    assert told in made[1]["result"]["output"]
-    assert [w for w in metadata(evals.run_folder(), "deep").warnings if "not written" in w.message] == []

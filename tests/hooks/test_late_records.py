@@ -6,22 +6,11 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import ClassVar, Literal
 
 import pytest
 
-from pytest_browsereval import (
-    AgentContext,
-    AgentEvaluator,
-    AgentResult,
-    GraderConfig,
-    GraderResult,
-    Recorded,
-    Registry,
-    Verdict,
-)
+from pytest_browsereval import AgentContext, AgentEvaluator, AgentResult
 from tests.hooks.launched import wait_for
 from tests.hooks.small_evals import Evals, row
 
@@ -29,16 +18,11 @@ from tests.hooks.small_evals import Evals, row
 class Interrupt:
     """Interrupts the session after the report of ``first``, while ``ahead`` is at work."""
 
-    def __init__(self, *, is_judging: bool = False) -> None:
-        self.is_judging = is_judging
+    def __init__(self) -> None:
         self.begun, self.released = threading.Event(), threading.Event()
-        Stubborn.interrupt = self
 
     def pytest_browsereval_create_agent(self, context: AgentContext) -> AgentEvaluator:
         return Agent(self, context.task.query_id)
-
-    def pytest_browsereval_register(self, registry: Registry) -> None:
-        registry.register(Stubborn)
 
     def pytest_runtest_logfinish(self) -> None:
         raise KeyboardInterrupt
@@ -57,27 +41,12 @@ class Agent(AgentEvaluator):
 
     async def execute(self) -> AgentResult:
         interrupt = self._interrupt
-        if self._is_ahead and not interrupt.is_judging:
+        if self._is_ahead:
             interrupt.begun.set()
             await asyncio.to_thread(interrupt.released.wait)
-        elif not self._is_ahead:
+        else:
             await asyncio.to_thread(interrupt.begun.wait)
         return AgentResult("right")
-
-
-class Stubborn(GraderConfig):
-    """Judges the row ``ahead`` once it is released, though it was cancelled."""
-
-    type: Literal["stubborn"] = "stubborn"
-    interrupt: ClassVar[Interrupt]
-
-    async def grade(self, recorded: Recorded) -> GraderResult:
-        if recorded.task.query_id == "ahead" and self.interrupt.is_judging:
-            self.interrupt.begun.set()
-            while not self.interrupt.released.is_set():
-                with suppress(asyncio.CancelledError):
-                    await asyncio.to_thread(self.interrupt.released.wait)
-        return GraderResult(grader=self.label, verdict=Verdict.PASSED, score=1.0)
 
 
 def list_recorded(run_folder: Path) -> Iterator[str]:
@@ -86,16 +55,13 @@ def list_recorded(run_folder: Path) -> Iterator[str]:
         yield from (json.loads(line)["query_id"] for line in file.read_bytes().splitlines())
 
 
-@pytest.mark.parametrize("is_judging", [False, True], ids=["agent", "grader"])
 def test_no_record_comes_after_the_summary_of_an_interrupted_run(
-    evals: Evals,
-    is_judging: bool,  # noqa: FBT001 both are tried
-    monkeypatch: pytest.MonkeyPatch,
+    evals: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What runs ahead ends before, and what does not end has none: it would read as a changed run."""
-    monkeypatch.setattr("pytest_browsereval.hooks.prefetch.CLOSE_GRACE_S", 0.1 if is_judging else 30)
-    evals.write([row("first", graders=["stubborn"]), row("ahead", graders=["stubborn"])], lanes=2)
-    run = evals.run(plugins=[Interrupt(is_judging=is_judging)])
+    """What runs ahead ends before: a later record would read as a changed run."""
+    monkeypatch.setattr("pytest_browsereval.hooks.prefetch.CLOSE_GRACE_S", 30)
+    evals.write([row("first"), row("ahead")], lanes=2)
+    run = evals.run(plugins=[Interrupt()])
     assert run.ret == 2
     assert list(list_recorded(run.folder)) == [one["query_id"] for one in evals.summary()["results"]]
     run.stdout.fnmatch_lines(["not run: 1 of 2 trials:", "*::ahead"])

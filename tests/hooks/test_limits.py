@@ -87,15 +87,6 @@ def test_limits_hold_for_synchronous_agents(evals: Evals) -> None:
     }
 
 
-BLOCKS = """
-async def solve(context):
-    if begins(context) == "blocks":
-        await asyncio.sleep(0.3)
-        time.sleep(600)
-    await asyncio.sleep(0.6)
-    return "right"
-"""
-
 BLOCKED_PLACES = """
 import asyncio, time
 from typing import Literal
@@ -148,23 +139,8 @@ def pytest_browsereval_tool_call(name, task):
 
 
 @pytest.mark.slow
-def test_code_that_blocks_the_loop_is_found(evals: Evals) -> None:
-    """Its row is errored with file and line and the ways out; the rows beside it run again and pass."""
-    write_agent(evals, BLOCKS)
-    evals.write_rows(row("a"), row("b"), row("blocks"), row("c"))
-    evals.write_config(agent=FUNCTION, lanes=3, limits={"stuck_s": 6})  # a busy machine imports for seconds
-    code, output = go(evals)
-    assert code == 1, output
-    told = verdicts(evals.summary())
-    assert told == {"a": "passed", "b": "passed", "blocks": "errored (agent)", "c": "passed"}
-    line = 1 + (evals.path / "my_agent.py").read_text().splitlines().index("        time.sleep(600)")
-    assert f"my_agent.py:{line}: time.sleep(600)" in output
-    assert "limits.stuck_s" in output
-
-
-@pytest.mark.slow
 def test_code_that_blocks_the_loop_has_an_owner(evals: Evals) -> None:
-    """The code that blocks is the agent's, also in a task of its own, a tool's, a grader's or a hook's."""
+    """An agent, also in a task of its own, a tool, a grader or a hook; the line and the ways out are told."""
     evals.pytester.makeconftest(BLOCKED_PLACES)
     evals.pytester.makepyfile(my_agent="from conftest import solve")
     owners = {
@@ -181,6 +157,9 @@ def test_code_that_blocks_the_loop_has_an_owner(evals: Evals) -> None:
     assert code == 1, output
     wanted = {name: f"errored ({source})" for name, source in owners.items()}
     assert verdicts(evals.summary()) == {**wanted, "fine": "passed"}
+    line = 1 + BLOCKED_PLACES.splitlines().index("    time.sleep(600)")
+    assert f"conftest.py:{line}: time.sleep(600)" in output
+    assert "limits.stuck_s" in output
 
 
 LATE = """

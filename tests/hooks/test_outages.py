@@ -180,23 +180,3 @@ def test_a_site_that_is_misspelt_is_refused_before_the_run(evals: Evals, wrong: 
     told = "rows.jsonl:2: row 'wrong': the address is '{shpo}/cart', and 'shpo' is not a site of the config. "
     assert f"{told}Did you mean 'shop'? Sites: shop." in result.stderr.str()
     assert not (evals.path / "results").exists()
-
-
-@pytest.mark.parametrize("key", ["start_url", "solution"])
-def test_a_plug_in_that_fills_nothing_hides_no_misspelt_site(evals: Evals, key: str) -> None:
-    """The rows are checked as the hook leaves them; one of `init` only changes the query."""
-    wrong: dict[str, Any] = {"start_url": "{shpo}/"}
-    if key == "solution":
-        wrong = {"solution": [{"tool": "navigate", "url": "{shpo}/"}, {"tool": "done", "answer": "right"}]}
-    (evals.path / "shop").mkdir()
-    evals.write([row("a", **wrong)], sites={"shop": {"static": "shop"}}, agent="noop")
-    evals.pytester.makeconftest(
-        """
-        def pytest_browsereval_modify_task(task):
-            return task.model_copy(update={"query": f"{task.query} Now."})
-        """
-    )
-    result = evals.run("shop.eval.yaml")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "rows.jsonl:1: row 'a': the address is '{shpo}/'" in result.stderr.str()
-    assert "Did you mean 'shop'?" in result.stderr.str()

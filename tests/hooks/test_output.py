@@ -87,15 +87,6 @@ def test_show_capture_is_obeyed(evals: Evals, option: str, seen: set[str]) -> No
     assert {word for word in ("begins", "ends", "log of") if f"{word} a" in text} == seen
 
 
-def test_output_is_shown_at_once_with_s(evals: Evals) -> None:
-    """``-s`` lets it through, and it is kept all the same; the failure does not repeat it."""
-    write(evals, AGENT.replace("Barrier(2)", "Barrier(1)"), "a")
-    run = evals.run("shop.eval.yaml", "-s")
-    assert run.stdout.str().count("begins a") == 1
-    assert run.stdout.str().index("begins a") < run.stdout.str().index("FAILURES")
-    assert ("stdout", "begins a") in output_of(evals, "a")
-
-
 def test_an_async_agent_is_captured_too(evals: Evals) -> None:
     """So are tasks and threads that it starts in its context."""
     agent = """

@@ -100,30 +100,6 @@ def test_colours_follow_the_verdict_and_the_environment(
     assert codes == {"good": "\x1b[32m", "bad": "\x1b[31m", "broken": "\x1b[33m"}
 
 
-@pytest.mark.slow
-def test_totals_hold_with_and_without_workers(evals: Evals) -> None:
-    """The header tells what is run and how, the summary pass rate, denominator, errors and run folder."""
-    evals.write_rows(row("good"), row("bad", says="wrong"), errored_row("broken"))
-    evals.write_config(
-        browser="playwright", lanes=2, trials=2, budget={"max_cost_usd": 2.5, "max_minutes": 30}
-    )
-    result = evals.run("--eval-config=shop.eval.yaml", "-n2")
-    result.stdout.fnmatch_lines(
-        [
-            "eval shop: agent scripted, 2 lanes, in each of 2 processes, 2 trials, browser *",
-            "*= eval shop =*",
-            "pass rate 50.0% (2 of 4 judged) * 2 errored, not in the rate (navigation 2)",
-            "browser: Chrom*",
-            f"run folder: results/shop/{evals.run_folder().name}",
-        ]
-    )
-    assert result.ret == 1
-    alone = evals.run("--eval-config=shop.eval.yaml", "--eval-plan").outlines
-    (head,) = [line for line in alone if line.startswith("eval shop: agent")]
-    assert head.endswith(", browser playwright, budget $2.5 and 30 min")
-    assert "eval shop: 6 trials" in alone
-
-
 def test_graders_that_disagree_are_told(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """Advisory or outvoted ones, below the table, in lines that fit, and in the summary."""
     monkeypatch.setenv("COLUMNS", "80")

@@ -57,16 +57,6 @@ def test_evals_of_one_name_and_output_folder_are_refused(
     assert not args or not (evals.path / "out").exists()
 
 
-@pytest.mark.parametrize("option", ["--eval-resume=latest", "--eval-regrade=latest"])
-def test_evals_of_one_name_have_no_earlier_run(evals: Evals, option: str) -> None:
-    """Neither is a run of one of two evals continued or graded again as a run of both."""
-    write_two(evals, "a.eval.yaml", "b.eval.yaml", name="shop")
-    evals.run("a.eval.yaml")
-    result = evals.run("--eval-config=a.eval.yaml", "--eval-config=b.eval.yaml", option)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "have one name and one output folder" in result.stderr.str()
-
-
 @WORKERS
 def test_a_file_that_is_only_called_eval_has_its_folders_name(evals: Evals, workers: list[str]) -> None:
     """``a/eval.yaml`` and ``b/eval.yaml`` are two evals: the gate of each is decided by its own row."""
