@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
@@ -32,7 +32,7 @@ from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.llm.retries import KEY_STATUSES
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.needs import ModelNeed, ask_needs
+from pytest_browsereval.needs import ask_needs
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.manifest import file_hash
@@ -118,17 +118,19 @@ def examine(config: EvalConfig, registry: Registry, options: Options) -> Examina
     store = RunStore.locate(config.output_dir, config.name, "doctor")  # never written
     active_run = ActiveRun(config=config, registry=registry, store=store, source=NewTrials)
     loaded = load(config, registry)
-    graders = _used_graders(config, loaded.rows)
+    graders, models = _list_graders(config, loaded.rows)
     for name, agent in config.variants.items():
         found.checks.append(_try("agent", name, agent.type, agent.preflight, config.base_dir))
     if config.judge is not None:
         found.checks.append(_try("judge", _name(config.judge), "has a key", check_key, config.judge))
     found.checks += _tools(active_run, found.checks)
     found.checks += _rows(config, loaded.rows)
-    tried = (_try("grader", one.grader.label, "", one.grader.preflight, config.base_dir) for one in graders)
+    tried = (_try("grader", one.label, "", one.preflight, config.base_dir) for one in graders)
     found.checks += (check for check in tried if check.state is State.ERROR)
+    for kind in dict.fromkeys(type(one) for one in graders):
+        found.checks += asyncio.run(_goldens(registry, kind))
     with tempfile.TemporaryDirectory(prefix="browsereval-doctor-") as name:
-        found.checks += asyncio.run(_live(config, registry, graders, options, Path(name)))
+        found.checks += asyncio.run(_live(config, models, options, Path(name)))
         runs = options.runs
         if options.validate:
             done = validate(config, loaded.rows, Path(name), sets=options.sets, ask_judge=options.ask_judge)
@@ -182,76 +184,57 @@ def _rows(config: EvalConfig, rows: Sequence[Row]) -> Iterator[Check]:
         yield Check(State.OK if count else State.ERROR, "rows", format_path(path), message)
 
 
-@dataclass(frozen=True)
-class _Used:
-    """A grader of the config or of rows, with the models that it asks."""
-
-    grader: GraderConfig
-    models: tuple[JudgeConfig, ...]
-
-
-def _used_graders(config: EvalConfig, rows: Sequence[Row]) -> list[_Used]:
-    graders = {grader.model_dump_json(): grader for grader in config.graders}
-    tasks: dict[str, list[Task]] = {}
-    for row in rows:
-        for grader in row.graders:
-            block = grader.model_dump_json()
-            graders.setdefault(block, grader)
-            tasks.setdefault(block, []).append(row.task)
+def _list_graders(
+    config: EvalConfig, rows: Sequence[Row]
+) -> tuple[Collection[GraderConfig], Sequence[JudgeConfig]]:
+    """Return the graders of the config and of rows, and the models that they ask."""
+    used = [(grader, row.task) for row in rows for grader in row.graders]
     # A grader whose rows cannot be judged is asked what it needs for any row.
-    return [
-        _Used(grader, _models(grader, config, tasks.get(block, [ANY_TASK])))
-        for block, grader in graders.items()
-    ]
-
-
-def _models(grader: GraderConfig, config: EvalConfig, tasks: Iterable[Task]) -> tuple[JudgeConfig, ...]:
-    found: list[ModelNeed] = []
-    for task in tasks:
-        with suppress(errors.PluginError):  # the rows report what is wrong
-            found += (need for need in ask_needs(grader, task).models if need not in found)
-    models = []
-    for need in found:
-        with suppress(ValueError):  # the rows report that it has none
-            models.append(need.choose_model(config.judge))
-    return tuple(models)
+    judging = [grader for grader, _ in used]
+    used += [(grader, ANY_TASK) for grader in config.graders if grader not in judging]
+    models: list[JudgeConfig] = []
+    for grader, task in used:
+        with suppress(errors.PluginError, ValueError):  # the rows report what is wrong
+            asked = [need.choose_model(config.judge) for need in ask_needs(grader, task).models]
+            models += (judge for judge in asked if judge not in models)
+    return {grader.model_dump_json(): grader for grader, _ in used}.values(), models
 
 
 # -- with all that a run starts
 
 
 async def _live(
-    config: EvalConfig, registry: Registry, graders: Sequence[_Used], options: Options, folder: Path
+    config: EvalConfig, judges: Sequence[JudgeConfig], options: Options, folder: Path
 ) -> list[Check]:
-    checks = [one async for one in _goldens(registry, graders)]
-    checks += [one async for one in _models_there(config, graders, options)]
-    checks += [one async for one in _judges(graders)] if options.ask_judge else []
+    checks = [one async for one in _models_there(config, judges, is_online=options.online)]
+    asked = judges if options.ask_judge else ()
+    checks += [await _try_live("judge", _name(judge), "no answer", _ask(judge)) for judge in asked]
     checks += [one async for one in _sites(config, folder)]
     return [*checks, await _try_live("browser", config.browser.type, "no window", _open_window(config))]
 
 
-async def _goldens(registry: Registry, graders: Sequence[_Used]) -> AsyncIterator[Check]:
-    """Yield whether each kind of grader still tells right from wrong on its own examples."""
-    for member in dict.fromkeys(type(one.grader) for one in graders):
-        tried = [one async for one in try_golden(member, registry)]
-        wrong = [one for one in tried if not one.is_right]
-        for one in wrong:
-            message = f"{one.golden.name!r} has to be {one.golden.verdict}; it is {one.outcome}"
-            yield Check(State.ERROR, "grader", member.type_name(), message)
-        if not wrong:
-            state, found = (State.OK, f"right on {len(tried)}") if tried else (State.SKIPPED, "no")
-            yield Check(state, "grader", member.type_name(), f"{found} known attempts")
+async def _goldens(registry: Registry, kind: type[GraderConfig]) -> list[Check]:
+    """Return whether a kind of grader still tells right from wrong on its own examples."""
+    tried = [one async for one in try_golden(kind, registry)]
+    wrong = [
+        f"{one.golden.name!r} has to be {one.golden.verdict}; it is {one.outcome}"
+        for one in tried
+        if not one.is_right
+    ]
+    if wrong:
+        return [Check(State.ERROR, "grader", kind.type_name(), message) for message in wrong]
+    state, found = (State.OK, f"right on {len(tried)}") if tried else (State.SKIPPED, "no")
+    return [Check(state, "grader", kind.type_name(), f"{found} known attempts")]
 
 
 async def _models_there(
-    config: EvalConfig, graders: Sequence[_Used], options: Options
+    config: EvalConfig, judges: Sequence[JudgeConfig], *, is_online: bool
 ) -> AsyncIterator[Check]:
     """Yield whether the server of each model answers; servers elsewhere are asked only with ``--online``."""
     own = (model for agent in config.variants.values() for model in models_in(agent))
-    judges = (judge for one in graders for judge in one.models)
     servers = {(model.url, model.model_name): model for model in (*own, *judges)}
     for (url, name), model in servers.items():
-        if not (model.is_local or options.online):
+        if not (model.is_local or is_online):
             yield Check(State.SKIPPED, "model", name, f"{url} is not asked; --online asks it")
             continue
         status = await ask_server(model)
@@ -262,15 +245,6 @@ async def _models_there(
             is_bad = status >= SERVER_ERROR or status in KEY_STATUSES
             state = State.WARNING if is_bad else State.OK
             yield Check(state, "model", name, f"{url} answers with the status {status}")
-
-
-async def _judges(graders: Sequence[_Used]) -> AsyncIterator[Check]:
-    """Yield whether each model that graders ask answers one short question."""
-    asked: list[JudgeConfig] = []
-    for judge in (judge for one in graders for judge in one.models):
-        if judge not in asked:
-            asked.append(judge)
-            yield await _try_live("judge", _name(judge), "no answer", _ask(judge))
 
 
 async def _try_live(area: str, subject: str, late: str, work: Awaitable[str]) -> Check:

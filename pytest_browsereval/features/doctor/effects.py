@@ -21,8 +21,6 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.relations import list_own_sites
 from pytest_browsereval.runs.attempt import StoredAttempt
 
-MOST_TRIES = 3
-"""Other rows whose steps are tried after those of a row."""
 MOST_NAMED = 5
 
 Play = Callable[[list[Row]], Sequence[StoredAttempt]]
@@ -49,38 +47,27 @@ def try_one_too_many(
         Ids of rows that name it as a side effect, ids of rows of whose sites no other row is known to change
         more, and findings about rows that pass with it.
     """
-    refused, findings = list[str](), list[Finding]()
     own = {row.task.query_id: row for row in rows if row.task.query_id in solved and has_effects(row)}
     changes = {name: _count_changes(solved[name]) for name in own}
     sites = {name: list_own_sites(row.task, config.sites) for name, row in own.items()}
     tables = {name: {(kind, table) for kind, table, *_ in changes[name]} for name in own}
-    others = {
-        name: iter(
-            sorted(
-                (one for one in own if one != name and changes[one] and sites[one] <= sites[name]),
-                key=lambda one: -len(tables[one] & tables[name]),
-            )
-        )
-        for name in own
-    }
-    pending = dict(own)
-    for _ in range(MOST_TRIES):
-        added = {name: other for name in pending if (other := next(others[name], None)) is not None}
-        if not added:
-            break
-        attempts = play([_add_steps(own[name], own[other].task) for name, other in added.items()])
-        made = {one.query_id: one for one in attempts}
-        for name, other in added.items():
-            attempt = made.get(name)
-            if attempt is None or attempt.verdict is Verdict.ERRORED:
-                continue
-            if attempt.side_effects:
-                refused.append(name)
-                del pending[name]
-            elif attempt.verdict is Verdict.PASSED and (more := _count_changes(attempt) - changes[name]):
-                findings.append(_report(own[name], other, more))
-                del pending[name]
-    return refused, list(pending), findings
+    pairs = dict[str, str]()
+    for name in own:
+        others = [one for one in own if one != name and changes[one] and sites[one] <= sites[name]]
+        # Changes like its own are missed most easily, but the same ones would be nothing more.
+        ranks = {one: (len(tables[one] & tables[name]), changes[one] != changes[name]) for one in others}
+        if others:
+            pairs[name] = max(others, key=ranks.__getitem__)
+    refused, findings = list[str](), list[Finding]()
+    for attempt in play([_add_steps(own[name], own[other].task) for name, other in pairs.items()]):
+        name = attempt.query_id
+        more = _count_changes(attempt) - changes[name]
+        if attempt.verdict is not Verdict.ERRORED and attempt.side_effects:
+            refused.append(name)
+        elif attempt.verdict is Verdict.PASSED and more:
+            findings.append(_report(own[name], pairs[name], more))
+    tried = {*refused, *(one.query_id for one in findings)}
+    return refused, [name for name in own if name not in tried], findings
 
 
 def _add_steps(row: Row, other: Task) -> Row:

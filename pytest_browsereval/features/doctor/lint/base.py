@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from typing import Any
@@ -73,10 +72,6 @@ class Row:
         """Return a finding that is likely to matter."""
         return self.report(rule, Level.WARNING, message, advice)
 
-    def note(self, rule: str, message: str, advice: str) -> Finding:
-        """Return a finding that is good to know."""
-        return self.report(rule, Level.NOTE, message, advice)
-
     def expectations(self) -> Iterator[tuple[str, str]]:
         """Yield the texts and numbers that the row's answer and checks expect, each with its key."""
         yield from _leaves(self.task.answer, "answer")
@@ -104,7 +99,6 @@ class Given:
 
     config: EvalConfig
     today: date
-    rows: Sequence[Row] = field(default=(), repr=False)
 
 
 # Looks at one row.
@@ -120,8 +114,3 @@ def _leaves(value: Any, key: str) -> Iterator[tuple[str, str]]:
             yield from _leaves(inner, f"{key}.{place}")
     elif isinstance(value, str | int | float) and not isinstance(value, bool):
         yield key, str(value)
-
-
-def word(*choices: str) -> re.Pattern[str]:
-    """Return a pattern for these whole words in any case; each is a regular expression."""
-    return re.compile(rf"\b(?:{'|'.join(choices)})\b", re.IGNORECASE)

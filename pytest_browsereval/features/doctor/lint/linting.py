@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.features.doctor.lint import dates, form
-from pytest_browsereval.features.doctor.lint.base import Finding, Given, Level, Row, Rule
+from pytest_browsereval.features.doctor.lint.base import Finding, Given, Level, Row
 from pytest_browsereval.features.doctor.lint.loading import Loaded, load
+from pytest_browsereval.features.doctor.lint.rules import RULES
 from pytest_browsereval.features.doctor.lint.runs import ask_runs
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.runs.run import StoredRun
 
 if TYPE_CHECKING:
     from httpx import AsyncClient
-
-# Each looks at one row at a time.
-RULES: tuple[Rule, ...] = (*form.RULES, *dates.RULES)
 
 
 async def lint(
@@ -46,12 +43,12 @@ async def lint(
         UsageError: a file of a run is damaged.
     """
     loaded = loaded or load(config, registry)
-    given = Given(config, today, loaded.rows)
+    given = Given(config, today)
     findings = list(loaded.findings)
-    findings += (found for row in given.rows for rule in RULES for found in rule(row, given))
-    findings += ask_runs(given, runs)
+    findings += (found for row in loaded.rows for rule in RULES for found in rule(row, given))
+    findings += ask_runs(loaded.rows, runs)
     if online:
-        findings += await ask_pages(given.rows)
+        findings += await ask_pages(loaded.rows)
     return tuple(sorted(findings, key=lambda found: list(Level).index(found.level)))
 
 
@@ -69,27 +66,13 @@ _NEEDS_LOGIN = 401
 _BROKEN = 500
 
 
-async def ask_pages(rows: Iterable[Row]) -> tuple[Finding, ...]:
+async def ask_pages(rows: Iterable[Row]) -> list[Finding]:
     """Return what is wrong with the start pages, each asked once however many rows begin there."""
-    by_url: dict[str, list[Row]] = {}
-    for row in rows:
-        url = row.task.start_url or ""
-        if urlsplit(url).scheme in ("http", "https") and "{" not in url:
-            by_url.setdefault(url, []).append(row)
-    answers = await _answers(by_url)
-    return tuple(
-        finding
-        for url, asked in by_url.items()
-        for row in asked
-        for finding in _judge_answer(row, url, answers[url])
-    )
-
-
-async def _answers(urls: Collection[str]) -> Mapping[str, int | str]:
-    """Return the status of each page, or why there is none."""
     import httpx
 
     limit = asyncio.Semaphore(AT_ONCE)
+    asked = [row for row in rows if _is_page(row.task.start_url or "")]
+    urls = list(dict.fromkeys(str(row.task.start_url) for row in asked))
     headers = {"User-Agent": _AGENT}
     async with httpx.AsyncClient(follow_redirects=True, timeout=TIMEOUT_S, headers=headers) as client:
 
@@ -97,7 +80,12 @@ async def _answers(urls: Collection[str]) -> Mapping[str, int | str]:
             async with limit:
                 return await ask_url(client, url)
 
-        return dict(zip(urls, await asyncio.gather(*map(ask, urls)), strict=True))
+        answers = dict(zip(urls, await asyncio.gather(*map(ask, urls)), strict=True))
+    return [found for row in asked for found in _judge_answer(row, answers[str(row.task.start_url)])]
+
+
+def _is_page(url: str) -> bool:
+    return urlsplit(url).scheme in ("http", "https") and "{" not in url
 
 
 async def ask_url(client: AsyncClient, url: str, **options: Any) -> int | str:
@@ -111,9 +99,9 @@ async def ask_url(client: AsyncClient, url: str, **options: Any) -> int | str:
         return str(error) or type(error).__name__
 
 
-def _judge_answer(row: Row, url: str, answer: int | str) -> Iterator[Finding]:
+def _judge_answer(row: Row, answer: int | str) -> Iterator[Finding]:
     what = "does not answer:" if isinstance(answer, str) else "answers with the status"
-    message = f"{url} {what} {answer}."
+    message = f"{row.task.start_url} {what} {answer}."
     if isinstance(answer, str) or answer in _GONE:
         yield row.error("dead-url", message, "Name another start page, or leave the row out.")
     elif answer == _NEEDS_LOGIN or answer >= _BROKEN:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from pytest_browsereval.features.doctor.lint.base import Finding, Given, Row
+from pytest_browsereval.features.doctor.lint.base import Finding, Row
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.run import StoredRun
@@ -13,7 +13,7 @@ from pytest_browsereval.runs.run import StoredRun
 ENOUGH = 3
 
 
-def ask_runs(given: Given, runs: Iterable[StoredRun]) -> Iterator[Finding]:
+def ask_runs(rows: Iterable[Row], runs: Iterable[StoredRun]) -> Iterator[Finding]:
     """Yield what attempts of earlier runs show about the rows.
 
     Attempts at another version of a row, and those under attack, do not count; what a merged run has too
@@ -26,7 +26,7 @@ def ask_runs(given: Given, runs: Iterable[StoredRun]) -> Iterator[Finding]:
     for one in (one for run in runs for one in run.attempts if one.derived is None):
         same = (one.variant, one.trial, one.attempt, one.started_at, one.completed_at)
         made.setdefault(one.query_id, {}).setdefault(same, one)
-    for row in given.rows:
+    for row in rows:
         content = row.task.content_hash()
         if own := [one for one in made.get(row.task.query_id, {}).values() if one.row_hash == content]:
             yield from _rates(row, own)

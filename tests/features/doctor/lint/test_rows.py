@@ -58,44 +58,14 @@ PAGE = {"graders": ["page_state"], "answer": None}
 STATE = {"graders": [{"type": "state_diff", "source": {"js": "window.state"}}], "answer": None}
 
 FOUND: list[tuple[str, str, dict[str, Any], str]] = [
-    ("missing-start-url", "warning", {"start_url": None}, "the window opens empty"),
     ("unresolved-placeholder", "error", {"start_url": "__SHOPPING__/"}, "start_url has '__SHOPPING__'"),
     ("unusable-row", "error", {"start_url": "{shopp}/"}, "'shopp' is not a site"),
     ("unresolved-placeholder", "warning", {"start_url": "http://x/{shopp}"}, "no site with that name"),
-    ("baked-port", "warning", {"start_url": "http://localhost:8004/"}, "'localhost:8004'"),
     ("plain-gold", "error", {"protected": True}, "its answer is in plain text"),
-    (
-        "expired-date",
-        "warning",
-        {"query": "Book a room for January 10, 2026.", **LIVE},
-        "2026-01-10 has passed (50 ",
-    ),
-    (
-        "expired-date",
-        "warning",
-        {"answer": "2025-12-31", "graders": matched("date"), **LIVE},
-        "answer: '2025-12-31'",
-    ),
-    ("expired-date", "warning", {"query": "A flight on 3rd of May 2025?", **LIVE}, "2025-05-03 has passed"),
-    (
-        "relative-date",
-        "warning",
-        {"query": "What is on tomorrow?", **LIVE},
-        "'tomorrow', which is a different day",
-    ),
-    (
-        "relative-date",
-        "note",
-        {"query": "Book next Friday.", **PAGE, "checks": []},
-        "the goal says 'next Friday'",
-    ),
+    ("expired-date", "warning", {"query": "Book a room for January 10, 2026.", **LIVE}, "2026-01-10 has"),
+    ("expired-date", "warning", {"answer": "2025-12-31", "graders": matched("date"), **LIVE}, "'2025-12-31'"),
     ("underspecified-answer", "warning", {"answer": "5", "graders": matched()}, "'5' is so short"),
-    (
-        "underspecified-answer",
-        "warning",
-        {**PAGE, "checks": [{"text": "ok"}]},
-        "checks.0.text: 'ok' is so short",
-    ),
+    ("underspecified-answer", "warning", {**PAGE, "checks": [{"text": "ok"}]}, "checks.0.text: 'ok' is so"),
 ]
 
 
@@ -126,7 +96,6 @@ def test_sound_rows_have_no_findings(linted: Lint) -> None:
             ),
             row(query_id="c", query="Is the ball in the manual 2024-13-45 or in 1/2?"),
             row(query_id="d", query="What is on 2027-01-01?", answer="25", graders=matched("number")),
-            row(query_id="e", query="Open https://example.org and read.", start_url=None),
             row(query_id="f", **STATE | {"checks": [{"path": "cart[0].id", "equals": 7}]}),
         )
         == ()
@@ -135,10 +104,9 @@ def test_sound_rows_have_no_findings(linted: Lint) -> None:
 
 def test_a_clock_says_what_has_passed(linted: Lint) -> None:
     """The day of a row is that of its page; the advice names the key."""
-    dated = row(query="Book a room for January 10, 2026, tomorrow.", **LIVE)
-    first, second = linted(dated)
-    assert "`clock` into the row" in first.advice
-    assert "`clock` into the row" in second.advice
+    dated = row(query="Book a room for January 10, 2026.", **LIVE)
+    (found,) = linted(dated)
+    assert "`clock` into the row" in found.advice
     assert linted({**dated, "clock": "2026-01-09T09:00"}) == ()
     assert linted(dated, clock="2026-01-09T09:00") == ()
     assert [one.rule for one in linted({**dated, "clock": "2026-01-11T09:00"})] == ["expired-date"]
@@ -149,9 +117,6 @@ def test_sites_of_the_config_have_a_date_of_their_own(linted: Lint) -> None:
     check = {"path": "day", "equals": "2026-02-01"}
     findings = linted(row(**STATE | {"query": "Book a table for me.", "checks": [check]}))
     assert [(f.rule, f.level) for f in findings] == [("expired-date", Level.NOTE)]
-    partly = linted(row(**STATE | {"query": "Book a table for next Sunday.", "checks": [check]}))
-    assert [f.rule for f in partly] == ["expired-date", "relative-date"]
-    assert {f.level for f in partly} == {Level.NOTE}
 
 
 def test_answers_of_protected_rows_are_never_told(linted: Lint) -> None:

@@ -1,26 +1,42 @@
-"""Rules about the row itself: its addresses, values that must not be there, texts that are too short."""
+"""Rules about the row itself: its addresses, its days, values that must not be there, short texts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import date, datetime
 
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
-from pytest_browsereval.features.doctor.lint.base import Finding, Given, Row
+from pytest_browsereval.features.doctor.lint.base import Finding, Given, Level, Row, Rule
+from pytest_browsereval.graders.dates import find_dates
 from pytest_browsereval.sites import names_in, unknown_sites
 
 SHORT = 2
 """An expected text of so few characters is found on almost any page."""
 
 _MARK = re.compile(r"__[A-Z][A-Z0-9_]*?__")
-_PORT = re.compile(r"\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]):(\d{2,5})\b")
 
 
-def missing_start_url(row: Row, _: Given) -> Iterator[Finding]:
-    """Find rows that begin on an empty page."""
-    if row.task.start_url is None and not re.search(r"https?://", row.task.query):
-        message = "it has no start page, and the goal names no address: the window opens empty."
-        yield row.warning("missing-start-url", message, 'Write a "start_url".')
+def expired_date(row: Row, given: Given) -> Iterator[Finding]:
+    """Find a date in the goal or in what is expected that lies before today."""
+    places = [("query", row.task.query), *row.expectations()]
+    clock = row.task.clock or given.config.clock
+    today = datetime.fromisoformat(clock).date() if clock else given.today
+    past = ((key, day) for key, text in places for day in find_days(text) if day < today)
+    if first := next(past, None):
+        key, day = first
+        shown = str(day) if key == "query" else row.quote(day)
+        level = Level.NOTE if row.is_local(given.config) else Level.WARNING
+        advice = "Move the date, or write `clock` into the row, the time that its page is to see."
+        yield row.report("expired-date", level, f"{key}: {shown} has passed.", advice)
+
+
+def find_days(text: str) -> Iterator[date]:
+    """Yield the dates of a text that name a day; month first where both fit."""
+    for found in find_dates(text):
+        year, month, day = found.fields[:3]
+        if year and month and day:
+            yield date(year, month, day)
 
 
 def unresolved_placeholder(row: Row, given: Given) -> Iterator[Finding]:
@@ -38,16 +54,6 @@ def unresolved_placeholder(row: Row, given: Given) -> Iterator[Finding]:
         yield row.warning("unresolved-placeholder", message, "If a site is meant, add it to the key `sites`.")
 
 
-def baked_port(row: Row, _: Given) -> Iterator[Finding]:
-    """Find the port of an app in the row: another program may listen there."""
-    task = row.task
-    texts = {"start_url": task.start_url or "", "query": task.query, "checks": str(task.checks)}
-    advice = "Run the app as a site of the config (`sites`), and write its name in braces."
-    for key, text in texts.items():
-        if found := _PORT.search(text):
-            yield row.warning("baked-port", f"{key} has the address {found[0]!r}.", advice)
-
-
 def plain_gold(row: Row, _: Given) -> Iterator[Finding]:
     """Find answers of a protected row that stand in the file in clear."""
     is_plain = row.dataset.type in set(TYPE_BY_SUFFIX.values())
@@ -62,11 +68,11 @@ def underspecified_answer(row: Row, _: Given) -> Iterator[Finding]:
     for key, text in row.expectations():
         is_contained = key.endswith((".contains", ".text")) or (key.startswith("answer") and is_loose)
         if is_contained and len(text.strip()) <= SHORT:
-            yield row.warning(
-                "underspecified-answer",
-                f"{key}: {row.quote(text)} is so short that wrong answers hold it too.",
-                "Expect more of the text, or compare numbers (match: number) or the whole (match: exact).",
+            message = f"{key}: {row.quote(text)} is so short that wrong answers hold it too."
+            advice = (
+                "Expect more of the text, or compare numbers (match: number) or the whole (match: exact)."
             )
+            yield row.warning("underspecified-answer", message, advice)
 
 
-RULES = (missing_start_url, unresolved_placeholder, baked_port, plain_gold, underspecified_answer)
+RULES: tuple[Rule, ...] = (unresolved_placeholder, plain_gold, underspecified_answer, expired_date)
