@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.capture.output_log import OutputLog, readable
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun
-from pytest_browsereval.features.programs.files import copy_files, keep_files, redact_folder
+from pytest_browsereval.features.programs.files import (
+    MOST_BYTES,
+    MOST_FILES,
+    copy_files,
+    keep_files,
+    redact_folder,
+)
 from pytest_browsereval.features.programs.mcp_file import TOKEN_VARIABLE, URL_VARIABLE, filled, names_in
 from pytest_browsereval.features.programs.output import AnswerFile, AnswerRule, OutputReader
 from pytest_browsereval.features.programs.process import Program, environment
@@ -38,6 +44,10 @@ FILES_VARIABLE = "BROWSEREVAL_FILES_DIR"
 TRACE_VARIABLE = "TRACEPARENT"
 """As OpenTelemetry names it where programs start programs: https://opentelemetry.io/docs/specs/otel/context/env-carriers."""
 
+DELETED = (
+    f"deleted, because they held a secret and are not text, or are beyond the {MOST_FILES:,} files and "
+    f"{MOST_BYTES // 10**6} MB that are searched"
+)
 ENDED_EARLY = "the program was ended while it ran: usage that it had not reported yet is not in the cost"
 
 _MAX_ANSWER_BYTES = 1_000_000
@@ -325,8 +335,8 @@ class ProgramPlayer(AgentEvaluator):
         lost, (deleted, left) = await asyncio.to_thread(keep)  # in one piece: nothing ends it in between
         for what, names in (
             ("not kept of the program's files", lost),
-            ("deleted, because they are not text and held a secret", deleted),
-            ("not searched for secrets, because they are many, large or packed", left),
+            (DELETED, deleted),
+            ("not searched for secrets, because they are packed", left),
         ):
             if names:
                 self._capture.add_warning(ErrorSource.MESSAGE_LOGGING, f"{what}: {', '.join(names)}")

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from pytest_browsereval.browsers.base import PictureFormat
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, LimitReached, TerminationReason
-from pytest_browsereval.features.programs import process
+from pytest_browsereval.features.programs import files, process
 from pytest_browsereval.features.programs.agent import CommandAgentConfig
-from pytest_browsereval.features.programs.player import ENDED_EARLY
+from pytest_browsereval.features.programs.player import DELETED, ENDED_EARLY
 from pytest_browsereval.features.programs.presets import preset
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.model.results import AgentResult
@@ -256,8 +256,25 @@ def test_output_is_kept_readable_and_without_secrets(desk: Desk, monkeypatch: py
     assert third.split()[2].startswith("[redacted]")
     assert log(desk, "stderr") == "no end of line\n"
     assert not (desk.folder / "agent/sub/copy.bin").exists()
-    assert "deleted, because they are not text and held a secret: sub/copy.bin" in desk.warned
+    assert f"{DELETED}: sub/copy.bin" in desk.warned
     assert (desk.base_dir / "other").read_text() == "key-abcdef"  # its file elsewhere, by two names
+
+
+def test_files_that_are_too_many_to_be_searched_are_not_kept(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A secret may be in any of them; the warning names them."""
+    monkeypatch.setattr(files, "MOST_FILES", 2)
+    code = """
+        for name in "abcd":
+            open(f"{name}.txt", "w").write("key-abcdef")
+        print("right")
+        """
+    desk.limits = {"redact": lambda text: text.replace("key-abcdef", "[redacted]")}
+    play(desk, agent(command=script(desk, code), mcp="off"))
+    kept = {path.name: path.read_text() for path in (desk.folder / "agent").glob("*.txt")}
+    assert kept == {"a.txt": "[redacted]", "b.txt": "[redacted]"}
+    assert f"{DELETED}: c.txt, d.txt" in desk.warned
 
 
 USAGE = """print('{"type": "usage", "cost_usd": %s}', flush=True)"""
