@@ -15,6 +15,8 @@ PAIRS = ("orchestrator-executor", "orchestrated")
 ACTION_PROVIDER = "clado-action"
 POINTING = ("computer-use", "visual-action")
 """Types of agents that act at points of the page."""
+STEPS_KEYS = ("max_steps_per_delegation", "maxStepsPerDelegation")
+"""A key of the pair, which BrowserOS writes into the executor's block."""
 TURNS = 30
 """The number of turns of BrowserOS's agents with coordinates, by default."""
 
@@ -61,6 +63,8 @@ def _convert(draft: Draft, path: KeyPath, registry: Registry, sizes: list[Screen
     if kind in PAIRS:
         _plain_orchestrator(draft, path)
     if kind in PAIRS and "executor" in block:
+        for key in STEPS_KEYS:
+            draft.move((*path, "executor", key), (*path, STEPS_KEYS[0]))
         _name_executor(draft, (*path, "executor"))
         _convert(draft, (*path, "executor"), registry, sizes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, StringConstraints
@@ -31,32 +32,30 @@ async def delegate(
     return instruction
 
 
+@dataclass
 class Delegator:
-    """What the loop of an orchestrator needs of a toolbox; calls of it are recorded, and are no steps.
+    """What the loop of an orchestrator needs of a toolbox; calls of it are recorded, and are no steps."""
 
-    Args:
-        context: the attempt's.
-        config: the agent's block: who executes, and how much executors may use.
-        capture: the orchestrator's recorder.
-        turns: of the orchestrator: one goal a turn.
-    """
-
-    def __init__(
-        self, context: AgentContext, config: OrchestratorExecutorConfig, capture: CaptureContext, turns: Turns
-    ) -> None:
-        self._context = context
-        self._config = config
-        self._capture = capture
-        self._turns = turns
-        self._begun = 0
-        self._turn_of_last = 0
-        self._actions = 0
-        self.is_done = False
-        """True once ``done`` was called."""
-        self.answer: str | None = None
-        """What it was called with."""
-        self.last: Report | None = None
-        """The latest report."""
+    context: AgentContext
+    """The attempt's."""
+    config: OrchestratorExecutorConfig
+    """The agent's block: who executes, and how much executors may use."""
+    capture: CaptureContext
+    """The orchestrator's recorder."""
+    turns: Turns
+    """Of the orchestrator: one goal a turn."""
+    begun: int = 0
+    """How many goals were delegated."""
+    turn_of_last: int = 0
+    """The turn in which the latest one was."""
+    actions: int = 0
+    """Tool calls of all executors so far."""
+    is_done: bool = False
+    """True once ``done`` was called."""
+    answer: str | None = None
+    """What it was called with."""
+    last: Report | None = None
+    """The latest report."""
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -92,32 +91,26 @@ class Delegator:
 
     async def _recorded(self, name: str, arguments: dict[str, Any], result: ToolResult) -> ToolResult:
         # Steps are what happens to the page: executors count theirs.
-        call = await self._capture.before_tool_call(name, arguments, is_step=False, picture=False)
-        await self._capture.after_tool_call(call, result.as_json(), is_error=not result.ok, picture=False)
+        call = await self.capture.before_tool_call(name, arguments, is_step=False, picture=False)
+        await self.capture.after_tool_call(call, result.as_json(), is_error=not result.ok, picture=False)
         return result
 
     def _objection(self) -> str | None:
         # Goals of one reply were written without knowing what came of the first.
-        if self._turn_of_last == self._turns.used:
-            return (
-                "One goal at a time: another one was delegated in the same reply. Read its report, then "
-                "delegate again."
-            )
-        if self._actions >= self._config.max_actions:
-            return (
-                f"status: max_steps\nmax_actions is {self._config.max_actions}; executors have used all of "
-                "them. Nothing can be delegated any more; finish with done(answer)."
-            )
+        if self.turn_of_last == self.turns.used:
+            return "One goal at a time: read the report of the one in this reply, then delegate again."
+        if self.actions >= (most := self.config.max_actions):
+            return f"status: max_steps\nmax_actions is {most}; all were used. Finish with done(answer)."
         return None
 
     async def _delegated(self, instruction: str) -> ToolResult:
-        self._turn_of_last = self._turns.used
-        self._begun += 1
-        left, config = self._config.max_actions - self._actions, self._config
+        self.turn_of_last = self.turns.used
+        self.begun += 1
+        left, config = self.config.max_actions - self.actions, self.config
         delegation = Delegation(
-            self._context,
+            self.context,
             config.executor,
-            f"executor-{self._begun}",
+            f"executor-{self.begun}",
             max_steps=min(left, config.max_steps_per_delegation or left),
             timeout_s=config.delegation_timeout_s,
         )
@@ -125,8 +118,8 @@ class Delegator:
             self.last = report = await delegation.run(instruction)
         finally:
             # Also where the executor raised: its steps are used.
-            self._actions += delegation.capture.steps
-        turns = self._turns.left
+            self.actions += delegation.capture.steps
+        turns = self.turns.left
         lines = [
             f"status: {report.status}",
             f"steps: {report.steps_used}",

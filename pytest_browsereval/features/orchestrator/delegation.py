@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext
 from pytest_browsereval.agents.playing import play
-from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
 from pytest_browsereval.model.messages import DelegationStatus, now
 from pytest_browsereval.model.results import AgentResult, ExecutorRecord
@@ -79,40 +77,31 @@ class Report:
         return " ".join(filter(None, (note, last_words, self.words)))
 
 
+@dataclass
 class Delegation:
-    """One goal for one executor, which starts with nothing but the instruction.
+    """One goal for one executor, which starts with nothing but the instruction."""
 
-    Args:
-        context: the attempt's.
-        executor: the executor's block.
-        executor_id: unique in the attempt; names the span and the file.
-        max_steps: the tool calls that it may make; None sets no limit beyond the attempt's.
-        timeout_s: the time that it may take.
-    """
+    attempt: AgentContext
+    """The attempt's."""
+    executor: AgentConfig
+    """The executor's block."""
+    executor_id: str
+    """Unique in the attempt; names the span and the file."""
+    max_steps: int | None
+    """The tool calls that it may make; None sets no limit beyond the attempt's."""
+    timeout_s: float
+    """The time that it may take."""
 
-    def __init__(
-        self,
-        context: AgentContext,
-        executor: AgentConfig,
-        executor_id: str,
-        *,
-        max_steps: int | None,
-        timeout_s: float,
-    ) -> None:
-        self._executor_id = executor_id
-        self._max_steps = max_steps
-        self._timeout_s = timeout_s
-        self._attempt = context
-        self.capture: CaptureContext = context.capture.nest(executor_id, role=ROLE)
-        """Its recorder, which has counted its steps."""
-        self._tools = context.tools.nest(self.capture, max_steps=max_steps, more=EXECUTOR_TOOLS)
+    def __post_init__(self) -> None:
+        self.capture = self.attempt.capture.nest(self.executor_id, role=ROLE)  # it counts the steps
+        self._tools = self.attempt.tools.nest(self.capture, max_steps=self.max_steps, more=EXECUTOR_TOOLS)
         self._context = replace(
-            context,
-            config=executor,
+            self.attempt,
+            config=self.executor,
             tools=self._tools,
             capture=self.capture,
-            task_output_dir=context.task_output_dir / EXECUTORS / executor_id,
-            timeout_s=min(context.timeout_s, timeout_s),
+            task_output_dir=self.attempt.task_output_dir / EXECUTORS / self.executor_id,
+            timeout_s=min(self.attempt.timeout_s, self.timeout_s),
         )
 
     async def run(self, instruction: str) -> Report:
@@ -122,14 +111,17 @@ class Delegation:
             Fault: something broke, be it the executor's own code: nobody's wrong answer.
             LimitReached: a limit of the attempt ended it.
         """
-        window, report = self._attempt.window, Report()
+        window, report = self.attempt.window, Report()
         url, started_at, started = window.url or None, now(), time.perf_counter()
         pictures = self.capture.screenshot.count
-        self._attempt.capture.log_delegation(instruction, self._executor_id, max_steps=self._max_steps)
-        self._make_folder()
+        self.attempt.capture.log_delegation(instruction, self.executor_id, max_steps=self.max_steps)
+        try:
+            self._context.task_output_dir.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Fault(ErrorSource.HARNESS, f"the executor has no folder: {error}") from error
         try:
             async with self.capture.settling():
-                with in_span(f"delegation/{self._executor_id}"):
+                with in_span(f"delegation/{self.executor_id}"):
                     report = await self._work(instruction, url)
         except (Fault, LimitReached) as error:  # which ends the attempt as well
             reason = error.reason if isinstance(error, LimitReached) else TerminationReason.ERROR
@@ -139,8 +131,8 @@ class Delegation:
             with contextlib.suppress(OSError):  # one that is not empty stays
                 self._context.task_output_dir.rmdir()
             record = ExecutorRecord(
-                executor_id=self._executor_id,
-                span_id=self._executor_id,
+                executor_id=self.executor_id,
+                span_id=self.executor_id,
                 agent=self._context.config.label(),
                 instruction=instruction,
                 status=report.status,
@@ -155,56 +147,48 @@ class Delegation:
                 usage=self.capture.usage,
             )
             self._keep(record)
-        status = report.status
-        assert status is not None  # noqa: S101 it has one where nothing was raised
-        report = replace(report, steps_used=record.steps_used, url=record.current_url)
-        self._attempt.capture.log_delegation_result(
-            self._executor_id,
-            status,
+        assert report.status is not None  # noqa: S101 it has one where nothing was raised
+        self.attempt.capture.log_delegation_result(
+            self.executor_id,
+            report.status,
             report.summary,
-            steps_used=report.steps_used,
-            current_url=report.url,
+            steps_used=record.steps_used,
+            current_url=record.current_url,
             duration_ms=record.duration_ms,
         )
-        return report
-
-    # -- the record
+        return replace(report, steps_used=record.steps_used, url=record.current_url)
 
     def _keep(self, record: ExecutorRecord) -> None:
-        config = self.capture.config
+        """Save the record in the folder of the attempt; a secret cannot change how it ended."""
+        config, plain = self.capture.config, record.model_dump(mode="json")
+        names = {name: plain[name] for name in ("executor_id", "span_id", "status", "termination_reason")}
+        folder = config.folder / EXECUTORS
         try:
-            save_executor(record, config.folder, config.redact)
+            folder.mkdir(exist_ok=True)
+            write_json(folder / f"{self.executor_id}.json", {**redact_json(plain, config.redact), **names})
         except OSError as error:
             self.capture.add_warning(ErrorSource.MESSAGE_LOGGING, f"its record was not written: {error}")
-
-    def _make_folder(self) -> None:
-        try:
-            self._context.task_output_dir.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise Fault(ErrorSource.HARNESS, f"the executor has no folder: {error}") from error
-
-    # -- the work
 
     async def _work(self, instruction: str, url: str | None) -> Report:
         # An executor could not go back to an empty tab.
         start = url if url and url.startswith(("http://", "https://")) else None
-        task = self._attempt.task.model_copy(update={"query": instruction, "start_url": start})
+        task = self.attempt.task.model_copy(update={"query": instruction, "start_url": start})
         context = replace(self._context, task=task)
         try:
             result = await play(
                 context,
                 context.config.build,
                 "the executor",
-                limit_s=self._timeout_s,
-                time_limit=f"it was given {self._timeout_s:g} s",
+                limit_s=self.timeout_s,
+                time_limit=f"it was given {self.timeout_s:g} s",
                 grace_s=GRACE_S,
             )
         except LimitReached as limit:
-            if self._attempt.capture.limits.find() is not None:
+            if self.attempt.capture.limits.find() is not None:
                 raise
             return self._without_report(_BY_REASON.get(limit.reason, "blocked"), f"Stopped: {limit}.")
         # An executor may end in peace in a browser that has died: its report is worth nothing.
-        if dead := self._attempt.window.dead:
+        if dead := self.attempt.window.dead:
             raise Fault(ErrorSource.BROWSER, dead)
         for message in result.messages:
             self.capture.log(message)
@@ -227,15 +211,3 @@ class Delegation:
     ) -> Report:
         report = self._tools.answer or ""  # one that was called done in time, and did not end
         return Report(status, report, why, "" if report else self.capture.said, reason)
-
-
-def save_executor(record: ExecutorRecord, folder: Path, redact: Callable[[str], str]) -> None:
-    """Save what came of a delegation in the folder of its attempt; a secret cannot change how it ended.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    (folder / EXECUTORS).mkdir(exist_ok=True)
-    plain = record.model_dump(mode="json")
-    names = {name: plain[name] for name in ("executor_id", "span_id", "status", "termination_reason")}
-    write_json(folder / EXECUTORS / f"{record.executor_id}.json", {**redact_json(plain, redact), **names})

@@ -99,6 +99,15 @@ def test_any_other_limit_stays(load: Load, subtests: pytest.Subtests) -> None:
             assert not [note for note in config.notes if "max_steps" in note]
 
 
+def test_steps_of_an_executor_move_up(load: Load, refused: Refused) -> None:
+    """In either spelling, as BrowserOS writes them into its block; two numbers are refused."""
+    for key in ("max_steps_per_delegation", "maxStepsPerDelegation"):
+        config = load(run({**PAIR, "executor": {**PAIR["executor"], key: 9}}))
+        assert block(config)["max_steps_per_delegation"] == 9
+    twice = {**PAIR, "executor": {**PAIR["executor"], "maxStepsPerDelegation": 9}, "maxStepsPerDelegation": 8}
+    assert "given twice" in refused(run(twice), name="run.json")[0]
+
+
 def test_an_executor_that_predicts_actions_is_asked_over_http(load: Load) -> None:
     """The provider ``clado-action`` becomes the agent ``visual-action``; its model is noted as unused."""
     config = load(run({**PAIR, "executor": {**ACTIONS, "maxStepsPerDelegation": 9}}))

@@ -198,13 +198,13 @@ def test_messages_nest_by_span(pair: Pair) -> None:
 
 
 def test_a_block_as_browseros_writes_it() -> None:
-    """Bare model blocks in camelCase are an orchestrator and a single executor; its steps move up."""
+    """Bare model blocks in camelCase are an orchestrator and a single executor."""
     config = pair_config(
         orchestrator={"provider": "openai", "model": "gpt-x", "apiKey": "LEAD_KEY", "maxTurns": 4},
-        executor={"provider": "openai", "model": "gpt-y", "apiKey": "HAND_KEY", "maxStepsPerDelegation": 9},
+        executor={"provider": "openai", "model": "gpt-y", "apiKey": "HAND_KEY"},
         maxActions=20,
     )
-    assert (config.orchestrator.max_turns, config.max_steps_per_delegation, config.max_actions) == (4, 9, 20)
+    assert (config.orchestrator.max_turns, config.max_actions) == (4, 20)
     assert config.executor.type == "single"
     assert config.label() == "orchestrator-executor openai/gpt-x with single openai/gpt-y"
     dump = config.model_dump(mode="json")
@@ -220,15 +220,6 @@ def test_a_wrong_block_is_refused(subtests: pytest.Subtests) -> None:
         ({"executor": {"type": "orchestrated", "executor": "noop"}}, "orchestrator"),
         ({"executor": {"type": "singel"}}, "Did you mean 'single'?"),
         ({"executor": {"model": "m", "maxSteps": 3}}, "Extra inputs"),
-        (
-            {"executor": {"type": "noop", "maxStepsPerDelegation": 0}},
-            "executor.maxStepsPerDelegation must be",
-        ),
-        ({"executor": {"type": "noop", "max_steps_per_delegation": True}}, "must be a whole number"),
-        (
-            {"executor": {"type": "noop", "maxStepsPerDelegation": 3}, "max_steps_per_delegation": 4},
-            "executor.maxStepsPerDelegation and max_steps_per_delegation say the same",
-        ),
         ({"executor": "noop", "max_actions": 0}, "greater than or equal to 1"),
         ({"executor": "noop", "delegation_timeout_s": 0}, "greater than 0"),
         ({}, "executor"),
