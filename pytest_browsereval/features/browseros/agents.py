@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,28 +20,19 @@ TURNS = 30
 """The number of turns of BrowserOS's agents with coordinates, by default."""
 
 
-@dataclass(frozen=True)
-class ScreenSize:
-    """The size of the page that an agent asks for."""
-
-    path: KeyPath
-    value: Any
-
-
-def convert_agents(draft: Draft, registry: Registry) -> list[ScreenSize]:
-    """Convert each agent block of BrowserOS in a draft, and return the sizes that they ask for.
+def convert_agents(draft: Draft, registry: Registry) -> None:
+    """Convert each agent block of BrowserOS in a draft.
 
     Args:
         draft: blocks may be the agent, a variant or an executor.
         registry: an agent of a plug-in keeps its name.
     """
-    sizes: list[ScreenSize] = []
-    for path in _places(draft.tree):
-        _convert(draft, path, registry, sizes)
-    return sizes
+    for path in find_agents(draft.tree):
+        _convert(draft, path, registry)
 
 
-def _places(tree: dict[str, Any]) -> Iterator[KeyPath]:
+def find_agents(tree: dict[str, Any]) -> Iterator[KeyPath]:
+    """Yield the paths of the agent and of the variants."""
     if "agent" in tree:
         yield ("agent",)
     variants = tree.get("variants")
@@ -50,7 +40,7 @@ def _places(tree: dict[str, Any]) -> Iterator[KeyPath]:
         yield from [("variants", name) for name in variants]
 
 
-def _convert(draft: Draft, path: KeyPath, registry: Registry, sizes: list[ScreenSize]) -> None:
+def _convert(draft: Draft, path: KeyPath, registry: Registry) -> None:
     block = draft.get(path)
     if isinstance(block, str) and block in _CONVERTERS:
         block = {"type": block}
@@ -59,33 +49,30 @@ def _convert(draft: Draft, path: KeyPath, registry: Registry, sizes: list[Screen
     if not isinstance(kind, str) or registry.owner("agent", kind) != OURS:
         return
     if kind in _CONVERTERS:
-        _CONVERTERS[kind](draft, path, sizes)
+        _CONVERTERS[kind](draft, path)
     if kind in PAIRS:
         _plain_orchestrator(draft, path)
     if kind in PAIRS and "executor" in block:
         for key in STEPS_KEYS:
             draft.move((*path, "executor", key), (*path, STEPS_KEYS[0]))
         _name_executor(draft, (*path, "executor"))
-        _convert(draft, (*path, "executor"), registry, sizes)
+        _convert(draft, (*path, "executor"), registry)
 
 
 # -- one function per type
 
 
-def _claude_code(draft: Draft, path: KeyPath, sizes: list[ScreenSize]) -> None:
-    del sizes
+def _claude_code(draft: Draft, path: KeyPath) -> None:
     draft.get(path).update({"type": "command", "preset": "claude-code"})
     draft.move((*path, "claude_path"), (*path, "program"))
 
 
-def _coordinates(name: str, instead: str, draft: Draft, path: KeyPath, sizes: list[ScreenSize]) -> None:
+def _coordinates(name: str, instead: str, draft: Draft, path: KeyPath) -> None:
     """Convert an agent that answers with points, in a protocol of its vendor.
 
     It becomes a ``computer-use`` agent if the block has an endpoint for chat completions.
     """
     block = draft.get(path)
-    if "screen_size" in block:
-        sizes.append(ScreenSize((*path, "screen_size"), block.pop("screen_size")))
     if "model" not in block or not {"base_url", "provider"} & block.keys():
         draft.report(
             (*path, "type"),
@@ -145,7 +132,7 @@ def give_up(draft: Draft, path: KeyPath) -> None:
 
 
 _POINTS = "coordinates: normalized, max_turns: 30}"
-_CONVERTERS: dict[str, Callable[[Draft, KeyPath, list[ScreenSize]], None]] = {
+_CONVERTERS: dict[str, Callable[[Draft, KeyPath], None]] = {
     "claude-code": _claude_code,
     "gemini-computer-use": partial(
         _coordinates,

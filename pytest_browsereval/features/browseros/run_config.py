@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError
 
 from pytest_browsereval.config.block import Block
 from pytest_browsereval.config.draft import Draft
-from pytest_browsereval.features.browseros.agents import PAIRS, ScreenSize, acts_at_points, convert_agents
+from pytest_browsereval.features.browseros.agents import PAIRS, acts_at_points, convert_agents, find_agents
 from pytest_browsereval.features.browseros.suites import convert_suite
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.validation_errors import list_problems
@@ -54,6 +54,7 @@ class Leftovers(Block):
 _JUDGE = {"grader_model": "model", "grader_api_key_env": "api_key", "grader_base_url": "base_url"}
 """Keys of BrowserOS's judge, and the keys of ours."""
 
+VIEWPORT = ("browser", "context", "viewport")
 _ATTACHED = ("mcp", "cdp")
 """Types of browsers that run already."""
 
@@ -102,7 +103,7 @@ def _take_judge(draft: Draft) -> None:
 
 def _allow_actions(draft: Draft) -> None:
     """Give a pair the number of actions that it has in BrowserOS, unless there is a limit already."""
-    if not any(isinstance(agent, dict) and agent.get("type") in PAIRS for agent in _agents(draft.tree)):
+    if not any(isinstance(agent, dict) and agent.get("type") in PAIRS for agent in _agents(draft)):
         return
     limits = draft.tree.setdefault("limits", {})
     if isinstance(limits, dict) and "max_steps" not in limits:
@@ -120,9 +121,9 @@ def convert_blocks(draft: Draft, registry: Registry) -> None:
     """
     for check in draft.checks:
         check()
-    sizes = convert_agents(draft, registry)
+    convert_agents(draft, registry)
     why = _select_browser(draft)
-    _set_viewport(draft, sizes)
+    _set_viewport(draft)
     _take_leftovers(draft, why)
 
 
@@ -144,7 +145,7 @@ def _select_browser(draft: Draft) -> str:
     url, port = block.get("server_url"), block.get("base_cdp_port")
     has_port = isinstance(port, int) and 0 < port <= 65_535  # otherwise validation reports it
     if isinstance(url, str):
-        if not has_port or not any(map(acts_at_points, _agents(draft.tree))):
+        if not has_port or not any(map(acts_at_points, _agents(draft))):
             return _attach(draft, "server_url", {"type": "mcp", "url": _endpoint(url)})
         block.pop("server_url")
         draft.notes.append("browseros.server_url is not used: agents act at points, which its tools cannot.")
@@ -157,9 +158,8 @@ def _select_browser(draft: Draft) -> str:
     return "no address of a running browser is given"
 
 
-def _agents(tree: dict[str, Any]) -> list[Any]:
-    variants = tree.get("variants")
-    return [tree.get("agent"), *(variants.values() if isinstance(variants, dict) else ())]
+def _agents(draft: Draft) -> list[Any]:
+    return [draft.get(path) for path in find_agents(draft.tree)]
 
 
 def _endpoint(server: str) -> str:
@@ -190,31 +190,21 @@ def _kind(browser: Any) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-def _set_viewport(draft: Draft, sizes: list[ScreenSize]) -> None:
-    """Give the browser the size that agents ask for."""
-    browser = draft.tree.get("browser") or {}
-    if not sizes:
-        return
-    if _kind(browser) in _ATTACHED or draft.get(("browser", "context", "viewport")) is not None:
-        names = ", ".join(draft.format_keys(size.path) for size in sizes)
-        reason = (
-            "the browser runs already" if _kind(browser) in _ATTACHED else "browser.context.viewport is set"
-        )
-        draft.notes.append(f"{names} {_is(sizes)} not used: {reason}.")
-        return
-    first, *others = sizes
-    for other in others:  # a run has one browser, so windows of one size
-        if other.value != first.value:
-            draft.report(
-                other.path,
-                f"differs from {draft.format_keys(first.path)}. Write one `browser.context.viewport`.",
-            )
-    if not isinstance(browser, dict):
-        browser = {"type": browser}
-    context = browser.get("context") or {}
-    if isinstance(context, dict):  # otherwise validation reports it
-        draft.tree["browser"] = {**browser, "context": {**context, "viewport": first.value}}
-        draft.note_move(first.path, ("browser", "context", "viewport"))
+def _set_viewport(draft: Draft) -> None:
+    """Give the browser the size that an agent asks for, unless it has one."""
+    for path in find_agents(draft.tree):
+        block, key = draft.get(path), (*path, "screen_size")
+        if not isinstance(block, dict) or block.get("type") != "computer-use" or key[-1] not in block:
+            continue
+        browser = draft.tree.get("browser") or {}
+        is_attached = _kind(browser) in _ATTACHED
+        if is_attached or draft.get(VIEWPORT) is not None:
+            why = "the browser runs already" if is_attached else "browser.context.viewport is set"
+            draft.notes.append(f"{draft.format_keys(key)} is not used: {why}.")
+            block.pop(key[-1])
+            continue
+        draft.tree["browser"] = {**browser} if isinstance(browser, dict) else {"type": browser}
+        draft.move(key, VIEWPORT)
 
 
 # -- keys without effect
