@@ -13,7 +13,7 @@ from pytest_browsereval.analysis.evidence import check_run, describe_contradicti
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.door import Door
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.merge.parts import count_trials, describe_shared_parts, join_parts
+from pytest_browsereval.features.merge.parts import count_trials, join_parts
 from pytest_browsereval.features.shared.new_run import make_run
 from pytest_browsereval.features.shared.provenance import differences
 from pytest_browsereval.model.display import join_first
@@ -74,10 +74,10 @@ def merge_runs(
     owners = _owners(stored)
     try:
         with make_run(target) as made:
-            merged = _write(stored, owners, made, (notes, parts), door)
+            merged, selected = _write(stored, owners, made, parts, door)
     except (OSError, shutil.Error) as error:
         raise UsageError(f"{target} cannot be written: {error}.") from None
-    return merged
+    return Merged(len(merged.trials), selected, notes)
 
 
 def _list_regraded(stored: Sequence[StoredRun]) -> Iterator[str]:
@@ -160,7 +160,6 @@ def _owners(stored: Sequence[StoredRun]) -> dict[TrialKey, tuple[StoredRun, Stor
         raise UsageError(
             f"{len(clashing)} trials have other results in one run than in another: "
             f"{join_first(clashing, MOST_LISTED)}. Parts of one run share no row; take one of the runs out."
-            f"{describe_shared_parts(stored)}"
         )
     return owners
 
@@ -169,10 +168,10 @@ def _write(
     stored: Sequence[StoredRun],
     owners: Mapping[TrialKey, tuple[StoredRun, StoredTrial]],
     target: RunStore,
-    found: tuple[tuple[str, ...], Parts | None],
+    parts: Parts | None,
     door: Door | None,
-) -> Merged:
-    notes, parts = found
+) -> tuple[StoredRun, int | None]:
+    """Write the merged run; returns it, and how many trials it is to have."""
     for key, (run, trial) in owners.items():
         # A link is copied as one: to follow it would read files outside the run.
         if (folder := run.folder / find_trial(trial.last)).is_dir():
@@ -200,7 +199,7 @@ def _write(
     merged = StoredRun(target.root, door)
     counted = {"selected": selected, "skipped": skipped, **_find_all(stored[0])}
     target.write_summary({**counted, **(door.sum_up_run(merged) if door else {}), **merged.summary.as_json()})
-    return Merged(len(merged.trials), selected, notes)
+    return merged, selected
 
 
 def _find_all(run: StoredRun) -> dict[str, Any]:

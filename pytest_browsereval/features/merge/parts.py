@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from pytest_browsereval.analysis.parts import name_shards
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.run.selection import count_wanted
-from pytest_browsereval.run.shards import Parts, Shard
+from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.runs.run import StoredRun
 
 
@@ -41,33 +41,25 @@ def _check_division(known: Mapping[Path, Parts]) -> None:
     (first, wanted), *others = known.items()
     for root, parts in others:
         # Shards of other divisions overlap or leave gaps between them.
-        if parts.of != wanted.of:
+        if (parts.of, parts.by, parts.trials) != (wanted.of, wanted.by, wanted.trials):
             raise UsageError(
-                f"{first.name} is one of {wanted.of} parts, and {root.name} one of {parts.of}. Merge parts "
-                "of one division: the same N in --eval-shard=I/N."
-            )
-        if (parts.by, parts.trials) != (wanted.by, wanted.trials):
-            raise UsageError(
-                f"{first.name} and {root.name} are parts of other selections or divisions of the rows: one "
-                f"was begun for parts of {_counts(wanted)} trials, the other for {_counts(parts)}. Run all "
-                "parts with the same -k, -m and --eval-limit."
+                f"{first.name} and {root.name} are of other divisions of the rows: one is of "
+                f"{_describe(wanted)}, the other of {_describe(parts)}. Run all parts with the same N in "
+                "--eval-shard=I/N, and with the same -k, -m and --eval-limit."
             )
 
 
-def _counts(parts: Parts) -> str:
-    return ", ".join(map(str, parts.trials)) + (f" (division {parts.by})" if parts.by else "")
+def _describe(parts: Parts) -> str:
+    counts = ", ".join(map(str, parts.trials))
+    return f"{parts.of} parts with {counts} trials" + (f" (division {parts.by})" if parts.by else "")
 
 
 def _refusal(whole: Parts, stored: Sequence[StoredRun], target: Path) -> str:
-    first, least = whole.missing[0], whole.count_least(stored[0].read_manifest())
-    few = "at least " if least < whole.missing_trials else ""
-    is_one = len(whole.missing) == 1
-    runs = " ".join(format_path(run.folder) for run in stored[:2]) + (" ..." if len(stored) > 2 else "")
-    lacking = f"{few}{least} of {'up to ' if few else ''}{sum(whole.trials)} trials"
+    least = whole.count_least(stored[0].read_manifest())
+    runs = " ".join(format_path(run.folder) for run in stored)
     return (
-        f"{name_shards(whole.missing)} {'is' if is_one else 'are'} missing, with {lacking}: "
-        f"{'it has' if is_one else 'they have'} left no run here. Run {'it' if is_one else 'them'} again "
-        f"(--eval-shard={first}), or merge what there is, as a run that is not complete: "
+        f"no run here is of {name_shards(whole.missing)}, with {least} trials or more. Run what is missing "
+        f"again (--eval-shard={whole.missing[0]}), or merge what there is, as a run that is not complete: "
         f"`browsereval merge --partial {runs} -o {target}`"
     )
 
@@ -104,15 +96,3 @@ def _own(run: StoredRun) -> int | None:
     if parts is None or count is None or "merged_from" not in run.read_manifest():
         return count
     return count - parts.count_least(run.read_manifest())  # of parts that were missing when it was merged
-
-
-def describe_shared_parts(stored: Iterable[StoredRun]) -> str:
-    """Return a sentence on parts that two runs have; "" if there are none."""
-    owners: dict[Shard, list[str]] = {}
-    for run in stored:
-        if (parts := Parts.of_run(run.read_manifest())) is not None:
-            for number in parts.have:
-                owners.setdefault(Shard(number, parts.of), []).append(run.folder.name)
-    twice = {shard: " and ".join(names) for shard, names in owners.items() if len(names) > 1}
-    lines = [f"shard {shard} is in {names}" for shard, names in twice.items()]
-    return f" In both: {'; '.join(lines)}." if lines else ""

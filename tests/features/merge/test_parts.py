@@ -42,7 +42,7 @@ def test_a_lost_part_is_missed(
     given, whole = [*map(str, thirds[:2])], str(tmp_path / "whole")
     assert main(["merge", *given, "-o", whole]) == 4
     told = capsys.readouterr().err
-    assert "shard 3/3 is missing, with 2 of 6 trials: it has left no run here. Run it again" in told
+    assert "no run here is of shard 3/3, with 2 trials or more. Run what is missing again" in told
     assert f"browsereval merge --partial {given[0]} {given[1]} -o {whole}" in told
     assert not Path(whole).exists()
     with pytest.raises(UsageError, match=r"one run cannot be merged alone"):
@@ -70,7 +70,7 @@ def test_several_parts_are_missing(tmp_path: Path) -> None:
     other_manifest = {**one.run.read_manifest(), "shards": None}
     (other.root / "manifest.json").unlink()
     other.write_manifest(other_manifest)
-    with pytest.raises(UsageError, match=r"shards 2/3, 3/3 are missing, with 4 of 6 trials"):
+    with pytest.raises(UsageError, match=r"no run here is of shards 2/3, 3/3, with 4 trials"):
         merge_runs([one.root, other.root], tmp_path / "whole")
     assert merge_runs([one.root, other.root], tmp_path / "whole", is_partial=True).selected == 7
 
@@ -85,9 +85,9 @@ def test_a_part_without_rows_leaves_no_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ({"of": 2, "trials": (3, 3)}, "1 is one of 3 parts, and 2 one of 2. Merge parts of one division"),
-        ({"trials": (2, 1, 2)}, "one was begun for parts of 2, 2, 2 trials, the other for 2, 1, 2. Run all"),
-        ({"by": "abcd"}, r"the other for 2, 2, 2 \(division abcd\)\. Run all parts with the same -k"),
+        ({"of": 2, "trials": (3, 3)}, "one is of 3 parts with .*, the other of 2 parts with 3, 3 trials"),
+        ({"trials": (2, 1, 2)}, "with 2, 2, 2 trials, the other of 3 parts with 2, 1, 2 trials. Run all"),
+        ({"by": "abcd"}, r"with 2, 2, 2 trials \(division abcd\)\. Run all parts with the same N"),
     ],
 )
 def test_unlike_divisions_are_refused(tmp_path: Path, more: dict[str, Any], told: str) -> None:
@@ -106,5 +106,5 @@ def test_a_part_that_is_there_twice(thirds: list[Path], tmp_path: Path) -> None:
         store = RunStore(tmp_path / f"whole-{name}")
         assert lacking(StoredRun(store.root)) is None
     other = part(tmp_path / "other", attempt("a", FAILED), selected=2, **StoredRun(thirds[0]).read_manifest())
-    with pytest.raises(UsageError, match=r"other results .* In both: shard 1/3 is in 1 and other\.$"):
+    with pytest.raises(UsageError, match=r"other results .*: a \(1, other\)\. Parts"):
         merge_runs([*thirds, other.root], tmp_path / "no")
