@@ -141,11 +141,16 @@ class BenchmarkConfig(DatasetConfig):
         by_reason: dict[str, list[str]] = {}
         for query_id, reason in self.list_dropped(base_dir):
             by_reason.setdefault(reason, []).append(query_id)
-        return tuple(
-            f"{self.title}: {format_count(len(ids), 'row')} left out ({reason}): {', '.join(ids[:3])}"
-            + (", ..." if len(ids) > 3 else "")
+        left_out = (
+            f"{self.title}: {format_count(len(ids), 'row')} left out ({reason}): {list_first(ids)}"
             for reason, ids in by_reason.items()
         )
+        return *left_out, *self.list_notes([row for _, row in self.import_rows(base_dir).rows])
+
+    def list_notes(self, rows: list[dict[str, Any]]) -> list[str]:
+        """Return what else to know of the file's rows before they are run."""
+        del rows
+        return []
 
 
 @cache_for_session(maxsize=64)
@@ -185,6 +190,11 @@ def _complete(config: BenchmarkConfig, row: dict[str, Any], original: Any) -> di
     return _known(
         {"dataset": config.title.lower(), **row, "tags": tags, "graders": graders, "metadata": metadata}
     )
+
+
+def list_first(ids: Sequence[str]) -> str:
+    """Return the first three of some ids, as a text."""
+    return ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
 
 
 def _known(block: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,7 @@
-"""Readers that several importers share: addresses, numbers, rubrics."""
+"""Readers that several importers share: addresses and rubrics."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -39,25 +38,6 @@ def address(text: str) -> str:
             f"{beginning(text, 80)!r} is not the address of a page. Write one such as `https://example.com/`."
         )
     return url
-
-
-def number_of(row: Mapping[str, Any], key: str) -> int | None:
-    """Return a whole number of a row; None if the row has no such key.
-
-    Raises:
-        RowProblem: the value is something else.
-    """
-    value = row.get(key)
-    if value is None or value == "":
-        return None
-    # Cells of tables are texts, and a whole number may be written 3.0.
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not number.is_integer():
-        raise RowProblem(f"{key}: expected a whole number, not {beginning(str(value), 60)!r}.")
-    return int(number)
 
 
 def rubric_of(value: Any) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class TwoFilesConfig(BenchmarkConfig):
                 self._document = parse(read_text(second), second.suffix)
         return super().originals(path)
 
-    def places(self, blocks: list[Any], block_id: str) -> list[int]:
-        """Return the places of the blocks with that ``id`` in a list of the second file."""
-        found = (place for place, one in enumerate(blocks) if isinstance(one, Mapping))
-        return [place for place in found if str(blocks[place].get("id")) == block_id]
+
+def find_blocks(blocks: list[Any], block_id: str) -> list[Mapping[str, Any]]:
+    """Return the blocks with that ``id`` in a list of the second file."""
+    return [one for one in blocks if isinstance(one, Mapping) and str(one.get("id")) == block_id]

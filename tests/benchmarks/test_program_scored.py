@@ -125,10 +125,6 @@ def test_tasks_of_an_app(tmp_path: Path) -> None:
     assert row.metadata.additional == kept
     (row,) = rows(dataset("infinity", path=path, app="mail", site="inbox"), tmp_path)
     assert (row.query_id, row.start_url) == ("infinity-mail-task_e1", "{inbox}/")
-    for hostile in ("../../x.py", "/x.py", "x.sh"):
-        path.write_text(json.dumps([{**original, "verify": hostile}]))
-        with pytest.raises(DatasetError, match="not a Python file inside the app's folder"):
-            rows(dataset("infinity", path=path), tmp_path)
 
 
 # -- AssistantBench, GAIA

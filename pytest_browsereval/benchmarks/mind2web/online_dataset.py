@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any, Literal
 
 from pytest_browsereval.benchmarks.base import BenchmarkConfig, RowProblem, text_of
-from pytest_browsereval.benchmarks.originals import address, host_of, number_of
+from pytest_browsereval.benchmarks.originals import address, host_of
 
 # Ends the id of a task that took another one's place: month, day, year.
 _REPLACED = re.compile(r"_(\d{2})(\d{2})(\d{2})$")
@@ -41,7 +41,7 @@ class OnlineMind2WebConfig(BenchmarkConfig):
             "metadata": {
                 "website": host_of(url),
                 "category": level,
-                "additional": {"reference_length": number_of(original, "reference_length")},
+                "additional": {"reference_length": original.get("reference_length")},
             },
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from pytest_browsereval.benchmarks.base import BenchmarkConfig, RowProblem, text_of
-from pytest_browsereval.benchmarks.originals import address, host_of, number_of, rubric_of
+from pytest_browsereval.benchmarks.originals import address, host_of, rubric_of
 
 PERFECT: dict[str, Any] = {"type": "rubric", "passes_by": "process", "score": "items", "threshold": 1}
 """The benchmark's own rule: the score is the share of items that are met, and all of them pass."""
@@ -47,6 +47,6 @@ class OdysseysConfig(BenchmarkConfig):
             "metadata": {
                 "website": host_of(url),
                 "category": next(iter(categories), None),
-                "additional": {"reference_length": number_of(original, "reference_length")},
+                "additional": {"reference_length": original.get("reference_length")},
             },
         }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal
 
 from pytest_browsereval.benchmarks.base import Dropped, RowProblem, text_of
@@ -80,14 +79,10 @@ class STWebAgentBenchConfig(OwnSitesConfig):
             },
         }
 
-    def notes(self, base_dir: Path) -> tuple[str, ...]:
-        """Return which rows were left out, and that policies are not scored."""
-        rows = [row for _, row in self.import_rows(base_dir).rows]
+    def list_notes(self, rows: list[dict[str, Any]]) -> list[str]:
+        """Return that policies are not scored."""
         count = sum(len(row["metadata"]["additional"]["policies"]) for row in rows)
-        messages = [*super().notes(base_dir)]
-        if count:
-            messages.append(f"{self.title}: {count:,} policies of the rows are kept and not scored.")
-        return tuple(messages)
+        return [f"{self.title}: {count:,} policies of the rows are kept and not scored."] * bool(count)
 
 
 def _policies_of(original: Any) -> list[dict[str, Any]]:

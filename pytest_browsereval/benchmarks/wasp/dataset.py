@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Literal
 
 from pytest_browsereval.benchmarks.base import Dropped, text_of
@@ -56,7 +55,6 @@ class WaspConfig(OwnSitesConfig):
             },
         }
 
-    def notes(self, base_dir: Path) -> tuple[str, ...]:
-        """Return which rows were left out, and that they need a login."""
-        count = len(self.import_rows(base_dir).rows)
-        return (*super().notes(base_dir), *self.note_logins(count))
+    def list_notes(self, rows: list[dict[str, Any]]) -> list[str]:
+        """Return that the rows need a login."""
+        return self.note_logins(len(rows))

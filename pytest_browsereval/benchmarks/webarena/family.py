@@ -15,7 +15,6 @@ from pytest_browsereval.benchmarks.webarena.programs import PROGRAMS
 from pytest_browsereval.config_text import DocumentError
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.features.shared.row_source import Row
-from pytest_browsereval.model.display import format_count
 
 SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia", "homepage", "classifieds")
 """Sites that rows name, ``__SHOPPING__`` and so on."""
@@ -68,23 +67,16 @@ class WebArenaRows(OwnSitesConfig):
             DocumentError: the file cannot be read, or a site is missing.
         """
         rows = super().originals(path)
-        counts = dict.fromkeys(SITES, 0)
-        for _, row in rows:
-            for name in self.find_sites(row):
-                counts[name] += 1
         # Before the first row: otherwise agents would be sent to an address "__SHOPPING__".
-        missing = [name for name, count in counts.items() if count and name not in self.sites]
-        if missing:
-            named = ", ".join(f"__{name.upper()}__ ({format_count(counts[name], 'row')})" for name in missing)
+        if missing := [name for name in self.find_sites([row for _, row in rows]) if name not in self.sites]:
+            named = ", ".join(f"__{name.upper()}__" for name in missing)
             how = f"Write `sites: {{{missing[0]}: http://localhost:7770}}`, or null to leave its rows out"
             raise DocumentError(f"rows name sites whose addresses are not given: {named}. {how}.")
         return rows
 
-    def notes(self, base_dir: Path) -> tuple[str, ...]:
-        """Return which rows were dropped, and how many need a login."""
-        rows = self.import_rows(base_dir).rows
-        count = sum(bool(row["metadata"]["additional"].get("require_login")) for _, row in rows)
-        return (*super().notes(base_dir), *self.note_logins(count))
+    def list_notes(self, rows: list[dict[str, Any]]) -> list[str]:
+        """Return how many rows need a login."""
+        return self.note_logins(sum(bool(row["metadata"]["additional"].get("require_login")) for row in rows))
 
     # -- one row
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Literal
 
 from pytest_browsereval.benchmarks.base import BenchmarkConfig, text_of
@@ -41,10 +40,8 @@ class WebBenchConfig(BenchmarkConfig):
             },
         }
 
-    def notes(self, base_dir: Path) -> tuple[str, ...]:
+    def list_notes(self, rows: list[dict[str, Any]]) -> list[str]:
         """Return how many rows write on real sites."""
-        rows = self.import_rows(base_dir).rows
         # People should know before an agent places orders in their name.
-        writing = sum(row["metadata"]["category"] != READING for _, row in rows)
-        message = f"WebBench: {writing} of {len(rows)} rows change something on a real site."
-        return (*super().notes(base_dir), *([message] if writing else []))
+        writing = sum(row["metadata"]["category"] != READING for row in rows)
+        return [f"WebBench: {writing} of {len(rows)} rows change something on a real site."] * bool(writing)

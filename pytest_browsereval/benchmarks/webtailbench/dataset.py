@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pytest_browsereval.benchmarks.base import RowProblem, text_of
 from pytest_browsereval.benchmarks.originals import address, rubric_of
-from pytest_browsereval.benchmarks.second_file import TwoFilesConfig
+from pytest_browsereval.benchmarks.second_file import TwoFilesConfig, find_blocks
 
 _RUBRIC_KEYS = ("precomputed_rubric", "rubric")
 
@@ -59,8 +59,7 @@ class WebTailBenchConfig(TwoFilesConfig):
     def _in_file(self, query_id: str) -> Any:
         value = self._document.value if self._document is not None else {}
         if isinstance(value, list):
-            places = self.places(value, query_id)
-            value = {query_id: value[places[0]]} if places else {}
+            value = dict.fromkeys([query_id], next(iter(find_blocks(value, query_id)), None))
         if not isinstance(value, Mapping):
             raise RowProblem("the file of rubrics holds neither rubrics by id nor a list of blocks.")
         entry = value.get(query_id)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_browsereval.benchmarks.base import RowProblem, text_of
+from pytest_browsereval.benchmarks.base import RowProblem, list_first, text_of
 from pytest_browsereval.benchmarks.originals import address
-from pytest_browsereval.benchmarks.second_file import TwoFilesConfig
+from pytest_browsereval.benchmarks.second_file import TwoFilesConfig, find_blocks
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.display import format_count
@@ -46,14 +46,11 @@ class WebVoyagerConfig(TwoFilesConfig):
             "metadata": {"website": site, "category": site, "additional": {"answer_type": found.get("type")}},
         }
 
-    def notes(self, base_dir: Path) -> tuple[str, ...]:
+    def list_notes(self, rows: list[dict[str, Any]]) -> list[str]:
         """Return which rows have no reference answer, where there is a file of them."""
-        rows = self.import_rows(base_dir).rows if self.reference is not None else ()
-        bare = [row["query_id"] for _, row in rows if "answer" not in row]
-        more = ", ..." if len(bare) > 3 else ""
+        bare = [row["query_id"] for row in rows if "answer" not in row and self.reference is not None]
         count = format_count(len(bare), "row has", "rows have")
-        message = f"WebVoyager: {count} no reference answer: {', '.join(bare[:3])}{more}"
-        return (*super().notes(base_dir), *([message] if bare else []))
+        return [f"WebVoyager: {count} no reference answer: {list_first(bare)}"] * bool(bare)
 
     def _reference(self, site: str, query_id: str) -> Mapping[str, Any]:
         """Return the entry of a row in the file of reference answers; an empty block if it has none."""
@@ -65,8 +62,7 @@ class WebVoyagerConfig(TwoFilesConfig):
         if not number.isdigit():
             raise RowProblem(f"id: {query_id!r} does not end in --NUMBER, which reference answers need.")
         listed = blocks[site].get("answers") if isinstance(blocks[site], Mapping) else None
-        places = self.places(listed, number) if isinstance(listed, list) else [-1]
-        found = [listed[place] for place in places] if isinstance(listed, list) else [{}]
+        found = find_blocks(listed, number) if isinstance(listed, list) else [{}]
         # Which of two would be compared depends on the order of a file.
         if len(found) > 1 or any(
             one.get("type") not in TYPES or not isinstance(one.get("ans"), str) for one in found

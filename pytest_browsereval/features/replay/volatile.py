@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -86,39 +87,27 @@ def compute_digest(value: Any, before: str = "") -> str:
 
 def describe_difference(expected: Any, got: Any) -> str:
     """Return where two values of plain JSON differ first, and how; empty if they do not."""
-    return next(_differences(expected, got, ""), "")
+    one, other = dict(_list_leaves(expected)), dict(_list_leaves(got))
+    for where in one | other:
+        texts = [one.get(where, "nothing"), other.get(where, "nothing")]
+        if texts[0] != texts[1]:
+            start = max(0, len(os.path.commonprefix(texts)) - _AROUND)  # noqa: RUF071 of any texts
+            return "{}: expected {}, got {}".format(where, *(_cut(text, start) for text in texts))
+    return ""
 
 
-def _differences(expected: Any, got: Any, where: str) -> Iterator[str]:
-    if expected == got:
-        return
-    if isinstance(expected, dict) and isinstance(got, dict):
-        for name in sorted({*expected, *got}):
-            path = f"{where}.{name}" if where else name
-            if name not in expected:
-                yield f"{path}: expected nothing, got {_short(got[name])}"
-            elif name not in got:
-                yield f"{path}: expected {_short(expected[name])}, got nothing"
-            else:
-                yield from _differences(expected[name], got[name], path)
-    elif isinstance(expected, list) and isinstance(got, list):
-        for place, (one, other) in enumerate(zip(expected, got, strict=False)):
-            yield from _differences(one, other, f"{where}[{place}]")
-        yield f"{where}: expected {len(expected)} of them, got {len(got)}"
-    elif isinstance(expected, str) and isinstance(got, str):
-        pairs = zip(expected, got, strict=False)
-        place = next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(expected), len(got)))
-        texts = (_around(text, place) for text in (expected, got))
-        yield "{} at character {}: expected {}, got {}".format(where, place + 1, *texts)
-    else:
-        yield f"{where}: expected {_short(expected)}, got {_short(got)}"
+def _list_leaves(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the places in plain JSON with what stands there, as JSON."""
+    if isinstance(value, dict) and value:
+        for name, inner in value.items():
+            yield from _list_leaves(inner, f"{where}.{name}" if where else name)
+    elif isinstance(value, list) and value:
+        for place, inner in enumerate(value):
+            yield from _list_leaves(inner, f"{where}[{place}]")
+    elif where:
+        yield where, json.dumps(value, ensure_ascii=False)
 
 
-def _around(text: str, place: int) -> str:
-    start, end = max(0, place - _AROUND), place + _AROUND
-    return repr(("…" if start > 0 else "") + text[start:end] + ("…" if end < len(text) else ""))
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 2 * _AROUND else f"{text[: 2 * _AROUND]}…"
+def _cut(text: str, start: int) -> str:
+    end = start + 2 * _AROUND
+    return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")

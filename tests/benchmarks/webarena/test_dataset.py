@@ -125,7 +125,7 @@ def test_a_missing_site_is_told_once_with_what_to_write() -> None:
     with pytest.raises(DatasetError) as caught:
         tasks(dataset("webarena", ROW, {**ROW, "task_id": 8}, sites={"reddit": "http://r.test"}))
     told = str(caught.value)
-    assert "__SHOPPING__ (2 rows), __SHOPPING_ADMIN__ (2 rows). Write `sites: {shopping: http" in told
+    assert "__SHOPPING__, __SHOPPING_ADMIN__. Write `sites: {shopping: http" in told
     assert len(told.splitlines()) == 1
 
 

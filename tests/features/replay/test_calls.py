@@ -82,9 +82,9 @@ def recorded(*requests: tuple[str, Json], error: Exception | None = None) -> lis
 def test_a_call_that_was_not_made_then_is_a_fault() -> None:
     """It says which call, where the cassette is, and the first difference; of another role too."""
     for second, told in (
-        (asked("two mugs"), "a.jsonl: messages[0].content at character 1: expected 'one mug', got"),
+        (asked("two mugs"), 'a.jsonl: messages[0].content: expected "one mug", got'),
         (asked("one mug", seed=7), "a.jsonl: seed: expected nothing, got 7."),
-        ({**asked("one mug"), "model": "n"}, "a.jsonl: model at character 1: expected 'm', got 'n'."),
+        ({**asked("one mug"), "model": "n"}, 'a.jsonl: model: expected "m", got "n".'),
     ):
         replayer = replaying(recorded(("agent", asked("start")), ("agent", asked("one mug"))))
         asyncio.run(replayer.exchange("agent", asked("start"), nobody))

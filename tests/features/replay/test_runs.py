@@ -186,8 +186,8 @@ def test_a_page_that_has_changed_is_errored_with_the_first_difference(recorded: 
     told = metadata(recorded.run_folder(), "good").reason
     assert re.match(
         r"call 1 of the agent was not recorded in cassettes/shop/default/good-1\.jsonl: "
-        r"messages\[1\]\.content at character \d+: "
-        r"expected '.*Served at.*', got '.*Served from.*'\. If the change is intended, record again",
+        r"messages\[1\]\.content: "
+        r"expected .*Served at.*, got .*Served from.*\. If the change is intended, record again",
         told,
     ), told
 

@@ -92,17 +92,17 @@ def test_the_first_difference_is_told(subtests: pytest.Subtests) -> None:
     """Where it is, what was expected, what came."""
     cases: list[tuple[Any, Any, str]] = [
         ({"a": 1}, {"a": 1}, ""),
-        ({"model": "x"}, {"model": "y"}, "model at character 1: expected 'x', got 'y'"),
+        ({"model": "x"}, {"model": "y"}, 'model: expected "x", got "y"'),
         (
             {"messages": [{"content": "In stock: 3 mugs"}]},
             {"messages": [{"content": "In stock: 2 mugs"}]},
-            "messages[0].content at character 11: expected 'In stock: 3 mugs', got 'In stock: 2 mugs'",
+            'messages[0].content: expected "In stock: 3 mugs", got "In stock: 2 mugs"',
         ),
-        ({"m": [1]}, {"m": [1, 2]}, "m: expected 1 of them, got 2"),
+        ({"m": [1]}, {"m": [1, 2]}, "m[1]: expected nothing, got 2"),
         ({"seed": 1}, {}, "seed: expected 1, got nothing"),
-        ({}, {"tools": ["a"]}, 'tools: expected nothing, got ["a"]'),
+        ({}, {"tools": ["a"]}, 'tools[0]: expected nothing, got "a"'),
         ({"t": 0.5}, {"t": "0.5"}, 't: expected 0.5, got "0.5"'),
-        ({"t": "ab"}, {"t": "a"}, "t at character 2: expected 'ab', got 'a'"),
+        ({"t": "ab"}, {"t": "a"}, 't: expected "ab", got "a"'),
     ]
     for expected, got, told in cases:
         with subtests.test(expected=expected, got=got, told=told):
@@ -114,7 +114,7 @@ def test_a_difference_in_a_long_text_is_shown_with_what_is_around_it() -> None:
     """And not with the whole page."""
     expected, got = "x" * 500 + "3" + "y" * 500, "x" * 500 + "2" + "y" * 500
     told = describe_difference({"p": expected}, {"p": got})
-    assert told == f"p at character 501: expected {_cut('3')!r}, got {_cut('2')!r}"
+    assert told == f"p: expected {_cut('3')}, got {_cut('2')}"
 
 
 def _cut(digit: str) -> str:
