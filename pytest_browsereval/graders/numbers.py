@@ -64,7 +64,10 @@ _MINUS = r"(?<![0-9] )(?:\b(?:minus|negative|moins|menos|meno|минус)\b|マ�
 # What says of a number or a date behind it that it is another one; the last ones are Chinese.
 _NOT = (
     r"(?:(?:\b(?:not|never|nicht|nie|pas|niet|inte|ikke|ikkje|non|не|ne|ei|nem|não|değil|bukan|tidak|kh[oô]ng|δεν|"
-    r"ليس|ليست|לא|no (?:es|son|fue|era|hay)|(?:other|rather) than|except)|n't)"
+    r"ليس|ليست|לא|no (?:es|son|fue|era|hay)|(?:other|rather) than|except"
+    # "no more than 5" may well be 5, as "at least 5" may.
+    r"|(?<!no )(?<!not )(?:more|less|fewer|greater|higher|lower) than|mehr als|weniger als|(?:plus|moins) de"
+    r"|(?:más|menos) de|(?:più|meno) di)|n't)"
     r"(?: (?:exactly|just|on|am|der|den|the|le|la|el|è|είναι|ph[aả]i|at)){0,2} "
     r"|(?:不是|没有|沒有|并非|並非) ?)"
 )

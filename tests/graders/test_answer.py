@@ -40,6 +40,8 @@ def test_right_answers(subtests: pytest.Subtests) -> None:
         ("regex", "^order [0-9]+$", "Order 17"),
         ("number", 64, "It costs $64.00."),
         ("number", 5, "It is 5, not 6."),
+        ("number", 5, "5, which is more than 3"),
+        ("number", 5, "No more than 5 items"),
         ("number", 179.94, str(59.98 * 3)),
         ("date", "2024-03-05", "2024. március 5."),
         ("date", "2024-03-05T14:30", "5 March 2024, 14.30 Uhr"),
@@ -136,6 +138,10 @@ def test_wrong_answers(subtests: pytest.Subtests) -> None:
                 "nem 5",
                 "5 değil",
                 "ليس 5",
+                "more than 5",
+                "It costs less than $5.",
+                "mehr als 5",
+                "plus de 5",
             )
         ),
         *(
