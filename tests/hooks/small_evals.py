@@ -38,6 +38,11 @@ def row(query_id: str, *, says: str | None = "right", **more: Any) -> dict[str, 
     }
 
 
+def single_agent(url: str, **more: Any) -> dict[str, Any]:
+    """Return the block of an agent that asks the model at an address once for each reply."""
+    return {"type": "single", "model": "m", "base_url": url, "max_tries": 1, **more}
+
+
 def errored_row(query_id: str) -> dict[str, Any]:
     """Return a row whose start page cannot be reached."""
     return row(query_id, start_url=UNREACHABLE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, done, sends
-from tests.hooks.small_evals import Evals, row
+from tests.hooks.small_evals import Evals, row, single_agent
 
 KEY = "AzCANARYAPIKEYq7w9"
 PARTS = [KEY[place : place + 4] for place in range(len(KEY) - 3)]
@@ -35,8 +35,8 @@ def test_a_reply_that_is_told_in_part_shows_no_part_of_the_key(
 
     monkeypatch.setenv("SHOP_KEY", KEY)
     with ScriptedModel(play) as server:
-        agent = {"type": "single", "model": "m", "base_url": server.base_url, "max_tries": 1}
-        evals.write((row(f"pad-{pad}") for pad in PADS), agent={**agent, "api_key": "SHOP_KEY"}, lanes=8)
+        agent = single_agent(server.base_url, api_key="SHOP_KEY")
+        evals.write((row(f"pad-{pad}") for pad in PADS), agent=agent, lanes=8)
         run = evals.run("shop.eval.yaml", "--eval-keep-going", "--junit-xml=junit.xml")
     run.assert_outcomes(errors=len(PADS))
     assert "ppppp" in run.stdout.str()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.hooks.launched import FUNCTION
 from tests.hooks.small_evals import Evals, row
 
 AGENT = """
@@ -42,14 +43,12 @@ async def solve(context):
 """
 """Logs when it begins and ends; a free row stays until two rows have been at work at once."""
 
-OWN = {"type": "function", "function": "my_agent:solve"}
-
 
 @pytest.fixture
 def logged(evals: Evals) -> Evals:
     """An eval whose agent logs when it begins and ends, and in which process."""
     (evals.path / "my_agent.py").write_text(AGENT)
-    evals.write_config(agent=OWN, lanes=4)
+    evals.write_config(agent=FUNCTION, lanes=4)
     return evals
 
 
@@ -161,7 +160,7 @@ def test_what_belongs_together(logged: Evals, workers: tuple[str, ...]) -> None:
 @pytest.mark.slow
 def test_a_worker_that_dies_does_not_tear_rows_apart(logged: Evals) -> None:
     """What has passed before counts, and the rest runs in order, in the process that takes over."""
-    logged.write_config(agent=OWN, lanes=4, retries=1)
+    logged.write_config(agent=FUNCTION, lanes=4, retries=1)
     logged.write_rows(
         row("last", depends_on=["dies", "first"]),
         row("dies", depends_on=["first"]),

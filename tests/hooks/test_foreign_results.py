@@ -48,20 +48,6 @@ def test_a_foreign_result_stands_for_no_other(evals: Evals, run: EvalRun) -> Non
     assert told(evals, "gate", str(run.folder))[0] == 0
 
 
-def test_merging_counts_no_foreign_result(evals: Evals, tmp_path: Path) -> None:
-    """A part with one is refused: its summary does not know it."""
-    evals.write([row(f"r{number}") for number in range(8)], gate={"min_pass_rate": 0.5})
-    parts = [evals.run("shop.eval.yaml", f"--eval-shard={number}/2").folder for number in (1, 2)]
-    gone = next((parts[0] / "tasks").iterdir()).name
-    replace(parts[0], gone, by=gone)
-    whole = str(tmp_path / "whole")
-    code, text = told(evals, "merge", *map(str, parts), "-o", whole)
-    assert code == pytest.ExitCode.USAGE_ERROR
-    assert "tasks/zzz/default/1/attempt-1: passed by its record, without a result in summary.json" in text
-    code, text = told(evals, "gate", str(parts[0]))
-    assert (code, "no session has selected: zzz" in text) == (1, True)
-
-
 def test_a_skipped_row_needs_no_result(evals: Evals) -> None:
     """It is one of the selected ones, and the gate is met."""
     evals.pytester.makeconftest(

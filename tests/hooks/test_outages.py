@@ -13,7 +13,7 @@ import pytest
 
 from pytest_browsereval.testing import ScriptedModel, done, refuses
 from tests.hooks.launched import verdicts
-from tests.hooks.small_evals import Evals, row
+from tests.hooks.small_evals import Evals, row, single_agent
 
 ENDS = "print('no such database')\nraise SystemExit(5)\n"
 """A site that never comes up."""
@@ -22,18 +22,9 @@ TRUSTED = {"type": "jsonl", "path": "rows.jsonl", "trusted": True}
 
 PATH = {"path": "a", "equals": 1}
 
+PRICES = {"prices": {"input_per_mtok": 1, "output_per_mtok": 1}}
+
 NAMES = [f"r{number}" for number in range(8)]
-
-
-def model(url: str) -> dict[str, Any]:
-    return {
-        "type": "single",
-        "provider": "openai-compatible",
-        "model": "m",
-        "base_url": url,
-        "max_tries": 1,
-        "prices": {"input_per_mtok": 1, "output_per_mtok": 1},
-    }
 
 
 @pytest.fixture
@@ -52,7 +43,7 @@ def dead(evals: Evals, dead_url: str, request: pytest.FixtureRequest) -> Evals:
         (evals.path / "app.py").write_text(ENDS)
         evals.write_config(sites={"shop": {"command": [sys.executable, "app.py"]}}, retries=1)
     else:
-        evals.write([row(name) for name in NAMES], agent=model(dead_url), retries=1)
+        evals.write([row(name) for name in NAMES], agent=single_agent(dead_url, **PRICES), retries=1)
     return evals
 
 
@@ -123,14 +114,14 @@ def test_a_judge_that_does_not_answer_stops_a_regrading(evals: Evals, dead_url: 
 
 def test_the_command_that_is_printed_resumes_the_run(evals: Evals, dead_url: str) -> None:
     """Typed as it stands, once the model answers; what an earlier session met is over."""
-    evals.write([row(name) for name in NAMES], agent=model(dead_url))
+    evals.write([row(name) for name in NAMES], agent=single_agent(dead_url, **PRICES))
     stopped = evals.run("--eval-config=shop.eval.yaml", "-k", "r1 or r2 or r3")
     assert stopped.ret == pytest.ExitCode.TESTS_FAILED
     (command,) = (line for line in stopped.outlines if line.startswith("  pytest "))
     program, *typed = shlex.split(command)
     assert program == "pytest"
     with ScriptedModel(lambda _: done("right")) as server:
-        evals.write_config(agent=model(server.base_url))
+        evals.write_config(agent=single_agent(server.base_url, **PRICES))
         again = evals.run(*typed, "--eval-resume-anyway")
     assert again.ret == 0, again.stdout.str()
     assert again.folder == stopped.folder
@@ -145,14 +136,14 @@ def test_an_answer_in_between_is_no_outage(evals: Evals) -> None:
         return refuses(503) if next(replies) % 2 == 0 else done("right")
 
     with ScriptedModel(reply) as server:
-        evals.play([row(name) for name in NAMES], agent=model(server.base_url))
+        evals.play([row(name) for name in NAMES], agent=single_agent(server.base_url, **PRICES))
     assert list(verdicts(evals.summary()).values()) == ["errored (provider)", "passed"] * 4
 
 
 def test_a_refused_key_ends_the_run_at_once(evals: Evals) -> None:
     """One row is errored, the others are named as not run; ``--eval-keep-going`` tries them all."""
     with ScriptedModel(lambda _: refuses(401)) as server:
-        result = evals.play([row(name) for name in NAMES], agent=model(server.base_url))
+        result = evals.play([row(name) for name in NAMES], agent=single_agent(server.base_url, **PRICES))
         assert len(server.requests) == 1
         assert evals.summary()["not_run"] == NAMES[1:]
         result.stdout.fnmatch_lines(["*answered 401*", "not run: 7 of 8 trials:"])

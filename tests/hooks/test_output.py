@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.capture.output import read_output
+from tests.hooks.launched import FUNCTION
 from tests.hooks.small_evals import Evals, row
 
 AGENT = """
@@ -27,7 +28,6 @@ def solve(context):
     print("and ends", me, file=sys.stderr)
     return "wrong"
 """
-FUNCTION = {"type": "function", "function": "my_agent:solve"}
 
 
 def write(evals: Evals, agent: str, *names: str, **keys: Any) -> None:

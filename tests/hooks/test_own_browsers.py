@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.testing import ScriptedModel, call, calls, done
-from tests.hooks.small_evals import Evals, row
+from tests.hooks.small_evals import Evals, row, single_agent
 from tests.support import PageServer
 
 PLAIN = '''
@@ -86,10 +86,6 @@ def plain(evals: Evals) -> Evals:
     return evals
 
 
-def single(model: ScriptedModel) -> dict[str, Any]:
-    return {"type": "single", "model": "scripted", "base_url": model.base_url}
-
-
 CLICKS = [{"tool": "click", "target": "text=Buy"}, {"tool": "done", "answer": "right"}]
 STATE = {"graders": ["page_state"], "checks": [{"title": "Shop"}], "answer": None}
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
@@ -114,7 +110,7 @@ def test_what_a_window_lacks_is_refused_before_the_run(plain: Evals, case: str) 
 def test_a_model_with_tools_that_work_there_gets_these_alone(plain: Evals) -> None:
     """Tools of a toolkit that needs no page are offered, ours that need one are not, as the head says."""
     with ScriptedModel([calls(call("look")), done("right")]) as model:
-        plain.write_config(browser="nimbus/plain", agent=single(model), toolkits=["looks"])
+        plain.write_config(browser="nimbus/plain", agent=single_agent(model.base_url), toolkits=["looks"])
         result = plain.run("shop.eval.yaml")
         names = set(model.requests[0].tool_names)
     result.assert_outcomes(passed=1)

@@ -9,8 +9,9 @@ import pytest
 
 from pytest_browsereval.hooks import terminal
 from pytest_browsereval.testing import ScriptedModel, done
-from tests.hooks.small_evals import Evals, row
+from tests.hooks.small_evals import Evals, row, single_agent
 
+PRICES = {"prices": {"input_per_mtok": 1, "output_per_mtok": 1}}
 LINE = re.compile(
     r"  eval: (\d) of 4 done, \d running, 0 failed, 0 errored, (.*), "
     r"\d+:\d\d elapsed(?:, about \d+:\d\d left)?(?: +\[100%\])?"
@@ -33,19 +34,11 @@ def test_each_line_stands_alone(evals: Evals, args: tuple[str, ...]) -> None:
     assert ["left" in line for line in lines] == [True, True, True, False]
 
 
-@pytest.mark.parametrize(("prices", "told"), [({}, "cost unknown"), ({"in": 1}, "$0.00 spent")])
-def test_what_is_not_known_is_not_called_nothing(evals: Evals, prices: dict[str, int], told: str) -> None:
+@pytest.mark.parametrize(("prices", "told"), [({}, "cost unknown"), (PRICES, "$0.00 spent")])
+def test_what_is_not_known_is_not_called_nothing(evals: Evals, prices: dict[str, Any], told: str) -> None:
     """A model without a price has spent nobody knows what."""
     evals.write_rows(*(row(f"r{number}") for number in range(4)))
     with ScriptedModel(lambda _: done("right")) as server:
-        agent: dict[str, Any] = {
-            "type": "single",
-            "provider": "openai-compatible",
-            "model": "m",
-            "base_url": server.base_url,
-        }
-        if prices:
-            agent["prices"] = {"input_per_mtok": 1, "output_per_mtok": 1}
-        evals.write_config(agent=agent)
+        evals.write_config(agent=single_agent(server.base_url, **prices))
         output = evals.run("shop.eval.yaml").outlines
     assert {found[2] for line in output if (found := LINE.fullmatch(line))} == {told}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.model.results import TaskMetadata
-from tests.hooks.launched import FUNCTION, verdicts, write_agent
+from tests.hooks.launched import FUNCTION, write_agent
 from tests.hooks.small_evals import Evals, row
 
 pytestmark = pytest.mark.slow
@@ -166,14 +166,3 @@ def test_a_failed_row_ends_all_workers(waits: Evals) -> None:
         assert len([*waits.path.glob("*.begun")]) <= most
         for path in (folder, *waits.path.glob("*.begun")):
             path.unlink()
-
-
-def test_a_death_costs_the_row_that_did_it(waits: Evals) -> None:
-    """The rows that were in flight run alone, in whichever worker is free; others go on meanwhile."""
-    waits.write_rows(
-        *(waiting(name, (1, "dies.died")) for name in names(3)), row("dies"), *map(row, names(20)[3:])
-    )
-    waits.write_config(agent=FUNCTION, lanes=4, retries=1)
-    assert waits.run("shop.eval.yaml", "-n2").ret == 0
-    assert set(verdicts(waits.summary()).values()) == {"passed"}
-    assert waits.summary()["deaths"] == 1

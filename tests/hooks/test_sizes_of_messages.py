@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from pytest_browsereval.capture.sizes import MAX_MESSAGE_BYTES
 from pytest_browsereval.testing import ScriptedModel, says
-from tests.hooks.small_evals import Evals, row
+from tests.hooks.launched import files_with
+from tests.hooks.small_evals import Evals, row, single_agent
 
 END = "the-end-of-it"
 LONG = "right " + "x" * (MAX_MESSAGE_BYTES + 1_000_000) + END
-
-
-def model(url: str) -> dict[str, Any]:
-    return {"type": "single", "provider": "openai-compatible", "model": "m", "base_url": url, "max_tries": 3}
-
-
-def holders(folder: Path, text: str) -> list[str]:
-    """Return the files below a folder that hold a text."""
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return [str(path.relative_to(folder)) for path in files if text.encode() in path.read_bytes()]
 
 
 def attempt_of(evals: Evals, name: str = "a") -> Path:
@@ -33,11 +23,11 @@ def test_an_answer_that_is_too_long_is_cut(evals: Evals) -> None:
     """Log and metadata have its beginning, and how much was cut."""
     evals.write_rows(row("a", graders=[{"type": "answer", "match": "includes"}], answer="right"))
     with ScriptedModel([says(LONG)]) as server:
-        evals.write_config(agent=model(server.base_url))
+        evals.write_config(agent=single_agent(server.base_url))
         result = evals.run("shop.eval.yaml")
     assert result.ret == 0, result.stdout.str()
     folder = attempt_of(evals)
-    assert holders(folder, END) == []
+    assert files_with(folder, END) == []
     metadata = json.loads((folder / "metadata.json").read_text())
     assert len(metadata["final_answer"].encode()) <= MAX_MESSAGE_BYTES
     assert metadata["final_answer"].endswith(f"of {len(LONG)} bytes]")

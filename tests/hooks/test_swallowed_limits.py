@@ -180,6 +180,7 @@ def test_limits_hold_where_nothing_is_cancelled_or_a_cost_is_unknown(evals: Eval
 
 
 PAGE = "data:text/html,<h1>Cart</h1>"
+THANKED: dict[str, Any] = {"graders": ["page_state"], "checks": [{"role": "heading", "name": "Thank you"}]}
 
 STAYS = """
 from pytest_browsereval import LimitReached, Usage
@@ -217,11 +218,7 @@ def test_what_an_agent_does_with_the_page_after_its_limit_is_no_pass(evals: Eval
     """It drives the page itself, which no tool refuses: nobody knows what was there in time."""
     write_agent(evals, STAYS)
     late, in_time = ("time", "steps", "money", "raises", "deaf"), ("done", "tidies")
-    graders: dict[str, Any] = {
-        "graders": ["page_state"],
-        "checks": [{"role": "heading", "name": "Thank you"}],
-    }
-    rows = [row(name, start_url=PAGE, **graders) for name in (*late, *in_time, "wrong")]
+    rows = [row(name, start_url=PAGE, **THANKED) for name in (*late, *in_time, "wrong")]
     limits = {"timeout_ms": 4000, "max_steps": 2, "max_cost_usd": 5}
     run = evals.play(rows, agent=FUNCTION, limits=limits, lanes=4, browser="playwright")
     run.assert_outcomes(errors=len(late), passed=len(in_time), failed=1)
@@ -271,11 +268,7 @@ def test_what_a_task_does_after_the_limit_is_no_pass(evals: Evals) -> None:
     """It was started by the agent, and the end of that does not end it; without a limit it is a warning."""
     write_agent(evals, LEAVES)
     late = ("steps", "shielded", "spawned")
-    graders: dict[str, Any] = {
-        "graders": ["page_state"],
-        "checks": [{"role": "heading", "name": "Thank you"}],
-    }
-    rows = [row(name, start_url=PAGE, **graders) for name in (*late, "joined", "returns")]
+    rows = [row(name, start_url=PAGE, **THANKED) for name in (*late, "joined", "returns")]
     limits = {"timeout_ms": 4000, "max_steps": 2}
     run = evals.play(rows, agent=FUNCTION, limits=limits, lanes=3, browser="playwright")
     for name in late:

@@ -201,8 +201,8 @@ def test_a_broken_guard_is_never_a_pass(words: Evals, case: str) -> None:
     assert [one.reason for one in ran.attempts if message not in one.reason] == []
 
 
-def test_a_guard_of_executors_and_hand_written_tests(words: Evals) -> None:
-    """Tools that an executor calls, and those of an agent in a test by hand, are guarded as well."""
+def test_a_guard_of_executors(words: Evals) -> None:
+    """Tools that an executor calls are guarded as well."""
     guarded(
         words,
         """
@@ -211,18 +211,6 @@ def pytest_browsereval_tool_call(name):
 """,
     )
     agent = {"type": "function", "function": "my_agent:stubborn"}
-    words.write_config(agent=agent, toolkits=["words"])
-    words.pytester.makepyfile(
-        test_own="""
-        import pytest
-
-        @pytest.mark.browsereval(config="shop.eval.yaml")
-        async def test_row(eval_task, agent_evaluator):
-            result = await agent_evaluator.execute()
-            assert result.final_answer == "look_up is not allowed"
-        """
-    )
-    words.run("test_own.py").assert_outcomes(passed=1)
     with ScriptedModel([calls(call("delegate", instruction="Look.")), done("right")]) as served:
         orchestrator = {"model": "m", "base_url": served.base_url}
         pair = {"type": "orchestrator-executor", "orchestrator": orchestrator, "executor": agent}

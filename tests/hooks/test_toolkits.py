@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.testing import ScriptedModel, call, calls, done
-from tests.hooks.small_evals import Evals, row
+from tests.hooks.small_evals import Evals, row, single_agent
 
 KIT = """
 from typing import Literal
@@ -83,16 +83,12 @@ def kits(evals: Evals) -> Evals:
     return evals
 
 
-def agent(model: ScriptedModel, **fields: Any) -> dict[str, Any]:
-    return {"type": "single", "model": "scripted", "base_url": model.base_url, **fields}
-
-
 @pytest.mark.slow
 def test_a_model_works_with_a_plugged_toolkit(kits: Evals) -> None:
     """It is told the policy and offered the tools; call, note, manifest and redaction are as for ours."""
     with ScriptedModel([calls(call("look_up", word="mug")), done("right")]) as model:
         kits.write_config(
-            agent=agent(model),
+            agent=single_agent(model.base_url),
             browser="playwright",
             toolkits={"type": "words", "key": SECRET},
             tools={"input": False},

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.hooks.launched import FUNCTION
 from tests.hooks.small_evals import Evals, row
 
 AGENT = """
@@ -18,7 +19,6 @@ def solve(context):
 async def asolve(context):
     helper(None)
 """
-FUNCTION = {"type": "function", "function": "my_agent:solve"}
 
 
 def write(evals: Evals, *rows: dict[str, Any], **keys: Any) -> None:
@@ -115,16 +115,3 @@ def pytest_browsereval_register(registry):
     assert 'in observe\n    judge("it")' in seen
     run.stdout.fnmatch_lines(["traceback of the grader mine", "*conftest.py:*: in grade"])
     run.stdout.fnmatch_lines(["traceback of the grader blind", "*conftest.py:*: in observe"])
-
-
-def test_a_plug_in_s_exception_keeps_its_traceback(evals: Evals) -> None:
-    """What a hook raises begins at the hook, not at what calls it."""
-    write(evals, row("a"), agent="scripted")
-    (evals.path / "conftest.py").write_text(
-        "def pytest_browsereval_modify_task(task):\n    return {}['no such key']\n"
-    )
-    run = evals.run("shop.eval.yaml")
-    [error] = run.attempt("a").errors
-    assert error.details is not None
-    first = str(error.details["traceback"]).splitlines()[1]
-    assert first.endswith('/conftest.py", line 2, in pytest_browsereval_modify_task')

@@ -97,14 +97,3 @@ def test_tests_by_hand_have_runs_of_their_own(evals: Evals, workers: list[str]) 
     assert verdicts(first) == {"r0": "failed"}
     tried = [path.relative_to(second).as_posix() for path in sorted(second.glob("tasks/*/*/*/attempt-*"))]
     assert tried == ["tasks/r0/default/1/attempt-1", "tasks/r0/default/2/attempt-1"]
-
-
-def test_a_test_by_hand_and_an_eval_of_one_name_are_refused(evals: Evals) -> None:
-    """A marker's ``name`` cannot put a test's attempts into the run of an eval."""
-    evals.write_rows(row("r0"))
-    rename(evals.write_config("a.eval.yaml"), "test_hand-test_first")
-    evals.pytester.makepyfile(test_hand=BY_HAND)
-    result = evals.run()
-    assert result.ret != pytest.ExitCode.OK
-    told = result.stdout.str() + result.stderr.str()
-    assert "a.eval.yaml and test_hand.py::test_first have one name and one output folder" in told

@@ -11,7 +11,7 @@ import pytest
 from pytest_browsereval.model.messages import AssistantMessage
 from pytest_browsereval.runs.folder import read_messages
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, refuses, sends
-from tests.hooks.small_evals import Evals, row
+from tests.hooks.small_evals import Evals, row, single_agent
 
 Json = dict[str, Any]
 
@@ -115,7 +115,7 @@ def test_streamed_and_plain_come_to_the_same(evals: Evals) -> None:
         return stream(*pieces_of(copy)) if request.body.get("stream") else sends(json.dumps(copy))
 
     with ScriptedModel(play) as server:
-        agent = {"type": "single", "model": "m", "base_url": server.base_url, "max_tries": 1}
+        agent = single_agent(server.base_url)
         part = {key: value for key, value in agent.items() if key != "type"}
         pair = {"type": "orchestrator-executor", "orchestrator": part, "executor": agent}
         variants = {"plain": agent, "streamed": {**agent, "stream": True}, "pair": pair}
@@ -138,15 +138,11 @@ def asked_row(request: ModelRequest) -> str:
     return request.text.partition("answer of ")[2].partition(".\n")[0]
 
 
-def block(server: ScriptedModel, **more: Any) -> Json:
-    return {"type": "single", "model": "m", "base_url": server.base_url, "max_tries": 1, **more}
-
-
 def test_what_was_broken_off_is_asked_for_again(evals: Evals) -> None:
     """The next reply counts, the attempt has a warning, and both are paid for."""
     script = [sends(json.dumps(REPLIES["error"][0])), sends(json.dumps(DONE))]
     with ScriptedModel(script) as server:
-        run = evals.play([number_row("lamp")], agent=block(server, max_tries=2))
+        run = evals.play([number_row("lamp")], agent=single_agent(server.base_url, max_tries=2))
         server.assert_finished()
     assert run.ret == pytest.ExitCode.OK
     assert "the model answered only on try 2" in str(run.attempt("lamp").warnings)
@@ -165,7 +161,7 @@ def test_replies_of_no_use_are_paid_for(evals: Evals) -> None:
         more = {"max_tries": 2, "prices": {"input_per_mtok": 1, "output_per_mtok": 10}}
         judge = {"model": "judge", "base_url": server.base_url, **more}
         evals.write_rows(row("lamp", says=None, graders=[], answer=7))
-        variants = {name: block(server, model=name, **more) for name in scripts}
+        variants = {name: single_agent(server.base_url, model=name, **more) for name in scripts}
         evals.write_config(variants=variants, graders=[{"type": "browsecomp", "judge": judge}])
         run = evals.run("shop.eval.yaml", "--eval-keep-going", "--eval-set=retries=0")
     found = {each.variant: each for each in run.attempts}
@@ -194,7 +190,9 @@ BY_TEXT: dict[str, tuple[Json, str]] = {
 def test_a_call_by_text_is_a_whole_reply_too(evals: Evals) -> None:
     """Models without tool calls of their own think as well, and are cut off as well."""
     with ScriptedModel(lambda request: sends(json.dumps(BY_TEXT[asked_row(request)][0]))) as server:
-        evals.write(map(number_row, BY_TEXT), agent=block(server, tool_calling="json_schema"), lanes=4)
+        evals.write(
+            map(number_row, BY_TEXT), agent=single_agent(server.base_url, tool_calling="json_schema"), lanes=4
+        )
         run = evals.run("shop.eval.yaml", "--eval-keep-going")
     assert {each.query_id: each.verdict for each in run.attempts} == {n: v for n, (_, v) in BY_TEXT.items()}
 
@@ -210,7 +208,7 @@ def test_a_request_that_is_refused_for_its_content_errs_its_row(evals: Evals) ->
         "last": sends(json.dumps(DONE)),
     }
     with ScriptedModel(lambda request: replies[asked_row(request)]) as server:
-        run = evals.play(map(number_row, replies), agent=block(server, api_key="none"))
+        run = evals.play(map(number_row, replies), agent=single_agent(server.base_url, api_key="none"))
     found = {each.query_id: (each.verdict, each.error_source) for each in run.attempts}
     errored, passed = ("errored", "provider"), ("passed", None)
     assert list(map(found.get, replies)) == [errored, errored, passed, errored, passed]
@@ -243,7 +241,9 @@ def test_tokens_are_counted_however_they_are_written(evals: Evals) -> None:
 
     with ScriptedModel(play) as server:
         prices = {"input_per_mtok": 1, "output_per_mtok": 10}
-        evals.write_config(agent=block(server, stream=True, prices=prices), limits={"max_tokens": 3000})
+        evals.write_config(
+            agent=single_agent(server.base_url, stream=True, prices=prices), limits={"max_tokens": 3000}
+        )
         run = evals.run("shop.eval.yaml")
     for each in run.attempts:
         assert (each.usage.input_tokens, each.usage.output_tokens) == (100, 3009), each.query_id

@@ -35,13 +35,10 @@ async def solve(context):
 """
 
 
-OWN = {"type": "function", "function": "my_agent:solve"}
-
-
 @pytest.fixture
 def own_agent(evals: Evals) -> Evals:
     (evals.path / "my_agent.py").write_text(AGENT)
-    evals.write_config(agent=OWN, lanes=4)
+    evals.write_config(agent=FUNCTION, lanes=4)
     return evals
 
 
@@ -124,7 +121,7 @@ def test_a_death_under_a_distribution_by_scopes_costs_the_row_that_did_it(
     own_agent: Evals, dist: str
 ) -> None:
     """The run ends: the row that kills its worker is errored once, and all others have their results."""
-    own_agent.write_config(agent=OWN, lanes=2)
+    own_agent.write_config(agent=FUNCTION, lanes=2)
     names = ["r0", "r1", "dies-always", "r3", "r4", "r5"]
     own_agent.write_rows(*map(row, names))
     result = own_agent.run_process(
@@ -141,7 +138,7 @@ def test_a_death_under_a_distribution_by_scopes_costs_the_row_that_did_it(
 @pytest.mark.slow
 def test_rows_that_are_lost_are_named(own_agent: Evals, dist: str) -> None:
     """Without a replacement for a dead worker the run ends as incomplete, and names the rows it lacks."""
-    own_agent.write_config(agent=OWN)
+    own_agent.write_config(agent=FUNCTION)
     own_agent.write_rows(row("dies-always"), *(row(f"r{number}") for number in range(4)))
     result = own_agent.run_process(
         "shop.eval.yaml", "-n1", f"--dist={dist}", "--max-worker-restart=0", limit_s=120
@@ -217,7 +214,7 @@ def test_what_is_of_one_scope_is_run_by_one_worker(evals: Evals) -> None:
     (evals.path / "my_agent.py").write_text(NOTES_PROCESS)
     evals.write_rows(*(row(f"r{n}") for n in range(6)))
     for dist, alone in (("loadfile", ["class", "file", "row"]), ("loadscope", ["class", "row"])):
-        evals.write_config(agent=OWN, lanes=3)
+        evals.write_config(agent=FUNCTION, lanes=3)
         result = evals.run("shop.eval.yaml", "test_first.py", "-n2", f"--dist={dist}")
         result.assert_outcomes(passed=15)
         for name in alone:
