@@ -144,3 +144,9 @@ def test_a_plug_in_that_exits_at_the_end_keeps_the_exit_code(evals: Evals, hook:
     result = evals.play([row("a", says="wrong")])
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert "at the end of the session: it ends with 1 all the same" in result.stderr.str()
+
+
+def test_an_exit_code_that_the_system_takes_for_0_is_none(evals: Evals) -> None:
+    """The system keeps eight bits of 256."""
+    evals.pytester.makeconftest("import pytest\ndef pytest_runtest_setup():\n    pytest.exit('so', 256)\n")
+    assert evals.play([row("a")]).ret == pytest.ExitCode.INTERNAL_ERROR
