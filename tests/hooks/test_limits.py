@@ -162,30 +162,6 @@ def test_code_that_blocks_the_loop_has_an_owner(evals: Evals) -> None:
     assert "limits.stuck_s" in output
 
 
-LATE = """
-async def solve(context):
-    try:
-        await asyncio.sleep(1000)
-    except asyncio.CancelledError:
-        tools = context.tools
-        await tools.call(begins(context), {"answer": "right"} if begins(context) == "done" else {})
-        return "right"
-"""
-
-
-def test_nothing_counts_that_is_called_after_the_time_limit(evals: Evals) -> None:
-    """An agent that goes on when it is cancelled has no further call: neither an answer nor a step."""
-    write_agent(evals, LATE)
-    name = hurried(evals, "done", "list_tabs", agent=FUNCTION, lanes=2)
-    result = evals.run(name)
-    result.assert_outcomes(failed=2)
-    for query_id in ("done", "list_tabs"):
-        attempt = result.attempt(query_id)
-        assert attempt.termination_reason == "timeout"
-        assert attempt.final_answer is None
-        assert attempt.total_steps == 0
-
-
 LONG_ANSWERS = r"""
 SIGNS = {"letters": "x", "dots": ".", "marks": "\u2026", "halves": "\ud83d"}
 

@@ -6,12 +6,12 @@ import json
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from pytest_browsereval.testing.evals import BLANK
+from tests.hooks.launched import FUNCTION
 from tests.hooks.small_evals import WORKERS, Evals, row
 from tests.support import WITH_NEIGHBOURS, WITH_RERUNS
 
@@ -42,12 +42,8 @@ async def solve(context):
 @pytest.fixture
 def own_agent(evals: Evals) -> Evals:
     (evals.path / "my_agent.py").write_text(AGENT)
-    evals.write_config(agent={"type": "function", "function": "my_agent:solve"})
+    evals.write_config(agent=FUNCTION)
     return evals
-
-
-def configure(evals: Evals, **keys: Any) -> None:
-    evals.write_config(agent={"type": "function", "function": "my_agent:solve"}, **keys)
 
 
 def attempts_of(evals: Evals, query_id: str) -> int:
@@ -73,7 +69,7 @@ def test_timeout_errs_the_row_that_is_stuck(own_agent: Evals) -> None:
     )
     own_agent.write_rows(row("a"), row("stuck"), row("b"))
     own_agent.options = WITH_NEIGHBOURS + BLANK
-    configure(own_agent, lanes=2)
+    own_agent.write_config(agent=FUNCTION, lanes=2)
     result = own_agent.run("shop.eval.yaml", "--junit-xml=junit.xml")
     result.assert_outcomes(passed=2, errors=1)
     assert result.ret == 1
@@ -139,7 +135,7 @@ def test_rows_of_a_group_never_run_at_once(own_agent: Evals, options: list[str])
         """
     )
     own_agent.write_rows(*(row(f"{group}-group-{n}") for n in range(3) for group in "xy"))
-    configure(own_agent, lanes=2)
+    own_agent.write_config(agent=FUNCTION, lanes=2)
     result = own_agent.run("shop.eval.yaml", *options)
     result.assert_outcomes(passed=6)
     assert result.ret == 0

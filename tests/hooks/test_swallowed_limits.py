@@ -144,11 +144,11 @@ PAID, UNKNOWN = Usage(requests=1, cost_usd=1), Usage(requests=1)
 
 async def solve(context):
     name = begins(context)
-    if name in ("returns", "calls"):
+    if name in ("returns", "list_tabs", "done"):
         time.sleep(1.05)
     try:
-        if name == "calls":
-            await context.tools.call("list_tabs")
+        if name in ("list_tabs", "done"):
+            await context.tools.call(name, {"answer": "right"} if name == "done" else {})
         for usage in {"first": (UNKNOWN, PAID, PAID), "last": (PAID, UNKNOWN, PAID)}.get(name, ()):
             context.capture.spend(usage)
         if name == "part":
@@ -166,7 +166,7 @@ def test_limits_hold_where_nothing_is_cancelled_or_a_cost_is_unknown(evals: Eval
     """Code that blocks the loop is out of time all the same, and what is known of the cost is limited."""
     write_agent(evals, LATE)
     cases: tuple[tuple[tuple[str, ...], dict[str, float], str, str], ...] = (
-        (("returns", "calls"), {"timeout_ms": 1000}, "timeout", "limits.timeout_ms is 1000"),
+        (("returns", "list_tabs", "done"), {"timeout_ms": 1000}, "timeout", "limits.timeout_ms is 1000"),
         (("first", "last", "part"), {"max_cost_usd": 2}, "budget", "limits.max_cost_usd is 2; at least 2.0"),
     )
     for names, limits, reason, said in cases:

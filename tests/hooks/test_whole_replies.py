@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,6 +56,7 @@ def number_row(name: str, **more: Any) -> Json:
     return row(name, says=None, graders=[{"type": "answer", "match": "number"}], answer=7, **more)
 
 
+PRICES = {"input_per_mtok": 1, "output_per_mtok": 10}
 DONE = whole(None, "tool_calls", call("done", answer="7"))
 UPSTREAM = {"code": 502, "message": "upstream died"}
 FILTERED = "errored: a filter of the provider withheld the reply"
@@ -158,7 +160,7 @@ def test_replies_of_no_use_are_paid_for(evals: Evals) -> None:
     scripts = {"broken": [broken, broken], "absurd": [absurd, broken], "whole": [absurd, DONE]}
     left = {name: list(script) for name, script in {**scripts, "judge": [broken, broken]}.items()}
     with ScriptedModel(lambda request: sends(json.dumps(left[request.body["model"]].pop(0)))) as server:
-        more = {"max_tries": 2, "prices": {"input_per_mtok": 1, "output_per_mtok": 10}}
+        more = {"max_tries": 2, "prices": PRICES}
         judge = {"model": "judge", "base_url": server.base_url, **more}
         evals.write_rows(row("lamp", says=None, graders=[], answer=7))
         variants = {name: single_agent(server.base_url, model=name, **more) for name in scripts}
@@ -249,3 +251,33 @@ def test_tokens_are_counted_however_they_are_written(evals: Evals) -> None:
         assert (each.usage.input_tokens, each.usage.output_tokens) == (100, 3009), each.query_id
         assert each.cost_usd == pytest.approx(0.03019)
         assert each.termination_reason == "budget"
+
+
+UNREADABLE = {
+    "deep": ("[" * 200_000, "the reply is nested too deeply: '[[[["),
+    "tokens": (
+        json.dumps({**DONE, "usage": {"prompt_tokens": 1, "completion_tokens": int("9" * 400)}}),
+        "the reply reports more than 1,000,000,000,000 tokens",
+    ),
+    "digits": (json.dumps({**DONE, "n": "N"}).replace('"N"', "9" * 5_000), "the reply is not JSON"),
+}
+
+
+def test_a_reply_that_cannot_be_read_is_the_providers_fault(evals: Evals) -> None:
+    """It is asked again, then the attempt is errored with source *provider*; the rows beside it pass."""
+    asked: Counter[str] = Counter()
+
+    def play(request: ModelRequest) -> Reply:
+        name = asked_row(request)
+        asked[name] += 1
+        return sends(UNREADABLE[name][0] if name in UNREADABLE else json.dumps(DONE))
+
+    with ScriptedModel(play) as server:
+        agent = single_agent(server.base_url, max_tries=2, prices=PRICES)
+        run = evals.play(map(number_row, (*UNREADABLE, "fine")), agent=agent, lanes=5)
+    for name, (_, told) in UNREADABLE.items():
+        found = run.attempt(name)
+        assert (found.verdict, found.error_source) == ("errored", "provider"), found.reason
+        assert f"gave no usable reply after 2 tries: {told}" in found.reason
+        assert asked[name] == 2
+    assert run.attempt("fine").verdict == "passed"
