@@ -259,21 +259,3 @@ def test_a_browser_that_cannot_be_closed_costs_no_report(evals: Evals, how: str,
     assert text.count(told) == 1
     assert 'testcase classname="shop.eval.yaml" name="a"' in (evals.path / "junit.xml").read_text()
     assert evals.summary()["passed"] == 1
-
-
-DESCRIPTIONS = """
-import pytest
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup(item):
-    try:
-        return (yield)
-    finally:
-        print(f"{item.name}: {item.function.__doc__}")
-"""
-
-
-def test_reporters_describe_a_row_by_its_task(evals: Evals) -> None:
-    """What Allure takes for a test's description, its function's docstring, is the row's query."""
-    evals.pytester.makeconftest(DESCRIPTIONS)
-    result = evals.play([row("a", query="Buy a mug."), row("b", query="Buy a pen.")], "-s")
-    result.stdout.fnmatch_lines(["*a: Buy a mug.", "*b: Buy a pen."])
