@@ -8,12 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
-from pytest_browsereval.features.shared.effects import Change, read_differences, read_key
+from pytest_browsereval.features.shared.effects import Change, read_differences
 from pytest_browsereval.graders.nested import unfold
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.grades import Verdict
@@ -151,26 +150,22 @@ def _list_paths(differences: Iterable[tuple[str, Change]]) -> Iterator[_Path]:
         yield from ((site, (one["table"], column)) for column in one["columns"] or ("*",))
 
 
-def _compare_plays(
-    first: Iterable[tuple[str, Change]], second: Iterable[tuple[str, Change]]
-) -> Iterator[_Path]:
-    """Yield columns whose values differ, but for those that tell rows apart; tables with other new rows."""
-    known: dict[Any, list[Change]] = {}
-    for site, one in second:
-        known.setdefault((site, one["kind"], one["table"]), []).append(one)
-    for site, one in first:
-        same = known.get((site, one["kind"], one["table"]), [])
-        fitting = [other for other in same if read_key(other) == read_key(one)]
-        if not same:
-            continue
-        other = (fitting or same)[0]
-        same.remove(other)
-        others = [c for c in one["columns"] or one["after"] if c not in one["key"]]
-        differ = [column for column in others if one["after"].get(column) != other["after"].get(column)]
+def _compare_plays(first: Iterable[tuple[str, Change]], second: Iterable[tuple[str, Change]]) -> list[_Path]:
+    """Return columns whose values differ, but for those that tell rows apart; tables with other new rows."""
+    one, other = Counter(_list_values(first)), Counter(_list_values(second))
+    kinds = {kind for kind, *_ in one} & {kind for kind, *_ in other}
+    differing = [*(one - other), *(other - one)]
+    return sorted({(kind[0], (kind[1], column)) for kind, column, _ in differing if kind in kinds})
+
+
+def _list_values(
+    differences: Iterable[tuple[str, Change]],
+) -> Iterator[tuple[tuple[str, str, str], str, str]]:
+    for site, one in differences:
         # Of an added row no column matters: that it is there at all is what no effect names.
-        yield from (
-            (site, (one["table"], c)) for c in (differ if one["columns"] else ["*"] if differ else [])
-        )
+        for column in [name for name in one["columns"] or one["after"] if name not in one["key"]]:
+            value = json.dumps(one["after"].get(column), sort_keys=True)
+            yield (site, one["table"], one["kind"]), column if one["columns"] else "*", value
 
 
 def _names(task: Task, table: str, column: str) -> bool:

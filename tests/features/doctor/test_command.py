@@ -21,17 +21,6 @@ def config(*rows: dict[str, Any], **keys: Any) -> str:
 
 
 @pytest.mark.slow
-def test_a_sound_config(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each thing that was tried has a line; without errors the exit code is 0."""
-    assert main(["doctor", config(row("a", start_url="data:text/html,x"))]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[:2] for line in lines[3:] if line[0] != " "] == [
-        ["ok", area] for area in ("agent", "tools", "rows", "grader", "browser")
-    ]
-    assert lines[0] == "No errors. Ready to run."
-
-
-@pytest.mark.slow
 def test_errors_are_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     """Findings are listed by rule, five of each unless all are asked for; an error makes the code 1."""
     wrong = [row(f"r{n}", start_url="data:text/html,x", graders=["answr"]) for n in range(7)]
@@ -98,17 +87,12 @@ def test_options_are_about_a_config(option: list[str], capsys: pytest.CaptureFix
     assert f"{option[0]} is about a config" in capsys.readouterr().err
 
 
-def test_a_config_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
-    """A config that is wrong is wrong usage, told with its line."""
-    assert main(["doctor", config(agnt="x")]) == 4
-    assert "agnt: unknown key. Did you mean 'agent'?" in capsys.readouterr().err
-
-
 def test_the_first_example(capsys: pytest.CaptureFixture[str]) -> None:
     """The quickstart has nothing but notes: its sites show a date of their own."""
     example = Path(__file__).parents[3] / "examples/quickstart/eval.yaml"
     assert main(["doctor", str(example)]) == 0
     out = capsys.readouterr().out
+    assert out.startswith("No errors. Ready to run.\n")
     assert not any(line.startswith(("error", "warning")) for line in out.splitlines())
     assert [line.split()[2] for line in out.splitlines() if line.split()[1:2] == ["site"]] == [
         "shop",

@@ -16,7 +16,7 @@ from pytest_browsereval.errors import (
     StopRun,
     TerminationReason,
 )
-from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage, ToolResultMessage
+from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.testing import Call, Reply, call, calls, done, refuses, says
@@ -171,27 +171,6 @@ def test_a_browser_that_dies_is_a_fault(pair: Pair) -> None:
         pair.solve([delegates("a"), done("x")], [calls(CLICK), done("y")])
     assert caught.value.source is ErrorSource.BROWSER
     assert "died" in pair.record().summary
-
-
-# -- tokens
-
-
-def test_messages_nest_by_span(pair: Pair) -> None:
-    """What an executor says and calls lies in its delegation; what the orchestrator says lies at the top."""
-    hand = [calls(CLICK, text="I click."), done("1"), says("2")]
-    pair.solve([delegates("a"), delegates("b"), done("x")], hand)
-    nested: dict[str | None, list[str]] = {}
-    for message in pair.messages:
-        nested.setdefault(message.parent_id, []).append(message.type)
-    turn = ["assistant", "tool_call", "tool_result"]
-    assert nested["executor-1"] == ["user", *turn, *turn]
-    assert nested["executor-2"] == ["user", "assistant"]
-    assert nested[None].count("delegation") == nested[None].count("delegation_result") == 2
-    assert nested[None].count("assistant") == 3
-    said = [m for m in pair.messages if isinstance(m, AssistantMessage) and m.parent_id == "executor-1"]
-    assert said[0].content == "I click."
-    ids = [m.tool_call_id for m in pair.messages if isinstance(m, ToolCallMessage)]
-    assert len(ids) == len(set(ids)) == 3
 
 
 # -- the block

@@ -15,7 +15,7 @@ from pytest_browsereval.agents import playing
 from pytest_browsereval.deadline import within
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.orchestrator import delegation
-from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
+from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.testing import Reply, call, calls, done, says
 from tests.agents.desk import Desk, MakeDesk
@@ -256,14 +256,6 @@ def test_an_attempt_that_is_cancelled_keeps_what_was_done(desk: Desk) -> None:
 # -- the record
 
 
-def test_an_executor_is_told_its_limits(pair: Pair) -> None:
-    """One that is a program holds to them itself."""
-    code = "async def work(context): return f'{context.max_steps} {context.timeout_s}'"
-    limits: dict[str, Any] = {"max_steps_per_delegation": 7, "delegation_timeout_s": 5}
-    pair.solve(LEAD, executor=worker(pair.desk, "hand_limits", code), **limits)
-    assert [m.summary for m in pair.results] == ["7 5.0"]
-
-
 def test_secrets_stand_in_no_record(make_desk: MakeDesk) -> None:
     """Neither in the log nor in the store, whoever says them."""
     redact: Callable[[str], str] = lambda text: text.replace("sk-secret-1", "[redacted]")  # noqa: E731
@@ -278,17 +270,3 @@ def test_secrets_stand_in_no_record(make_desk: MakeDesk) -> None:
         assert "sk-secret-1" not in text
         assert "[redacted]" in text
     assert "sk-secret-1" not in desk.warned
-
-
-def test_errors_of_an_executor_name_it(make_desk: MakeDesk) -> None:
-    """A solution that fails is told with its executor, and its error lies in the span."""
-    desk = make_desk()
-    config = pair_config(executor="scripted")
-    context = desk.context(config, solution=[{"tool": "click", "target": "nothing"}])
-    asyncio.run(
-        delegation.Delegation(context, config.executor, "executor-7", max_steps=None, timeout_s=60).run("go")
-    )
-    assert [e.message.partition(":")[0] for e in desk.capture.errors] == ["executor-7"]
-    nested = [m for m in desk.capture.messages.messages if m.parent_id == "executor-7"]
-    assert [m.type for m in nested] == ["tool_call", "tool_result", "error"]
-    assert isinstance(nested[0], ToolCallMessage)

@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.features.doctor.lint.base import Finding, Given, Level, Row
 from pytest_browsereval.features.doctor.lint.loading import Loaded, load
-from pytest_browsereval.features.doctor.lint.rules import RULES
-from pytest_browsereval.features.doctor.lint.runs import ask_runs
+from pytest_browsereval.features.doctor.lint.rules import RULES, ask_runs
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.runs.run import StoredRun
 
