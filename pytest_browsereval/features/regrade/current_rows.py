@@ -62,8 +62,3 @@ class CurrentPlan(StoredPlan):
                 f"{files}: there is no row {entry.ref.query_id!r} any more. Restore it, {HOW}."
             )
         return read_row(entry.dataset, entry.ref)
-
-    def list_new_rows(self) -> list[str]:
-        """Return the ids of rows of the datasets that have no attempt in the run, in their order."""
-        known = {entry.ref.query_id for entry in self.stored}
-        return [query_id for query_id in self._rows() if query_id not in known]

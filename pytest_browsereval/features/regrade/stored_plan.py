@@ -48,12 +48,9 @@ def read_evidence(folder: Path) -> dict[str, JsonValue]:
     if not file.exists():
         return {}
     try:
-        evidence = load_written(file)
-    except (OSError, ValueError) as error:
+        return dict(load_written(file))
+    except (OSError, TypeError, ValueError) as error:
         raise DatasetError(f"{file} is damaged: {error}. Restore it.") from None
-    if not isinstance(evidence, dict):
-        raise DatasetError(f"{file} is damaged: it is not a block of graders. Restore it.")
-    return evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,11 +283,10 @@ class StoredPlan(Plan):
         """Return the row itself: what is stored of it has no answers."""
         row = self._read_row(entry)
         if row is None or row.content_hash() != (stored.row_hash or entry.metadata.row_hash):
-            why = "has been edited since" if row is not None else "cannot be read"
-            more = f": {self.rows_problem}" if self.rows_problem else ""
             raise DatasetError(
-                f"{where}: its answers are protected and are only in the dataset, where the row {why}{more}"
-                ". Name the dataset of the run in the config, unchanged, or leave the row out."
+                f"{where}: its answers are protected and are only in the dataset, which does not have the "
+                "row as it was in the run. Name the dataset of the run in the config, unchanged, or leave "
+                f"the row out.{f' {self.rows_problem}' if self.rows_problem else ''}"
             )
         return self.as_run(row, stored)
 
@@ -328,26 +324,26 @@ class StoredPlan(Plan):
 
     def list_edited_rows(self) -> list[str]:
         """Return the ids of rows that are not what they were in the run."""
-        changed = self.compare_derived()[0]
-        rows = [(entry, self._read_row(entry)) for entry in self.stored if entry.why_not is None]
-        edited = [
-            entry for entry, row in rows if row is not None and row.content_hash() != entry.metadata.row_hash
-        ]
-        ids = (
-            entry.ref.query_id
-            for entry in edited
-            if entry.metadata.derived is None or entry.metadata.derived.name not in changed
-        )
-        return list(dict.fromkeys(ids))
+        other, edited = self.list_other_derived(), dict[str, None]()
+        for entry in self.stored:
+            is_told = entry.metadata.derived is not None and entry.metadata.derived.name in other
+            row = None if is_told or entry.why_not is not None else self._read_row(entry)
+            if row is not None and row.content_hash() != entry.metadata.row_hash:
+                edited[entry.ref.query_id] = None
+        return [*edited]
 
-    def compare_derived(self) -> tuple[list[str], list[str], list[str]]:
+    def list_new_rows(self) -> list[str]:
+        """Return the ids of rows of the datasets that have no attempt in the run, in their order."""
+        known = {entry.ref.query_id for entry in self.stored}
+        return [query_id for query_id in self._rows() if query_id not in known]
+
+    def list_other_derived(self) -> list[str]:
         """Return each ``Derived.name`` that is another in the config, is not there any more, or is new."""
         before = {one.name: one.revision for entry in self.stored if (one := entry.metadata.derived)}
         rows = self._rows().items() if len(self.config.datasets) > len(self.config.dataset) else ()
         found = (dataset.find_derived(query_id) for query_id, (dataset, _) in rows)
         now = {one.name: one.revision for one in found if one is not None}
-        changed = [name for name in now if before.get(name, now[name]) != now[name]]
-        return changed, [name for name in before if name not in now], [n for n in now if n not in before]
+        return [name for name in before | now if before.get(name) != now.get(name)]
 
 
 def _names(trials: Iterable[StoredAttempt]) -> dict[TrialKey, str]:

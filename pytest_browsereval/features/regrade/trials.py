@@ -28,7 +28,7 @@ from pytest_browsereval.run.grading import Grading, decide, grade_all, total_cos
 from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.run.plan import Entry, Trial
 from pytest_browsereval.run.preflight import check_trials, preflight_member
-from pytest_browsereval.run.selection import count_wanted, note_regraded
+from pytest_browsereval.run.selection import note_regraded
 from pytest_browsereval.run.session import Session
 from pytest_browsereval.run.store import AttemptRecord
 from pytest_browsereval.runs.attempt import StoredAttempt
@@ -62,7 +62,6 @@ class RegradedTrials(Trials):
         self.plan = (CurrentPlan if is_current else StoredPlan)(run)
         self._is_noted = False
         self._before = run.store.run.count_selected()
-        self._planned = count_wanted(run.store.run)
         self._skipped_before = run.store.run.count_skipped()
 
     # -- before anything is spent
@@ -74,60 +73,38 @@ class RegradedTrials(Trials):
             ConfigError: a grader lacks something.
             UsageError: a file of the run is damaged, or a process still writes it.
         """
-        run, plan = self.run, self.plan
+        run = self.run
         check_manifest(run.store.root)
         for number, grader in enumerate(run.config.graders):
             preflight_member(run.config, grader, "graders", number)
         run.held.enter_context(run.store.locks.hold_for_resume())
-        return list(self._notes(plan))
+        return list(self._list_notes())
 
-    def _notes(self, plan: StoredPlan) -> Iterator[str]:
+    def _list_notes(self) -> Iterator[str]:
+        plan = self.plan
         if self.run.config.budget != BudgetConfig():
             yield "the budget does not limit what judges cost in a regrade"
         if edited := plan.list_edited_rows():
-            more = f" and {len(edited) - NAMED} more" if len(edited) > NAMED else ""
             by = "rows as they are now." if self.is_current else STORED_ROWS
             yield (
-                f"{len(edited)} of the rows were edited since the run ({', '.join(edited[:NAMED])}{more}): "
+                f"{len(edited)} of the rows were edited since the run ({join_first(edited, NAMED)}): "
                 f"their attempts are judged by the {by}"
             )
-        yield from self._notes_on_derived(plan)
-        if lacking := self.lacking(len(plan.stored)):
-            yield lacking
-        if isinstance(plan, CurrentPlan):
-            if rows := plan.list_new_rows():
-                count = format_count(len(rows), "row of the dataset has", "rows of the dataset have")
-                yield (
-                    f"{count} no attempt in the run ({join_first(rows, NAMED)}) and no grade: "
-                    "`pytest` without --eval-regrade runs all rows"
-                )
-            return
-        if plan.rows_problem:
-            yield f"the tasks are those that the run has stored: {plan.rows_problem}"
-        elif absent := plan.count_gone():
+        if names := plan.list_other_derived():
             yield (
-                f"the config's datasets have no row for {absent} of the run's trials: these are judged by "
-                "the tasks that the run has stored."
+                f"attacks differ between the run and the config ({join_first(names, NAMED)}): attempts are "
+                "judged by the goals of the config, as far as the run has observed what they ask for; those "
+                "that it does not have, by the stored ones; those that are new have no attempt"
             )
-
-    def _notes_on_derived(self, plan: StoredPlan) -> Iterator[str]:
-        """Yield which attacks differ between the run and the config."""
-        changed, gone, new = plan.compare_derived()
-        if changed:
+        if self.is_current and (rows := plan.list_new_rows()):
+            count = format_count(len(rows), "row of the dataset has", "rows of the dataset have")
             yield (
-                f"attacks are not what they were in the run ({join_first(changed, NAMED)}): these attempts "
-                "are judged by the goals of the config, as far as the run has observed what they ask for"
+                f"{count} no attempt in the run ({join_first(rows, NAMED)}) and no grade: "
+                "`pytest` without --eval-regrade runs all rows"
             )
-        if gone and not self.is_current:
-            yield (
-                f"the config does not have the attacks {join_first(gone, NAMED)}: these attempts are judged "
-                "by the attacks as the run has stored them"
-            )
-        if new and not self.is_current:
-            yield (
-                f"the run has no attempt under the attacks {join_first(new, NAMED)}, so they have no "
-                "figures: `pytest` without --eval-regrade makes them"
-            )
+        if not self.is_current and (absent := plan.count_gone()):
+            why = plan.rows_problem or f"the config's datasets have no row for {absent} of the run's trials"
+            yield f"these trials are judged by the tasks that the run has stored: {why}"
 
     def check(self, entries: Iterable[Entry]) -> list[str]:
         """Read and check what is stored of every trial that can be graded again.
@@ -153,16 +130,6 @@ class RegradedTrials(Trials):
     def begin(self, session: Session, manifest: dict[str, Any]) -> None:
         """Write nothing: the run has its manifest."""
 
-    def lacking(self, count: int) -> str:
-        """Return what the run lacks: one that was ended early says nothing of what it did not come to."""
-        total = self._planned if self._before is None else self._before
-        if total is None:
-            return (
-                "the run was ended before its summary.json was written: how many trials it lacks is unknown"
-            )
-        lacking = total - self._skipped_before - count
-        return f"{lacking} of the run's {total} trials have no result" if lacking > 0 else ""
-
     def cost_before(self, node_id: str) -> float:
         """Return what a trial had cost before it was graded again, as far as that is known.
 
@@ -177,28 +144,22 @@ class RegradedTrials(Trials):
 
     def list_changes(self, trials: Iterable[StoredAttempt]) -> Iterator[str]:
         """Yield how many verdicts have changed from what to what, then the first ten of them."""
-        graded = self.changes(trials)
-        moved = [(name, f"{old} -> {new}") for name, old, new in graded if old is not new]
+        before = {entry.key: entry for entry in self.plan.stored}
+        graded = [
+            (entry, data.verdict)
+            for data in trials
+            if (entry := before.get(data.key)) and data.regraded_at != entry.metadata.regraded_at
+        ]
+        moved = [
+            (entry.name, f"{old} -> {new}")
+            for entry, new in graded
+            if (old := entry.metadata.verdict) is not new
+        ]
         parts = [f"{count} {move}" for move, count in sorted(Counter(move for _, move in moved).items())]
         if len(moved) < len(graded) or not graded:
             parts.append(f"{len(graded) - len(moved)} unchanged")
         yield f"regraded {format_count(len(graded), 'attempt')}: {', '.join(parts)}"
-        for name, move in moved[:MOST_CHANGES]:
-            yield f"  {name}: {move}"
-
-    def changes(self, trials: Iterable[StoredAttempt]) -> list[tuple[str, Verdict, Verdict]]:
-        """Return the trials that were graded again: name, verdict before, verdict now.
-
-        Args:
-            trials: as the run folder has them now.
-        """
-        before = {entry.key: entry for entry in self.plan.stored}
-        found = []
-        for data in trials:
-            entry = before.get(data.key)
-            if entry is not None and data.regraded_at != entry.metadata.regraded_at:
-                found.append((entry.name, entry.metadata.verdict, data.verdict))
-        return found
+        yield from (f"  {name}: {move}" for name, move in moved[:MOST_CHANGES])
 
     # -- on the loop
 
@@ -242,10 +203,9 @@ class RegradedTrials(Trials):
         if entry.why_not is not None:
             old = self.run.store.read_record(entry.folder)
             return AttemptRecord(_keep_errored(old, entry.why_not), entry.folder)
-        labels = [grader.label for grader in self.plan.ready(entry).graders]
         errored = {
-            label: GraderResult(grader=label, verdict=Verdict.ERRORED, reasoning=str(fault))
-            for label in labels
+            one.label: GraderResult(grader=one.label, verdict=Verdict.ERRORED, reasoning=str(fault))
+            for one in self.plan.ready(entry).graders
         }
         return AttemptRecord(self._save(entry.folder, Grading(errored)), entry.folder)
 

@@ -29,7 +29,8 @@ def pytest_browsereval_earlier_run(config: pytest.Config, brought: Path | None) 
             f"--eval-resume takes what follows it, {run}, as the run. Write --eval-resume=latest, or put it "
             "after the files."
         )
-    from pytest_browsereval.features.resume.trials import resume_run
+    from pytest_browsereval.features.resume.trials import ResumedTrials
     from pytest_browsereval.run.active import EarlierRun
 
-    return EarlierRun("resume", run, partial(resume_run, anyway=anyway, shard=shard), is_empty_allowed=True)
+    make = partial(ResumedTrials, anyway=anyway, shard=shard)
+    return EarlierRun("resume", run, make, is_empty_allowed=True)

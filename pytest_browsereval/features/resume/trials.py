@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.datasets.reader import index_rows
@@ -32,21 +31,6 @@ NO_MATTER = (*MACHINE, "config.trials", "config.retries")
 """Keys that may differ when a run is resumed: no attempt is another one for it."""
 
 
-def resume_run(run: ActiveRun, *, anyway: bool, shard: str | None) -> ResumedTrials:
-    """Return the trials of a run that is resumed.
-
-    Args:
-        run: its store is the folder of the run.
-        anyway: resume although config or rows differ from what they were.
-        shard: the value of ``--eval-shard``.
-
-    Raises:
-        UsageError: the run is another part of the whole.
-    """
-    check_resumed(run.store.root.name, run.store.run.read_manifest(), shard)
-    return ResumedTrials(run, anyway=anyway)
-
-
 class ResumedTrials(NewTrials):
     """Trials of an earlier run that is resumed in its folder.
 
@@ -56,11 +40,16 @@ class ResumedTrials(NewTrials):
     Args:
         run: its config is as it was for the run, but for how fast and how often (``NO_MATTER``).
         anyway: resume although config or rows differ from what they were.
+        shard: the value of ``--eval-shard``.
+
+    Raises:
+        UsageError: the run is another part of the whole.
     """
 
     has_earlier = True
 
-    def __init__(self, run: ActiveRun, *, anyway: bool) -> None:
+    def __init__(self, run: ActiveRun, *, anyway: bool, shard: str | None) -> None:
+        _check_part(run.store.root.name, run.store.run.read_manifest(), shard)
         super().__init__(run)
         self._anyway = anyway
         counts = (run.store.run.count_selected(), run.store.run.count_planned())
@@ -117,23 +106,34 @@ class ResumedTrials(NewTrials):
         here = describe(self.run, "")
         drift = [*self._config_drift(here), *self._row_drift(entries, stored)]
         if drift and not self._anyway:
-            raise ConfigError(_refusal(store.root, drift))
+            shown = join_first(drift, 4 * MOST_LISTED, "\n  ")
+            raise ConfigError(
+                f"the run {store.root.name} cannot be resumed, because what it was made of has changed:\n"
+                f"  {shown}\nUndo the changes, start a new run (without --eval-resume; at a URL under "
+                "another --eval-run-name), or add --eval-resume-anyway, which keeps verdicts and runs edited "
+                "rows again."
+            )
         flights = store.in_flight() if self.run.is_planned else store.take_flight("*")
         cut_off = [flight for flight in flights if not flight.is_recorded]
+        due, errored = len(self.list_due(entries)), 0
+        for entry in entries:
+            errored += entry.key in stored and stored[entry.key].verdict is Verdict.ERRORED
+        finished, self._has_work = len(entries) - due, due > 0
         if not self.run.is_planned:
             self.run.deaths.note_cut_off(cut_off)
-        finished = len(entries) - len(self.list_due(entries))
-        self._has_work = finished < len(entries)
-        notes = [
-            *self._notes(entries, stored, finished, drift, cut=len(cut_off)),
-            *_describe_machine(store.run.read_manifest(), here),
-        ]
-        if not self.run.is_planned:
             paid = (
                 (store.root / one.place, 0.0 if one.replayed else one.cost_usd) for one in earlier.attempts
             )
             self.run.budget.note_earlier_payments(paid)
-            self._record(len(entries), finished, drift, here)
+            line = {"resumed_at": now(), "trials": len(entries), "finished": finished, "differences": drift}
+            store.append(RESUMES_FILE, line | {key: here[key] for key in MACHINE if key != "browser"})
+        told = {"errored": errored, "cut off": len(cut_off)}
+        before = ", ".join(f"{count} {kind}" for kind, count in told.items() if count)
+        have = f"{finished} of {format_count(len(entries), 'trial')} have a result, {due} to run"
+        notes = [f"resuming run {store.root.name}: {have}{f' ({before} before)' if before else ''}"]
+        notes += (f"resumed anyway: {line}" for line in drift)
+        if cut_off and self.run.config.budget.max_cost_usd is not None:
+            notes.append("the budget does not include what attempts that were cut off have cost")
         return notes
 
     def list_due(self, entries: Iterable[Entry]) -> list[Entry]:
@@ -149,12 +149,10 @@ class ResumedTrials(NewTrials):
     def _config_drift(self, here: dict[str, Any]) -> Iterator[str]:
         store = self.run.store
         before = store.run.read_manifest()
-        if not before and not any((store.root / name).exists() for name in ("manifest.json", "tasks")):
-            return  # stopped before anything was made
-        if not before:
+        if before:
+            yield from differences(before, here, besides=NO_MATTER).values()
+        elif any((store.root / name).exists() for name in ("manifest.json", "tasks")):  # else it made nothing
             yield "its manifest.json is missing or damaged, so what the run was made of is unknown"
-            return
-        yield from differences(before, here, besides=NO_MATTER).values()
 
     def _row_drift(self, entries: list[Entry], stored: dict[TrialKey, StoredAttempt]) -> Iterator[str]:
         edited = [
@@ -170,42 +168,6 @@ class ResumedTrials(NewTrials):
         known = {ref.query_id for one in config.datasets for ref in index_rows(one, config.base_dir)}
         if gone := [key.query_id for key in stored if key.query_id not in known]:
             yield f"rows are gone: {_join_ids(gone)}"
-
-    def _notes(
-        self,
-        entries: list[Entry],
-        stored: dict[TrialKey, StoredAttempt],
-        finished: int,
-        drift: list[str],
-        *,
-        cut: int,
-    ) -> Iterator[str]:
-        """Yield what there is to do."""
-        store = self.run.store
-        errored = sum(
-            entry.key in stored and stored[entry.key].verdict is Verdict.ERRORED for entry in entries
-        )
-        of_these = ([f"{errored} errored"] if errored else []) + ([f"{cut} cut off"] if cut else [])
-        message = f" ({', '.join(of_these)} before)" if of_these else ""
-        yield (
-            f"resuming run {store.root.name}: {finished} of "
-            f"{format_count(len(entries), 'trial')} have a result, "
-            f"{len(entries) - finished} to run{message}"
-        )
-        yield from (f"resumed anyway: {line}" for line in drift)
-        if cut and self.run.config.budget.max_cost_usd is not None:
-            yield "the budget does not include what attempts that were cut off have cost"
-
-    def _record(self, trials: int, finished: int, drift: list[str], here: dict[str, Any]) -> None:
-        """Write down that the run was resumed."""
-        record: dict[str, Any] = {
-            "resumed_at": now(),
-            "trials": trials,
-            "finished": finished,
-            "differences": drift,
-            **{key: here[key] for key in MACHINE if key != "browser"},
-        }
-        self.run.store.append(RESUMES_FILE, record)
 
     def begin(self, session: Session, manifest: dict[str, Any]) -> None:
         """Write down which browser the further attempts of this process are made with.
@@ -248,45 +210,17 @@ def _join_ids(ids: Iterable[str]) -> str:
     return join_first(list(dict.fromkeys(ids)), MOST_LISTED)
 
 
-def _describe_machine(before: dict[str, Any], here: dict[str, Any]) -> Iterator[str]:
-    keys = [key for key in MACHINE if key != "browser"]  # which is not up yet
-    if before:
-        found = differences({key: before.get(key) for key in keys}, {key: here[key] for key in keys})
-        yield from (f"changed since the run began: {line}" for line in found.values())
-
-
-def _refusal(folder: Path, drift: list[str]) -> str:
-    shown = "".join(f"\n  {line}" for line in drift[: 4 * MOST_LISTED])
-    more = f"\n  and {len(drift) - 4 * MOST_LISTED} more" if len(drift) > 4 * MOST_LISTED else ""
-    return (
-        f"the run {folder.name} cannot be resumed, because what it was made of has changed:{shown}{more}\n"
-        "Undo the changes, start a new run (without --eval-resume; at a URL under another --eval-run-name), "
-        "or add --eval-resume-anyway, which keeps verdicts and runs edited rows again."
-    )
-
-
-def check_resumed(run: str, manifest: Mapping[str, Any], given: str | None) -> None:
+def _check_part(run: str, manifest: Mapping[str, Any], given: str | None) -> None:
     """Refuse to go on with one part of a run as another one, or as the whole: it would say what it is not.
 
     A merged run may be resumed as a whole or by what it lacks.
-
-    Args:
-        run: its id.
-        manifest: of the run.
-        given: the value of ``--eval-shard``.
-
-    Raises:
-        UsageError: with what to type.
     """
     parts = Parts.of_run(manifest)
     if parts is None or "merged_from" in manifest or len(parts.have) != 1:
         return
     own = Shard(parts.have[0], parts.of)
     if given is None or read_shard(given) != own:
-        asked = (
-            "this session would run all rows" if given is None else f"this session is --eval-shard={given}"
-        )
         raise UsageError(
-            f"the run {run} is part {own}, and {asked}. Resume it with --eval-shard={own}, or name another "
-            "run: --eval-resume=RUN."
+            f"the run {run} is part {own}, and this session is not. Resume it with --eval-shard={own}, or "
+            "name another run: --eval-resume=RUN."
         )

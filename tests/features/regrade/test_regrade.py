@@ -195,7 +195,7 @@ def test_edited_and_protected_rows(ran: Evals) -> None:
     edited.stdout.fnmatch_lines(
         [
             "*note: 1 of the rows were edited since the run (a)*",
-            "*note: the config's datasets have no row for 3 of the run's trials*",
+            "*tasks that the run has stored: the config's datasets have no row for 3 of the run's trials*",
         ]
     )
     ran.write_rows(row("a"), row("p", protected=True, answer="something else"))
@@ -205,7 +205,9 @@ def test_edited_and_protected_rows(ran: Evals) -> None:
     (ran.path / "rows.jsonl").unlink()
     alone = ran.run("shop.eval.yaml::a", "--eval-regrade=latest")
     alone.assert_outcomes(passed=1)
-    alone.stdout.fnmatch_lines(["*note: the tasks are those that the run has stored:*rows.jsonl*"])
+    alone.stdout.fnmatch_lines(
+        ["*note: these trials are judged by the tasks that the run has stored:*rows.jsonl*"]
+    )
 
 
 WRONG = {

@@ -105,8 +105,8 @@ def test_a_shard_is_resumed_as_that_shard(evals: Evals) -> None:
     evals.run("shop.eval.yaml", *begun)
     part = f"--eval-resume={evals.run_folder().name}"
     for args, told in (
-        ((), "is part 2/2, and this session would run all rows. Resume it with --eval-shard=2/2"),
-        (("--eval-shard=1/2",), "is part 2/2, and this session is --eval-shard=1/2"),
+        ((), "is part 2/2, and this session is not. Resume it with --eval-shard=2/2"),
+        (("--eval-shard=1/2",), "is part 2/2, and this session is not"),
         (("--eval-shard=2/2",), "were divided differently. Write the --eval-limit that it was begun with"),
     ):
         result = evals.run("shop.eval.yaml", part, *args)
