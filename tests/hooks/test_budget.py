@@ -8,6 +8,7 @@ import pytest
 
 from pytest_browsereval.capture.context import UNSEEN
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, done, refuses
+from tests.hooks.launched import FUNCTION
 from tests.hooks.small_evals import Evals, row
 
 KEY = "sk-budget-0123456789"
@@ -130,8 +131,8 @@ def test_time_that_is_over_begins_nothing(evals: Evals) -> None:
     (evals.path / "my_agent.py").write_text(
         "import time\ndef solve(context):\n    time.sleep(1.5)\n    raise RuntimeError('no')\n"
     )
-    agent = {"type": "function", "function": "my_agent:solve"}
-    result = evals.play([row("a"), row("b"), row("c")], agent=agent, retries=5, budget={"max_minutes": 0.02})
+    rows = [row("a"), row("b"), row("c")]
+    result = evals.play(rows, agent=FUNCTION, retries=5, budget={"max_minutes": 0.02})
     outcomes = result.parseoutcomes()
     assert outcomes.get("errors", 0) <= 1
     assert outcomes["skipped"] == 3 - outcomes.get("errors", 0)

@@ -80,15 +80,6 @@ def test_the_run_stops_after_two_rows(dead: Evals, args: tuple[str, ...]) -> Non
     assert all(case.find("skipped") is not None for case in cases if case.get("name") not in made)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("dead", ["site", "model"], indirect=True)
-def test_the_run_keeps_going_if_told_to(dead: Evals) -> None:
-    """With ``--eval-keep-going`` each row is tried."""
-    result = dead.run("shop.eval.yaml", "--eval-keep-going")
-    result.assert_outcomes(errors=8)
-    assert dead.summary()["errored"] == 8
-
-
 def test_a_judge_that_does_not_answer_stops_the_run_as_well(evals: Evals, dead_url: str) -> None:
     """Agents are not paid for what nobody can judge."""
     judge = {"provider": "openai-compatible", "model": "j", "base_url": dead_url, "max_tries": 1}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_browsereval.capture.sizes import MAX_MESSAGE_BYTES
 from pytest_browsereval.testing import ScriptedModel, says
-from tests.hooks.launched import files_with
+from tests.hooks.launched import FUNCTION, files_with
 from tests.hooks.small_evals import Evals, row, single_agent
 
 END = "the-end-of-it"
@@ -72,10 +72,7 @@ def test_outputs_and_arguments_of_tools_are_limited(evals: Evals) -> None:
     evals.pytester.makeconftest(TOOLS)
     (evals.path / "my_agent.py").write_text(AGENT)
     result = evals.play(
-        [row("a")],
-        agent={"type": "function", "function": "my_agent:solve"},
-        toolkits=[{"type": "acme/flood"}],
-        limits={"max_message_bytes": 4096},
+        [row("a")], agent=FUNCTION, toolkits=[{"type": "acme/flood"}], limits={"max_message_bytes": 4096}
     )
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
     folder = attempt_of(evals)

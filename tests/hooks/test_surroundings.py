@@ -32,10 +32,6 @@ APART = {
     "one of each file": {"conftest.py": FIXTURE.format(scope="module")},
     "one of each row": {"conftest.py": FIXTURE.format(scope="function")},
     "one of the second folder": {"b/conftest.py": FIXTURE.format(scope="session")},
-    "another one of the same name": {
-        "conftest.py": FIXTURE.format(scope="session"),
-        "b/conftest.py": FIXTURE.format(scope="session"),
-    },
 }
 
 
