@@ -87,19 +87,14 @@ class DevToolsUrl:
         if self._parts.scheme in ("ws", "wss"):
             return
         answer = await self._version(limit_s)
-        said = shorten(answer.text, 200)
-        if answer.status_code != 200:
-            status = f"HTTP {answer.status_code} {answer.reason_phrase}".strip()
-            raise NoEndpoint(
-                f"is not a DevTools endpoint: /json/version answered {status}: {said or 'nothing'!r}"
-            )
         try:
-            has_socket = "webSocketDebuggerUrl" in answer.json()
+            is_browser = answer.status_code == 200 and "webSocketDebuggerUrl" in answer.json()
         except (ValueError, TypeError):
-            has_socket = False
-        if not has_socket:
+            is_browser = False
+        if not is_browser:
+            said = f"HTTP {answer.status_code}, {shorten(answer.text, 200) or 'nothing'!r}"
             raise NoEndpoint(
-                f"is not a DevTools endpoint: /json/version has no webSocketDebuggerUrl: {said!r}"
+                f"is not a DevTools endpoint: /json/version answered without webSocketDebuggerUrl: {said}"
             )
 
     async def _version(self, limit_s: float) -> Response:
@@ -107,18 +102,15 @@ class DevToolsUrl:
 
         parts = self._parts
         url = parts._replace(path=f"{parts.path.rstrip('/')}/json/version/").geturl()
+        uses_proxy = not self.is_local
         try:
-            verify = find_certificates(url)
+            certificates = find_certificates(url)
             async with httpx.AsyncClient(
-                verify=verify, trust_env=not self.is_local, timeout=limit_s
+                verify=certificates, trust_env=uses_proxy, timeout=limit_s
             ) as client:
                 return await client.get(url)
         except httpx.TimeoutException:
             raise NoEndpoint(f"did not answer within {limit_s:g} s") from None
-        except httpx.ConnectError as error:
-            raise NoEndpoint(
-                f"cannot be reached: nothing listens there ({shorten(str(error), 120)})"
-            ) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             why = f"{type(error).__name__}: {shorten(str(error), 120)}"
-            raise NoEndpoint(f"is not a DevTools endpoint: {why}") from None
+            raise NoEndpoint(f"cannot be reached: {why}") from None
