@@ -85,8 +85,6 @@ class ConfigReader(Protocol):
         """Whether a config has something that it converts."""
 
 
-_OF_A_READER = ("name", "recognises")
-
 ComponentT = TypeVar("ComponentT", bound=type[Component])
 
 
@@ -173,14 +171,9 @@ class Registry:
         """Add a reader of config files of another system.
 
         Raises:
-            RegistryError: its name is taken, or it is no reader.
+            RegistryError: its name is taken.
         """
         owner = self._owner if owner is None else owner
-        if lacking := [part for part in _OF_A_READER if not hasattr(reader, part)]:
-            raise RegistryError(
-                f"{owner} adds a `{type(reader).__name__}` as a reader of configs, which has no "
-                f"{', '.join(lacking)}. Add an object with {', '.join(_OF_A_READER)}."
-            )
         if reader.name in self._readers:
             other = self._readers[reader.name][1]
             raise RegistryError(

@@ -52,7 +52,7 @@ class AttemptOutput:
         self._file = file
         self.redact = redact
         self._log: OutputLog | None = None
-        self._begun: dict[str, _Line] = {}
+        self._begun: dict[str, list[str]] = {}
         self._is_closed = False
         self._lock = threading.RLock()
 
@@ -61,16 +61,15 @@ class AttemptOutput:
         with self._lock:
             if self._is_closed:  # by code that was left behind: the attempt is over
                 return
-            begun = self._begun.setdefault(kind, _Line())
             # Not `splitlines`: `print` ends lines with this alone, and a progress bar uses the others.
-            first, *others = text.split("\n")
-            begun.add(first)
-            for piece in others:
-                self._put(kind, begun)
-                begun.add(piece)
+            for place, piece in enumerate(text.split("\n")):
+                if place:
+                    self._put(kind)
+                self._begun.setdefault(kind, []).append(piece)
 
-    def _put(self, kind: str, line: _Line) -> None:
-        text, left_out = line.take()
+    def _put(self, kind: str) -> None:
+        text = "".join(self._begun.pop(kind))
+        left_out = len(text) - LONGEST_LINE
         try:
             # With the first line: most attempts print nothing, and have no file for it.
             if self._log is None:
@@ -78,41 +77,20 @@ class AttemptOutput:
         except OSError as error:
             self.trouble, self._is_closed = error, True
             return
-        safe = self.redact(_COLOURS.sub("", text.rstrip("\r")))
-        if left_out:  # perhaps within a secret, which was not found then
+        safe = self.redact(_COLOURS.sub("", text[:LONGEST_LINE].rstrip("\r")))
+        if left_out > 0:  # perhaps within a secret, which was not found then
             safe = f"{safe[:-LONGEST_SECRET]}… {left_out + LONGEST_SECRET:,} more characters"
         self._log.write_text(f"{kind:<7} | {escape_text(safe)}")
 
     def close(self) -> None:
         """Write what was begun, and close the file."""
         with self._lock:
-            for kind, begun in self._begun.items():
-                if begun.length:
-                    self._put(kind, begun)
+            for kind in [kind for kind, begun in self._begun.items() if any(begun)]:
+                self._put(kind)
             self._is_closed = True
             if self._log is not None:
                 self._log.close()
                 self.trouble = self.trouble or self._log.trouble
-
-
-class _Line:
-    """A line that is being written, in pieces."""
-
-    def __init__(self) -> None:
-        self._pieces: list[str] = []
-        self.length = 0
-
-    def add(self, piece: str) -> None:
-        """Add a piece; what comes after the longest line is counted and not kept."""
-        if piece and self.length < LONGEST_LINE:
-            self._pieces.append(piece[: LONGEST_LINE - self.length])
-        self.length += len(piece)
-
-    def take(self) -> tuple[str, int]:
-        """Return the line and how many characters of it are left out, and begin the next one."""
-        line, left_out = "".join(self._pieces), max(self.length - LONGEST_LINE, 0)
-        self._pieces, self.length = [], 0
-        return line, left_out
 
 
 def current_output() -> AttemptOutput | None:

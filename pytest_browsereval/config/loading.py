@@ -347,16 +347,6 @@ def _complete_datasets(draft: Draft) -> None:
     draft.tree["dataset"] = blocks
 
 
-_REMEDIES = {
-    ".tsv": 'Write `dataset: [{type: csv, path: ..., delimiter: "\\t"}]`.',
-    ".gz": "Unpack it first: `gunzip --keep FILE`.",
-    ".parquet": "Convert it first, with pandas: "
-    "`read_parquet(FILE).to_json(OUT, orient='records', lines=True)`.",
-    ".xlsx": "Save it as CSV first.",
-}
-"""What to do with a file that no member reads."""
-
-
 def _type_of(draft: Draft, where: KeyPath, file: str) -> str | None:
     suffix = Path(file).suffix.lower()
     if "://" in file:
@@ -364,8 +354,8 @@ def _type_of(draft: Draft, where: KeyPath, file: str) -> str | None:
     elif suffix not in TYPE_BY_SUFFIX and "${" not in file:  # an unset variable is reported already
         draft.report(
             where,
-            f"the suffix of {file!r} names no format. Known: {', '.join(TYPE_BY_SUFFIX)}. "
-            + _REMEDIES.get(suffix, "If it holds such text, say so: `dataset: [{type: jsonl, path: ...}]`."),
+            f"the suffix of {file!r} names no format. Known: {', '.join(TYPE_BY_SUFFIX)}. Convert it, or say "
+            "what text it holds: `dataset: [{type: jsonl, path: ...}]`.",
         )
     return TYPE_BY_SUFFIX.get(suffix)
 

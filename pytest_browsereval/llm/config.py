@@ -199,8 +199,10 @@ class LLMConfig(BaseModel):
             raise ValueError(
                 f"provider {self.provider!r} needs a {field} or a base_url. Write `{field}: NAME`"
             )
-        if self.provider == "bedrock":
-            self._check_bedrock()
+        try:
+            self._own_url()
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
         if self.api_name not in traits.apis:
             has = ", ".join(f"`{one}`" for one in traits.apis)
             raise ValueError(
@@ -217,18 +219,6 @@ class LLMConfig(BaseModel):
         if not (self.model or traits.default_model):
             raise ValueError(f"provider {self.provider!r} needs a model. Write `model: NAME`")
         return self
-
-    def _check_bedrock(self) -> None:
-        if self.api_key is None and (self.access_key_id or self.secret_access_key or self.session_token):
-            raise ValueError(
-                "provider 'bedrock' is asked with an API key here; requests signed with access keys (SigV4) "
-                "are not supported. Make a key in the Bedrock console, write `api_key: "
-                "AWS_BEARER_TOKEN_BEDROCK` and leave access_key_id, secret_access_key and session_token out."
-            )
-        try:
-            self._own_url()
-        except ConfigError as error:
-            raise ValueError(str(error)) from None
 
     @property
     def traits(self) -> Provider:

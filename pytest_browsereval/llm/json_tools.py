@@ -14,7 +14,6 @@ from typing import Any
 
 from pytest_browsereval.llm.completion import CALL_CUT, CUT, Completion, ToolRequest
 from pytest_browsereval.llm.reasoning import unfence
-from pytest_browsereval.redaction.known import beginning
 
 FORM = '{"tool": NAME, "arguments": {NAME: VALUE}}'
 
@@ -23,7 +22,7 @@ You call tools. Each of your replies is one JSON object and nothing else: {FORM}
 It calls one tool; the next message tells its result. The tools:
 """
 
-NO_CALL = f"Your reply was not one JSON object of the form {FORM}: "
+NO_CALL = f"Your reply was not one JSON object of the form {FORM}, and nothing else."
 
 UNREADABLE = "unreadable"
 """What a reply is recorded to have called when no tool's name can be read in it."""
@@ -183,35 +182,13 @@ def as_tool_call(reply: Completion, number: int) -> Completion:
 
 def _request(text: str, call_id: str) -> ToolRequest:
     try:
-        name, arguments = _read(unfence(text))
-    except _NoCall as error:
-        named = _NAMED.match(text)
-        name = named[1] if named else UNREADABLE
-        return ToolRequest(id=call_id, name=name, arguments=None, raw=text, problem=f"{NO_CALL}{error}.")
-    return ToolRequest(id=call_id, name=name, arguments=arguments, raw=text)
-
-
-class _NoCall(Exception):
-    """A reply is something else than a call; the message says what."""
-
-
-def _read(text: str) -> tuple[str, dict[str, Any]]:
-    """Return tool and arguments.
-
-    Raises:
-        _NoCall: the text is something else.
-    """
-    try:
-        value = json.loads(text)
+        value = json.loads(unfence(text))
     except (ValueError, RecursionError):
-        raise _NoCall("it is not valid JSON") from None
-    if not isinstance(value, dict):
-        raise _NoCall("it is JSON, but not an object")
-    name, arguments = value.get("tool"), value.get("arguments", {})
-    if not isinstance(name, str) or not name:
-        raise _NoCall("it names no tool")
-    if not isinstance(arguments, dict):
-        raise _NoCall("the arguments are not an object")
-    if more := sorted(set(value) - {"tool", "arguments"}):
-        raise _NoCall(f"it has more keys: {beginning(', '.join(map(repr, more)), 200)}")
-    return name, arguments
+        value = None
+    if isinstance(value, dict) and value.keys() <= {"tool", "arguments"}:
+        name, arguments = value.get("tool"), value.get("arguments", {})
+        if isinstance(name, str) and name and isinstance(arguments, dict):
+            return ToolRequest(id=call_id, name=name, arguments=arguments, raw=text)
+    named = _NAMED.match(text)
+    name = named[1] if named else UNREADABLE
+    return ToolRequest(id=call_id, name=name, arguments=None, raw=text, problem=NO_CALL)

