@@ -172,26 +172,11 @@ def _choose_agent(draft: Draft, name: str, registry: Registry) -> None:
     if isinstance(given, dict) and name in given:
         draft.tree["variants"] = {name: given[name]}
         return
-    own_agent = draft.get(AGENTS[0])
     draft.set(AGENTS[0], {"type": name}, f"--eval-agent={name}")
-    known = ", ".join(variants)
     try:
-        member = registry.get("agent", name)
-        member.model_validate({"type": member.type_name()}, context={"registry": registry})
+        registry.get("agent", name)
     except RegistryError as error:
-        near = nearest(name, variants)
-        known = f" Variants: {known}.{near}" if near or isinstance(given, dict) else ""
-        if isinstance(own_agent, dict) and name in own_agent.values():
-            draft.report(AGENTS[0], "the config already has this agent. Leave the option out.")
-        else:
-            draft.report(AGENTS[0], f"{error}{known}")
-    except ValidationError as error:
-        lacking = ", ".join(str(problem["loc"][0]) for problem in error.errors() if problem["loc"])
-        draft.report(
-            AGENTS[0],
-            f"the agent {name!r} cannot run without options ({lacking}). Write it into the config as a "
-            f"block, or name one of its variants: {known}.",
-        )
+        draft.report(AGENTS[0], f"{error} Variants: {', '.join(variants)}.{nearest(name, variants)}")
 
 
 def _gate(draft: Draft, registry: Callable[[], Registry], overrides: Sequence[str]) -> GateConfig | None:

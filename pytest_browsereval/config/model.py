@@ -386,13 +386,6 @@ class EvalConfig(Block):
     def public_dump(self) -> dict[str, Any]:
         """Return the config as JSON, without secrets and without paths of this machine."""
         dump = self.model_dump(mode="json")
-        if self.capture.checks == "end":  # else a run would differ from those of versions without the key
-            del dump["capture"]["checks"]
-        if self.probe == "off":
-            del dump["probe"]
-        for key in ("guards", "clock", "walls"):
-            if not dump[key]:
-                del dump[key]
         if not self.is_gated:  # a gate of defaults decides, and none does not
             del dump["gate"]
         for key, folder in (("output_dir", self.output_dir), ("cassettes", self.cassettes)):

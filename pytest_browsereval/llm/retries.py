@@ -174,7 +174,7 @@ def read_failure(
         retry_after_s=_find_wait(text, message) if wait_s is None else wait_s,
         code=QUOTA_CODE if NO_MONEY in message else given if isinstance(given, str) else None,
     )
-    failure.is_about_content = _is_about_content(found, message)
+    failure.is_about_content = _ABOUT_CONTENT.search(f"{inner} {message}") is not None
     return failure
 
 
@@ -203,17 +203,9 @@ def _find_message(value: Any, depth: int = 8) -> str:
 
 _ABOUT_CONTENT = re.compile(
     r"moderat|flagged|safety|guardrail|harmful|content[ _-](?:polic|filter|management)"
-    r"|usage (?:guideline|polic)",
+    r"|usage (?:guideline|polic)|'reasons': \[.",
     re.IGNORECASE,
 )
-
-
-def _is_about_content(error: Mapping[str, Any], message: str) -> bool:
-    metadata = error.get("metadata")
-    has_reasons = isinstance(metadata, Mapping) and bool(
-        metadata.get("reasons") or metadata.get("flagged_input")
-    )
-    return has_reasons or _ABOUT_CONTENT.search(f"{error.get('code')} {message}") is not None
 
 
 # Google's field and words, and OpenAI's words; others have a header.
