@@ -203,6 +203,12 @@ def launch_arguments(candidate: Candidate, *, headed: bool = False, args: Sequen
     return [*switches, *args]
 
 
+def launch_options(candidate: Candidate, *, headed: bool = False, args: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the keyword arguments for Playwright's ``chromium.launch``."""
+    where = {"executable_path": candidate.path} if candidate.path else {"channel": candidate.channel}
+    return {"headless": not headed, "args": launch_arguments(candidate, headed=headed, args=args), **where}
+
+
 async def launch_first(
     chromium: BrowserType,
     tried_in_order: Sequence[Candidate],
@@ -230,9 +236,7 @@ async def launch_first(
 
     tried: list[tuple[Candidate, str]] = []
     for candidate in tried_in_order:
-        where = {"executable_path": candidate.path} if candidate.path else {"channel": candidate.channel}
-        switches = launch_arguments(candidate, headed=headed, args=args)
-        options = {**more, "headless": not headed, "args": switches, **where}
+        options = {**more, **launch_options(candidate, headed=headed, args=args)}
         try:
             browser = await _launch(chromium, context, options)
         except Error as error:
