@@ -212,7 +212,7 @@ AGENTS = {
     "context.task.querry": "Did you mean 'query'?",
     "assert 'paid' in ''": "raised AssertionError, at my_agent.py:9. What an agent raises makes the",
     "return True": "returned True; allowed are a string, None and an AgentResult. Return what the agent answ",
-    "if await context.tools.list_tabs(): pass": 'Write `await context.tools.call("list_tabs")`.',
+    "if await context.tools.list_tabs(): pass": 'Write `await context.tools.call("list_tabs", {})`.',
 }
 SYNC_AGENTS = {
     "context.window.page.click('#a')": "Only an async function has it. Write `async def`",
@@ -237,16 +237,13 @@ def test_wrong_code_of_an_agent_is_its_fault(evals: Evals, subtests: pytest.Subt
     assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.OK
 
 
-def test_arguments_of_fixtures_are_named_in_the_context(evals: Evals) -> None:
+def test_arguments_of_fixtures_are_refused_with_what_the_context_has(evals: Evals) -> None:
     """With the line of the function, whose `async` is kept."""
     evals.write([row("a")], agent=FUNCTION)
     write_agent(evals, "async def solve(page, task):\n    return 'right'\n")
     told = evals.run("shop.eval.yaml").stderr.str()
     assert "(my_agent.py:8), which cannot be called with one argument" in told
-    assert (
-        "Write `async def solve(context):`; `page` is `context.window.page`, `task` is `context.task`."
-        in told
-    )
+    assert "Write `async def solve(context):`; `context.task` is the row, `context.tools` has" in told
 
 
 def test_an_agent_that_found_no_target_at_all_says_so_first(evals: Evals, subtests: pytest.Subtests) -> None:

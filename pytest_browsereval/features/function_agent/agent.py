@@ -14,11 +14,7 @@ from pydantic import Field, JsonValue, field_validator
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, LimitReached, is_given_up
 from pytest_browsereval.features.function_agent.callables import is_async, load_callable, place_of
-from pytest_browsereval.features.function_agent.hints import (
-    describe_judging,
-    describe_raised,
-    place_of_function,
-)
+from pytest_browsereval.features.function_agent.hints import JUDGING, describe_raised, place_of_function
 from pytest_browsereval.features.function_agent.thread import run_in_thread
 from pytest_browsereval.model.results import AgentResult
 
@@ -88,10 +84,8 @@ class FunctionAgent(AgentEvaluator):
             ending = _ending(error)
             if ending is not None:
                 raise ending from None
-            where = place_of(error, self._context.base_dir)
-            raise Fault(
-                ErrorSource.AGENT, f"{self._name} {describe_raised(error, where, self._context.task)}"
-            ) from error
+            said = describe_raised(error, place_of(error, self._context.base_dir))
+            raise Fault(ErrorSource.AGENT, f"{self._name} {said}") from error
         return self._result(returned, function)
 
     def _result(self, returned: Any, function: Callable[..., Any]) -> AgentResult:
@@ -101,17 +95,15 @@ class FunctionAgent(AgentEvaluator):
             return AgentResult(self._context.tools.answer)
         if isinstance(returned, str):
             return AgentResult(returned)
-        judging = describe_judging(self._context.task)
-        hint = f' Return what the agent answers, such as `return "Done."`. {judging}'
+        hint = f' Return what the agent answers, such as `return "Done."`. {JUDGING}'
         if inspect.iscoroutine(returned):
             # Else Python warns of a coroutine that nobody awaited, at any later moment.
             returned.close()
             hint = " Write it with `async def`, so that it can be awaited."
-        place = place_of_function(function, returns=True)
         raise Fault(
             ErrorSource.AGENT,
-            f"{self._name}{place} returned {returned!r:.100}; allowed are a string, None and an "
-            f"AgentResult.{hint}",
+            f"{self._name}{place_of_function(function)} returned {returned!r:.100}; allowed are "
+            f"a string, None and an AgentResult.{hint}",
         )
 
 

@@ -143,33 +143,16 @@ def _broken(reference: str, error: BaseException, folder: str) -> str:
 
 def _refuse_mix_up(top: str, folder: str, reference: str) -> None:
     """Refuse a module that Python would take from another folder than a fresh process would."""
-    loaded = sys.modules.get(top)
-    if loaded is not None:
-        has, wants = _origin(getattr(loaded, "__spec__", None)), _origin(_fresh(top))
-        if has and has != wants:
-            raise ConfigError(_mix_up(reference, top, has, wants or f"nowhere in {folder}"))
-        return
-    for name, origin in _from_folders.items():
-        if name not in sys.modules:
-            continue  # a test has restored `sys.modules` since
+    for name in (top, *_from_folders):
+        loaded = _origin(getattr(sys.modules.get(name), "__spec__", None))
         here = _origin(PathFinder.find_spec(name, [folder]))
-        if here and here != origin:
-            raise ConfigError(_mix_up(reference, name, origin, here))
-
-
-def _mix_up(reference: str, name: str, loaded: str, wanted: str) -> str:
-    return (
-        f"function is {reference!r}, but the module name {name!r} is taken: loaded is {loaded}, and this "
-        f"config's would be {wanted}. Give one of them another name, or run the configs one by one."
-    )
-
-
-def _fresh(top: str) -> ModuleSpec | None:
-    for finder in sys.meta_path:
-        spec = finder.find_spec(top, None)
-        if spec is not None:
-            return spec
-    return None
+        # An installed one is nobody's; a test may have restored `sys.modules`.
+        if loaded and loaded != here and (here or (name == top and name in _from_folders)):
+            raise ConfigError(
+                f"function is {reference!r}, but the module name {name!r} is taken: loaded is {loaded}, and "
+                f"this config's would be {here or f'nowhere in {folder}'}. Give one of them another name, or "
+                "run the configs one by one."
+            )
 
 
 def _origin(spec: ModuleSpec | None) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -38,11 +37,6 @@ _OPTIONS = {
 """Options of pytest-playwright and pytest-base-url, and what does the same for rows."""
 
 
-_PLAIN = ("0", "1", "false", "no", "true", "yes")
-_KEYS = {"headless": "browser.headless", "model": "agent.model", "provider": "agent.provider"}
-"""Keys of blocks, where someone would write them alone."""
-
-
 def pytest_browsereval_start(config: pytest.Config) -> None:
     """Have the notes printed, once."""
     if not is_worker(config):
@@ -69,16 +63,7 @@ class _Notes:
             name = variable.removeprefix(_PREFIX)
             if name == variable or name in _READ or variable in text:
                 continue
-            option = f"eval_{name.lower()}"
-            key = _KEYS.get(name.lower(), name.lower())
-            value = os.environ[variable].lower()  # it may be a secret
-            is_off = value in ("0", "false", "no")
-            shown = ("false" if is_off else "true") if value in _PLAIN else "VALUE"
-            hint = f"keys are set with `--eval-set {key}={shown}`, or in the config"
-            if key == "browser.headless" and is_off:
-                hint = "write `--eval-headed`"
-            elif hasattr(self._config.option, option):
-                is_switch = isinstance(getattr(self._config.option, option), bool)
-                value = f"={value}" if re.fullmatch(r"\d{1,3}", value) else "=VALUE"
-                hint = f"write `pytest --{option.replace('_', '-')}{'' if is_switch else value}`"
-            yield f"the variable {variable} is not read; {hint}"
+            yield (
+                f"the variable {variable} is not read. Write `--eval-set KEY=VALUE` for a key of the config, "
+                "or an option that `pytest --help` lists under browsereval"
+            )

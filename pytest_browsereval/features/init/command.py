@@ -16,7 +16,9 @@ from pytest_browsereval.model.display import join_first
 
 def init(arguments: argparse.Namespace) -> int:
     """Write the files, and print them with the next command to type."""
-    folder = _folder(arguments.folder)
+    if not arguments.folder:
+        raise UsageError("the name of the folder is empty. Write `browsereval init evals`.")
+    folder = Path(arguments.folder).resolve()
     if arguments.ci and starter.find_evals(folder):
         listed = [starter.make_ci_file(folder, arguments.ci)]
     else:
@@ -31,13 +33,10 @@ def init(arguments: argparse.Namespace) -> int:
         if obstacles := list(dict.fromkeys(starter.find_obstacles(wanted))):
             raise UsageError(_describe_obstacles(obstacles))
         starter.write_files(wanted)
-    except FileExistsError as error:  # it was made a moment ago
-        raise UsageError(_describe_obstacles([Path(error.filename)])) from None
     except OSError as error:
-        place = show(Path(error.filename)) if error.filename else show(folder)
         raise UsageError(
-            f"{place} cannot be written: {error.strerror}. Nothing was written. Run "
-            "`browsereval init OTHER` with a folder that you may write to."
+            f"{error.filename or folder} cannot be written: {error.strerror}. Run `browsereval init "
+            "OTHER` with a folder that you may write to."
         ) from None
     _report(wanted, folder, left)
     return 0
@@ -54,16 +53,6 @@ def _check_no_other(folder: Path) -> None:
         if inside:
             has = f"{show(inside[0])} has an eval, and this folder has none"
             raise UsageError(f"{has}. Nothing was written. Name the folder of that one, or of a new eval.")
-
-
-def _folder(given: str) -> Path:
-    if not given:
-        raise UsageError("the name of the folder is empty. Write `browsereval init evals`.")
-    if not given.isprintable():
-        raise UsageError(
-            f"the folder's name {given!a} has characters that cannot be printed. Give it another name."
-        )
-    return Path(given).resolve()
 
 
 def _describe_obstacles(obstacles: Sequence[Path]) -> str:

@@ -6,7 +6,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -138,27 +137,12 @@ def find_obstacles(starter: Iterable[StarterFile]) -> Iterator[Path]:
 
 
 def write_files(starter: Sequence[StarterFile]) -> None:
-    """Write all files or none; none is replaced.
+    """Write all files; none is replaced.
 
     Raises:
-        OSError: one cannot be written. What was written before it is removed.
+        OSError: one cannot be written; those before it are there.
     """
-    made: list[Path] = []
-    try:
-        for file in starter:
-            made += _make_folders(file.path.parent)
-            with file.path.open("x", encoding="utf-8", newline="\n") as stream:
-                made.append(file.path)
-                stream.write(file.read())
-    except OSError:
-        for path in reversed(made):
-            with suppress(OSError):
-                path.rmdir() if path.is_dir() else path.unlink()
-        raise
-
-
-def _make_folders(folder: Path) -> list[Path]:
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
-    for one in reversed(missing):
-        one.mkdir()
-    return missing[::-1]
+    for file in starter:
+        file.path.parent.mkdir(parents=True, exist_ok=True)
+        with file.path.open("x", encoding="utf-8", newline="\n") as stream:
+            stream.write(file.read())

@@ -77,8 +77,6 @@ class ScriptedModel:
         """All requests that were answered from the script, in order."""
         self.problems: list[str] = []
         """Why requests were refused that broke the protocol."""
-        self.on_connection: Callable[[tuple[str, int]], None] | None = None
-        """Told the client's address of every new connection."""
         self._script = script
         self._api_key = api_key
         self._lock = threading.Lock()
@@ -163,12 +161,6 @@ class _Server(LocalServer):
     def __init__(self, model: ScriptedModel) -> None:
         self.model = model
         super().__init__(_Handler)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Report the new connection."""
-        if self.model.on_connection is not None:
-            self.model.on_connection(client_address)
-        super().process_request(request, client_address)
 
 
 class _Handler(LocalHandler):

@@ -17,12 +17,9 @@ def test_variables_that_nothing_reads_are_named(evals: Evals, monkeypatch: pytes
     notes = [
         line.partition("note: ")[2] for line in result.stdout.str().splitlines() if "is not read" in line
     ]
-    key = "keys are set with `--eval-set browser.headless=VALUE`, or in the config"
-    assert notes == [
-        f"the variable BROWSEREVAL_HEADLESS is not read; {key}",
-        "the variable BROWSEREVAL_LANES is not read; write `pytest --eval-lanes=VALUE`",
-        "the variable BROWSEREVAL_LIMIT is not read; write `pytest --eval-limit=VALUE`",
-    ]
+    names = [note.split()[2] for note in notes]
+    assert names == [f"BROWSEREVAL_{name}" for name in ("HEADLESS", "LANES", "LIMIT")]
+    assert all("Write `--eval-set KEY=VALUE`" in note and "rosebud" not in note for note in notes)
 
 
 PLAYWRIGHT = """
