@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import JsonValue
 
@@ -26,6 +26,8 @@ from pytest_browsereval.features.shared.row_source import Block, Row, State, rea
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.session_caches import cache_for_session
+
+T = TypeVar("T")
 
 
 class RowProblem(Exception):
@@ -222,6 +224,18 @@ def text_of(row: Any, key: str, *, default: str | None = None) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise RowProblem(f"{key}: expected a text, not {kind_of(value)}.")
     return str(value)
+
+
+def list_of(row: Mapping[str, Any], key: str, kind: type[T]) -> list[T]:
+    """Return a list of texts or blocks of an original row; an empty one where the row has none.
+
+    Raises:
+        RowProblem: it is something else.
+    """
+    value = row.get(key) or []
+    if not isinstance(value, list) or not all(isinstance(one, kind) for one in value):
+        raise RowProblem(f"{key}: expected a list of {'texts' if kind is str else 'blocks'}.")
+    return value
 
 
 def kind_of(value: Any) -> str:

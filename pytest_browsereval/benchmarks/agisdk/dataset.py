@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pytest_browsereval.benchmarks.agisdk import files
-from pytest_browsereval.benchmarks.base import BenchmarkConfig, Dropped, RowProblem, text_of
+from pytest_browsereval.benchmarks.base import BenchmarkConfig, Dropped, RowProblem, list_of, text_of
 from pytest_browsereval.benchmarks.packages import INSTALLED, find_rows
 from pytest_browsereval.config_text import DocumentError, read_text
 from pytest_browsereval.config_text.json_text import json_value
@@ -68,8 +68,8 @@ class AgisdkConfig(BenchmarkConfig):
         name, site = text_of(original, "id"), original.get("website")
         if not isinstance(site, Mapping):
             raise RowProblem(f"the task {name!r} has no block 'website'.")
-        website, evals = text_of(site, "id"), original.get("evals")
-        if not isinstance(evals, list) or not evals or not all(isinstance(check, dict) for check in evals):
+        website, evals = text_of(site, "id"), list_of(original, "evals", dict)
+        if not evals:
             raise RowProblem(f"the task {name!r} has no list of 'evals'.")
         # An infeasible task would lower the score of every agent.
         if original.get("possible") is False:

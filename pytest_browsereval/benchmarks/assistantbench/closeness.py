@@ -17,6 +17,7 @@ T = TypeVar("T")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _NEAR_ZERO = 1e-4
+_NO_GAIN = 1e-12
 
 # -- pairing
 
@@ -40,37 +41,27 @@ def score_pairs(given: Sequence[T], wanted: Sequence[T], score: Callable[[T, T],
 def _best_total(scores: list[list[float]]) -> float:
     """Return the largest total of one entry for each row, no two of them in one column.
 
-    The Hungarian method: rows join one by one, each along the cheapest chain of changes. There must not be
-    more rows than columns.
+    Rows join one by one, each along the best chain of changes (Bellman and Ford). There must not be more rows
+    than columns.
     """
-    count, width = len(scores), len(scores[0])
-    row_price, column_price = [0.0] * (count + 1), [0.0] * (width + 1)
-    row_of = [0] * (width + 1)
-    for row in range(1, count + 1):
-        row_of[0], column = row, 0
-        cheapest, came_from, is_done = [math.inf] * (width + 1), [0] * (width + 1), [False] * (width + 1)
-        while row_of[column]:
-            is_done[column] = True
-            here, step, nearest = row_of[column], math.inf, 0
-            for other in range(1, width + 1):
-                if is_done[other]:
-                    continue
-                cost = -scores[here - 1][other - 1] - row_price[here] - column_price[other]
-                if cost < cheapest[other]:
-                    cheapest[other], came_from[other] = cost, column
-                if cheapest[other] < step:
-                    step, nearest = cheapest[other], other
-            for other in range(width + 1):
-                if is_done[other]:
-                    row_price[row_of[other]] += step
-                    column_price[other] -= step
-                else:
-                    cheapest[other] -= step
-            column = nearest
-        while column:
+    row_of: dict[int, int] = {}
+    for row, best in enumerate(map(list, scores)):
+        came_from: dict[int, int] = {}
+        is_better = True
+        while is_better:
+            is_better = False
+            for column, owner in row_of.items():
+                freed = best[column] - scores[owner][column]
+                for other, score in enumerate(scores[owner]):
+                    # Sums of fractions differ in their last digits: such a gain could go round for ever.
+                    if freed + score > best[other] + _NO_GAIN:
+                        best[other], came_from[other], is_better = freed + score, column, True
+        column = max((one for one in range(len(best)) if one not in row_of), key=best.__getitem__)
+        while column in came_from:
             row_of[column] = row_of[came_from[column]]
             column = came_from[column]
-    return sum(scores[row_of[column] - 1][column - 1] for column in range(1, width + 1) if row_of[column])
+        row_of[column] = row
+    return sum(scores[row][column] for column, row in row_of.items())
 
 
 # -- numbers

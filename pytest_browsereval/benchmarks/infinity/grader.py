@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import sys
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -25,14 +25,11 @@ from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.redaction.known import beginning
-from pytest_browsereval.session_caches import cache_for_session
 from pytest_browsereval.temporary import private_folder
 
 STATE = "/api/state"
 PYTHON = "{python}"
 _DRIVER = Path(driver.__file__)
-REQUESTS = "import requests"
-_PROBE_S = 20
 
 
 class InfinityGrader(GraderConfig):
@@ -76,9 +73,9 @@ class InfinityGrader(GraderConfig):
             raise ValueError(f'the row has no start_url, and {why}. Write "start_url": "{{NAME_OF_SITE}}/".')
         source = self._verifier(task, base_dir).read_text(encoding="utf-8", errors="replace")
         # Before the first attempt: without the package every grade would be errored.
-        if REQUESTS in source and (problem := _missing(self._python())):
-            how = f"Run `{self._python()} -m pip install requests` or write `python: PATH` of one that has it"
-            raise ValueError(f"verifiers {REQUESTS}, and {problem}. {how}.")
+        if "import requests" in source and self.python == PYTHON and find_spec("requests") is None:
+            how = "Run `pip install requests` or write `python: PATH` of one that has it"
+            raise ValueError(f"verifiers import requests, and {sys.executable} has no such package. {how}.")
 
     def _verifier(self, task: Task, base_dir: Path) -> Path:
         root = (base_dir / (self.root or "")).resolve()
@@ -167,15 +164,3 @@ def _relative(task: Task) -> PurePosixPath:
         how = 'write the path of a Python file inside the folder of the apps, "gmail/real-tasks/task_e1.py"'
         raise ValueError(f"metadata.additional.verifier_path is {show(given)}; {how}.")
     return path
-
-
-@cache_for_session(maxsize=None)
-def _missing(python: str) -> str:
-    """Return why a Python cannot import what verifiers need, "" if it can."""
-    try:
-        ran = subprocess.run(  # noqa: S603 the config's own Python
-            [python, "-I", "-c", REQUESTS], capture_output=True, timeout=_PROBE_S, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"{python} cannot be run: {error}"
-    return f"{python} has no such package" if ran.returncode else ""

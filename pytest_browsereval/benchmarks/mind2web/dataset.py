@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field
 
-from pytest_browsereval.benchmarks.base import BenchmarkConfig, RowProblem, text_of
+from pytest_browsereval.benchmarks.base import BenchmarkConfig, list_of, text_of
 from pytest_browsereval.benchmarks.originals import address
 
 TAG = "not-live"
@@ -33,9 +32,7 @@ class Mind2WebConfig(BenchmarkConfig):
             RowProblem: a key is missing or wrong.
         """
         website = text_of(original, "website")
-        actions = original.get("actions") or []
-        if not isinstance(actions, list) or not all(isinstance(action, Mapping) for action in actions):
-            raise RowProblem("actions: expected a list of blocks.")
+        actions = list_of(original, "actions", dict)
         kept = [{key: value for key, value in action.items() if key not in _PAGES} for action in actions]
         groups = {key: text_of(original, key, default="") for key in ("domain", "subdomain")}
         # Rows hold bare names such as "united", which could be any address.

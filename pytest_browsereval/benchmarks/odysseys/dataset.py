@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pytest_browsereval.benchmarks.base import BenchmarkConfig, RowProblem, text_of
+from pytest_browsereval.benchmarks.base import BenchmarkConfig, RowProblem, list_of, text_of
 from pytest_browsereval.benchmarks.originals import address, host_of, rubric_of
 
 PERFECT: dict[str, Any] = {"type": "rubric", "passes_by": "process", "score": "items", "threshold": 1}
@@ -32,9 +32,7 @@ class OdysseysConfig(BenchmarkConfig):
         rubric = original.get("precomputed_rubric") or original.get("rubrics")
         if not rubric:
             raise RowProblem("there is neither a 'precomputed_rubric' nor 'rubrics'.")
-        categories = original.get("categories") or []
-        if not isinstance(categories, list) or not all(isinstance(name, str) for name in categories):
-            raise RowProblem(f"categories: expected a list of texts, not {str(categories)[:60]!r}.")
+        categories = list_of(original, "categories", str)
         return {
             "query_id": text_of(original, "task_id"),
             "query": text_of(original, "confirmed_task"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pytest_browsereval.benchmarks.base import Dropped, RowProblem, text_of
+from pytest_browsereval.benchmarks.base import Dropped, list_of, text_of
 from pytest_browsereval.benchmarks.own_sites import OwnSitesConfig, read_eval
 
 SITES = ("gitlab", "shopping_admin", "suitecrm")
@@ -38,7 +38,7 @@ class STWebAgentBenchConfig(OwnSitesConfig):
             Dropped: it is about a site that is left out.
         """
         number, query = text_of(original, "task_id"), text_of(original, "intent")
-        start, policies = text_of(original, "start_url"), _policies_of(original)
+        start, policies = text_of(original, "start_url"), list_of(original, "policies", dict)
         block = read_eval(original)
         named = self.find_sites({"start_url": start, "eval": block})
         for name in named:
@@ -53,10 +53,8 @@ class STWebAgentBenchConfig(OwnSitesConfig):
         categories = dict.fromkeys(str(one.get("policy_category")) for one in policies)
         # Pages to begin with are separated; the agent gets the first.
         first = start.split(" |AND| ")[0]
-        scripts = original.get("setup_scripts") or []
-        if not isinstance(scripts, list) or not all(isinstance(one, str) for one in scripts):
-            raise RowProblem("setup_scripts: expected a list of texts.")
         # Each is the body of a function.
+        scripts = list_of(original, "setup_scripts", str)
         script = " ".join(f"await (async () => {{ {one} }})();" for one in scripts)
         return {
             "query_id": f"st-webagentbench-{number}",
@@ -83,13 +81,6 @@ class STWebAgentBenchConfig(OwnSitesConfig):
         """Return that policies are not scored."""
         count = sum(len(row["metadata"]["additional"]["policies"]) for row in rows)
         return [f"{self.title}: {count:,} policies of the rows are kept and not scored."] * bool(count)
-
-
-def _policies_of(original: Any) -> list[dict[str, Any]]:
-    policies = original.get("policies")
-    if not isinstance(policies, list) or not all(isinstance(one, dict) for one in policies):
-        raise RowProblem("policies: expected a list of blocks.")
-    return policies
 
 
 def _describe(policy: Mapping[str, Any]) -> str:

@@ -124,8 +124,7 @@ def _find_templates(code: str) -> Iterator[tuple[str, str]]:
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
             names |= {t.id: str(node.value.value) for t in node.targets if isinstance(t, ast.Name)}
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Dict):
+        elif isinstance(node, ast.Dict):  # inside of an assignment, so these come after all names
             for key, value in zip(node.keys, node.values, strict=True):
                 if isinstance(key, ast.Name) and isinstance(value, ast.Constant) and key.id in names:
                     yield names[key.id], re.sub(r"\s+", " ", str(value.value))

@@ -41,10 +41,8 @@ class WaspReader:
                 continue
             try:
                 found, left_out = expand(one, config.base_dir)
-            except (OSError, DocumentError, RowProblem) as error:
+            except (OSError, DocumentError, RowProblem, ValueError) as error:
                 raise config.wrong(("attacks", number), f"{one.path}: {error}") from None
-            except ValueError as error:
-                raise config.wrong(("attacks", number), error) from None
             if not found:
                 raise config.wrong(("attacks", number), "none of its goals can be judged here.")
             attacks += found

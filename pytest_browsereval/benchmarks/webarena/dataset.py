@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from pytest_browsereval.benchmarks.base import Dropped, RowProblem, text_of
+from pytest_browsereval.benchmarks.base import Dropped, list_of, text_of
 from pytest_browsereval.benchmarks.webarena.family import KEPT, WebArenaRows
 
 
@@ -49,10 +49,8 @@ class VisualWebArenaConfig(WebArenaRows):
         }
 
     def _pictures(self, image: Any) -> list[str]:
-        given = [image] if isinstance(image, str) and image else image or []
-        if not isinstance(given, list) or not all(isinstance(place, str) for place in given):
-            raise RowProblem("image: expected an address or a list of them.")
-        places = [self.fill_addresses(place) for place in given]
+        given = {"image": [image] if isinstance(image, str) and image else image}
+        places = [self.fill_addresses(place) for place in list_of(given, "image", str)]
         files = [place for place in places if not place.startswith(("http://", "https://", "{"))]
         if files and self.pictures is None:
             raise Dropped("they show pictures that are files; `pictures` says where those are served")

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pytest_browsereval.benchmarks.base import Dropped, RowProblem, text_of
+from pytest_browsereval.benchmarks.base import Dropped, list_of, text_of
 from pytest_browsereval.benchmarks.own_sites import OwnSitesConfig, read_eval
 from pytest_browsereval.benchmarks.packages import INSTALLED, find_rows
 from pytest_browsereval.benchmarks.webarena.programs import PROGRAMS
@@ -102,9 +102,7 @@ class WebArenaRows(OwnSitesConfig):
             Dropped: it is about a site that is left out.
         """
         number, query = text_of(original, "task_id"), text_of(original, "intent")
-        sites = original.get("sites")
-        if not isinstance(sites, list) or not all(isinstance(name, str) for name in sites):
-            raise RowProblem("sites: expected a list of names.")
+        sites = list_of(original, "sites", str)
         for name in (*sites, *self.find_sites(original)):
             if self.sites.get(name, "") is None:
                 raise Dropped(f"the site {name} is left out")

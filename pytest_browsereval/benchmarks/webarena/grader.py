@@ -179,10 +179,7 @@ class WebArenaGrader(ModelGrader):
         blocks = read_rules(recorded.task.evals)
         if not _has_pages(blocks):
             return [{}] * len(blocks)
-        evidence: Any = recorded.evidence.get(self.label)
-        if not isinstance(evidence, dict) or not isinstance(evidence.get("rules"), list):
-            raise GraderFault("the pages were not observed; run the task again")
-        found: list[Mapping[str, Any]] = evidence["rules"]
+        found: list[Mapping[str, Any]] = recorded.get_evidence(self.label, "rules", "what the pages show")
         return found
 
     async def prepare(self, recorded: Recorded, judge: Judge) -> tuple[list[Item], list[list[Shown]]]:

@@ -20,6 +20,7 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.record.files import FOLDER
 from pytest_browsereval.features.record.steps import Item, list_files
 from pytest_browsereval.features.shared.reporting import refuse_unwritable
+from pytest_browsereval.features.shared.ways import name_sites
 from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.run_files import write_whole
 
@@ -75,13 +76,7 @@ def format_row(row: Mapping[str, JsonValue]) -> str:
 
 def _name_sites(content: Mapping[str, JsonValue], sites: Mapping[str, str]) -> dict[str, JsonValue]:
     """Return a step or a check with the sites of the config in its address."""
-    url = content.get("url")
-    if not isinstance(url, str):
-        return dict(content)
-    for name, base in sites.items():
-        if url == base or url.startswith((f"{base}/", f"{base}?", f"{base}#")):
-            url = f"{{{name}}}{url.removeprefix(base)}"
-    return {**content, "url": url}
+    return {key: name_sites(value, sites) if key == "url" else value for key, value in content.items()}
 
 
 def _name_secrets(step: dict[str, JsonValue], names: Mapping[str, str]) -> dict[str, JsonValue]:

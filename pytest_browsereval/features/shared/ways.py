@@ -106,7 +106,7 @@ def read_way(attempt: StoredAttempt, config: EvalConfig) -> Way:
             is_variable = find_variable(call) in config.variables
             types_variable |= is_variable
             call["text"] = text if is_variable or find_variable(call) is None else escape_text(text)
-        call = {key: _name_sites(value, stored.site_urls) for key, value in call.items()}
+        call = {key: name_sites(value, stored.site_urls) for key, value in call.items()}
         leaves |= "://" in str(call.get("url", ""))
         calls.append(call)
         urls.append(step.result.url or urls[-1])
@@ -119,11 +119,17 @@ def read_way(attempt: StoredAttempt, config: EvalConfig) -> Way:
     return Way(tuple(calls), tuple(urls), answer, "\n".join(seen), attempt.total_steps, tuple(opens))
 
 
-def _name_sites(value: JsonValue, sites: Mapping[str, str]) -> JsonValue:
+def name_sites(value: JsonValue, sites: Mapping[str, str]) -> JsonValue:
+    """Return a value with ``{name}`` for the addresses of sites, if it is a text.
+
+    Args:
+        value: plain JSON.
+        sites: base URLs, by name.
+    """
     if not isinstance(value, str):
         return value
     for name, base in sites.items():
-        value = re.sub(rf"{re.escape(base)}(?![\w.:])", f"{{{name}}}", value)
+        value = re.sub(rf"{re.escape(base)}(?![\w.:@-])", f"{{{name}}}", value)
     return value
 
 

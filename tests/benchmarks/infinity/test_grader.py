@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -109,7 +108,7 @@ def test_links_and_apps_lead_nowhere_else(apps: Path) -> None:
             grade(apps, {}, row(path, app=app))
 
 
-def test_what_is_missing_is_told_before_the_agent_begins(apps: Path) -> None:
+def test_what_is_missing_is_told_before_the_agent_begins(apps: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder, the verifier, the site, the package that verifiers import."""
     with pytest.raises(ValueError, match=r"Write `graders: \[\{type: infinity, root: FOLDER\}\]`"):
         InfinityGrader().check(row(), Path())
@@ -120,13 +119,11 @@ def test_what_is_missing_is_told_before_the_agent_begins(apps: Path) -> None:
     with pytest.raises(ValueError, match="the row has no start_url"):
         grade(apps, {}, row(start_url=None))
     put(apps, "import requests\n" + VERIFIER)
-    with pytest.raises(ValueError, match=r"none cannot be run: .*write `python: PATH`"):
+    monkeypatch.setattr("pytest_browsereval.benchmarks.infinity.grader.find_spec", lambda _: None)
+    with pytest.raises(ValueError, match=r"Run `pip install requests` or write `python: PATH`"):
+        grade(apps, {})
+    with pytest.raises(Fault, match=r"the verifier task_e1\.py .*none"):
         grade(apps, {}, python=str(apps / "none"))
-    bare = apps / "bare"
-    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
-    bare.chmod(0o755)
-    with pytest.raises(ValueError, match="bare -m pip install requests"):
-        grade(apps, {}, python=str(bare))
 
 
 def test_missing_evidence_is_a_fault(apps: Path) -> None:

@@ -284,7 +284,7 @@ def test_what_cannot_be_read_is_no_failure(live: Live, site: Site) -> None:
     with pytest.raises(Fault, match="at most 2000000 are read"):
         attempt(live, site, target("", {"must_include": ["mug"]}), wait_s=0)
     task = make_task(evals=[block(program_html=[target("", {"exact_match": "x"})])])
-    with pytest.raises(Fault, match="not observed"):
+    with pytest.raises(Fault, match="what the pages show was not read"):
         graded(WebArenaGrader(), make_recorded(task))
 
 
