@@ -47,7 +47,7 @@ class RoundState(TrialChoice):
 
     def __init__(self, run: ActiveRun, limits: RoundsConfig) -> None:
         self.limits = limits
-        self._store = run.store
+        self._run_store = run.store
         self._session = run.began
         self.admitted = limits.min
         """Up to which number trials are made."""
@@ -67,7 +67,7 @@ class RoundState(TrialChoice):
 
     def update(self) -> None:
         """Learn what the process has written that decides; what ended an earlier session is over."""
-        for session, after, end, why in self._store.run.read_lines(JOURNAL, _read_line):
+        for session, after, end, why in self._run_store.run.read_lines(JOURNAL, _read_line):
             if not end:
                 self.admitted = max(self.admitted, after + 1)
             elif session == self._session:
@@ -85,7 +85,7 @@ class RoundState(TrialChoice):
             OSError: it cannot be written.
         """
         line = {"at": now(), "session": self._session, "after": self.admitted, "end": end, "why": why}
-        self._store.append(JOURNAL, {**line, "decisions": decisions})
+        self._run_store.append(JOURNAL, {**line, "decisions": decisions})
         if end:
             self._end(end, why)
         else:
