@@ -337,7 +337,4 @@ def _describe_text(check: PageCheck, criterion: Criterion, seen: Mapping[str, An
     # The nearest line shows a typing error of the row at a glance.
     near = difflib.get_close_matches(str(check.comparator.expected), lines, n=1, cutoff=0.6)
     hint = f"; the nearest line is {show(near[0], 120)}" if near else ""
-    if pattern := re.fullmatch(r"/(.+)/[a-z]*", str(check.comparator.expected)):
-        form = show({"text": {"regex": pattern[1]}}, 200)
-        hint += f". A text is compared as it is; a regular expression is written {form}"
     return criterion.model_copy(update={"reason": criterion.reason + hint})

@@ -23,9 +23,6 @@ _KEYS = {"choices", "usage", "error", "type", "id"}
 
 NO_END = "the stream has no finish_reason, so the reply may be incomplete"
 
-MOST_CHECKS = 50
-"""How often the arguments of a call are tried for whether they are whole."""
-
 
 def is_stream(text: str) -> bool:
     """Return whether a text is a stream of events: some servers send one unasked, and others never."""
@@ -65,7 +62,6 @@ class _Call:
     name: str = ""
     pieces: list[str] = field(default_factory=list)
     more: dict[str, Any] = field(default_factory=dict)
-    _checks: int = 0
 
     @property
     def arguments(self) -> str:
@@ -78,17 +74,12 @@ class _Call:
         if not name.startswith(self.name):
             return bool(arguments or self.pieces)
         # Without an id, the same name stands in each piece of one call, or in each of two calls.
-        return bool(arguments) and self._is_whole() and not self.is_repeated(arguments)
+        is_whole = bool(self.pieces) and self.pieces[-1].rstrip().endswith("}") and is_json(self.arguments)
+        return bool(arguments) and is_whole and not self.is_repeated(arguments)
 
     def is_repeated(self, arguments: str) -> bool:
         """Return whether the last piece of a call says all of it again."""
         return bool(self.id and arguments) and arguments == self.arguments
-
-    def _is_whole(self) -> bool:
-        self._checks += 1
-        if self._checks > MOST_CHECKS or not self.pieces or not self.pieces[-1].rstrip().endswith("}"):
-            return False
-        return is_json(self.arguments)
 
     def add(self, name: str, arguments: str) -> None:
         """Add one piece."""

@@ -72,9 +72,7 @@ class Wire:
         try:
             text = text.lstrip("\ufeff")
             return self._api.read_stream(text) if is_stream(text) else self._api.read(json.loads(text))
-        except RecursionError:
-            raise TryFailed(f"the reply is nested too deeply: {beginning(text, 100)!r}") from None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise TryFailed(f"the reply is not JSON: {beginning(text, 100)!r}") from None
 
     async def _open(self) -> AsyncOpenAI:

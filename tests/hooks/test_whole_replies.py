@@ -254,7 +254,7 @@ def test_tokens_are_counted_however_they_are_written(evals: Evals) -> None:
 
 
 UNREADABLE = {
-    "deep": ("[" * 200_000, "the reply is nested too deeply: '[[[["),
+    "deep": ("[" * 200_000, "the reply is not JSON: '[[[["),
     "tokens": (
         json.dumps({**DONE, "usage": {"prompt_tokens": 1, "completion_tokens": int("9" * 400)}}),
         "the reply reports more than 1,000,000,000,000 tokens",

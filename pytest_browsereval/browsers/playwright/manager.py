@@ -27,7 +27,6 @@ class WindowManager:
         self._block = block
         self._turns = asyncio.Semaphore(browser.survey.max_windows or sys.maxsize)
         self._windows: dict[str, Window] = {}
-        self._opening: set[str] = set()
         self.opened = 0
         """How many windows were opened so far."""
         self.closed = 0
@@ -54,17 +53,12 @@ class WindowManager:
             ValueError: a window of that key is open.
         """
         # Two attempts under one key would close each other's window.
-        if query_id in self._windows or query_id in self._opening:
+        if query_id in self._windows:
             raise ValueError(
                 f"A window is already open for {query_id!r}. Close it with close_window({query_id!r}) first, "
                 "or give each attempt a key of its own."
             )
-        request = WindowRequest(query_id, start_url, setup_script, **more)
-        self._opening.add(query_id)
-        try:
-            window = await self._open(request)
-        finally:
-            self._opening.discard(query_id)
+        window = await self._open(WindowRequest(query_id, start_url, setup_script, **more))
         self.opened += 1
         self._windows[query_id] = window
         return window

@@ -52,10 +52,7 @@ def read_state(path: Path) -> dict[str, Any]:
         OSError: it cannot be read.
         ValueError: it is not a stored state; the message has no value of it.
     """
-    try:
-        state = json.loads(path.read_text(encoding="utf-8"))
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+    state = json.loads(path.read_text(encoding="utf-8"))
     try:
         _State.model_validate(state)
     except ValidationError as error:
