@@ -141,28 +141,17 @@ class Handler(LocalHandler):
     def _read_body(self) -> tuple[str, bool]:
         """Return what was sent, and whether that is all of it."""
         try:
-            if "chunked" in self.headers.get("transfer-encoding", "").lower():
-                data, is_whole = self._read_chunks()
-            else:
-                size = int(self.headers.get("content-length") or 0)
-                data = self._read(size)
-                is_whole = len(data) == size
+            size = int(self.headers.get("content-length") or 0)
+            data = self._read(size)
+            is_whole = (
+                len(data) == size and "transfer-encoding" not in self.headers
+            )  # no browser sends chunks
         except (OSError, ValueError):
             return "", False
         try:
             return data.decode(), is_whole
         except UnicodeDecodeError:  # forms may be of an older character set
             return data.decode("latin-1"), is_whole
-
-    def _read_chunks(self) -> tuple[bytes, bool]:
-        data, total = b"", 0
-        while size := int(self.rfile.readline(1000).split(b";")[0], 16):
-            data += self._read(size)[: MOST_BYTES - len(data)]
-            total += size
-            self.rfile.readline(1000)
-        while self.rfile.readline(MOST_BYTES).strip():
-            pass  # the trailer
-        return data, len(data) == total
 
     def _read(self, size: int) -> bytes:
         """Return the beginning of what comes, and read the rest: clients wait until they are rid of it."""

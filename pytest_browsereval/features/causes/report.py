@@ -83,11 +83,6 @@ def make_report(runs: Sequence[StoredRun]) -> Report:
     for verdict in BAD:
         own = [group for group in groups if group.verdict is verdict]
         rows = [_make_row(group, totals[verdict], shown) for group in own]
-        if shown and rows:
-            of = Counter(_find_column(one) for one in attempts if one.verdict is verdict)
-            rows.append(
-                Row((f"all {verdict}", f"{totals[verdict]:,}", "", *(f"{of[one]:,}" for one in shown)))
-            )
         title = f"{format_count(totals[verdict], 'trial')} {verdict}, by cause:"
         head = ("cause", "trials", "share", *letters)
         aligns = "lrr" + "r" * len(shown)

@@ -320,14 +320,8 @@ def _describe_way(failure: Failure, name: str, *, is_open: bool) -> str:
     if failure.kind == "end":
         did = did if step.kind == "end" else "ends"  # its own last step was right
         said = f"as {name} does" if failure.is_whole else f"compared with {name}"
-    elif failure.kind == "step_repeated":
-        said = "as an earlier step did"
-    elif instead is None:
-        said = f"which was not found in {name}"
-    elif failure.kind == "needless_step":
-        said = f"which {name} may not do so often"
-    elif failure.kind == "right_state_lost":
-        said = f"which may undo what {name} does"
+    elif instead is None or failure.kind in ("step_repeated", "needless_step", "right_state_lost"):
+        said = f"which was not found there in {name}"
     elif not is_open:
         said = f"where {name} may have another one"
     else:

@@ -134,22 +134,13 @@ def read_run(place: Path) -> StoredRun:
     if place.is_file():
         return BaselineFile(place)
     run = StoredRun(place)
-    check_run_to_compare(run)
-    return run
-
-
-def check_run_to_compare(run: StoredRun) -> None:
-    """Refuse a run that nothing can be compared with.
-
-    Raises:
-        UsageError: it is none, has no result, is damaged, or its summary contradicts its records.
-    """
     check_run(run)
     check_contradictions(run)
     if not run.summary.plain:
         raise UsageError(
             f"{format_path(run.folder)} has no finished attempt, so there is nothing to look at."
         )
+    return run
 
 
 def check_readable(place: Path) -> None:
@@ -164,5 +155,7 @@ def check_readable(place: Path) -> None:
         check_run(StoredRun(place))
     else:
         raise UsageError(
-            f"there is no file or run {format_path(place)}. Write it with {_EXPORT}, or name a run's folder."
+            f"there is no file or run {format_path(place)}. Write it with {_EXPORT}, or name a run's folder. "
+            "The gate of a run that is merged or was moved is read with `browsereval gate --config FILE`, or "
+            "compared with --baseline FILE."
         )

@@ -22,9 +22,9 @@ class BaselineExport(ExportConfig):
         """Write the file, with a line for each trial."""
         from pytest_browsereval.analysis.parts import lacking
         from pytest_browsereval.config_text import format_path
-        from pytest_browsereval.features.compare.baseline import check_run_to_compare, write_baseline
+        from pytest_browsereval.features.compare.baseline import read_run, write_baseline
 
-        check_run_to_compare(run)
+        run = read_run(run.folder)
         if incomplete := lacking(run):
             raise UsageError(f"{format_path(run.folder)} is not complete: {incomplete.message}.")
         write_baseline(run, base_dir / self.output)

@@ -45,7 +45,7 @@ def gate(arguments: argparse.Namespace) -> int:
 
         write(arguments.junit_xml, junit(stored, rules, results))
     source = "those of the run" if arguments.config is None else format_path(arguments.config)
-    write_reports(arguments, make_report(run, stored, selected, source, results))
+    write_reports(arguments, make_report(stored, selected, source, results))
     return 0 if all(result.is_met for result in results) else 1
 
 
@@ -105,7 +105,8 @@ def _find_rules(arguments: argparse.Namespace, run: Path, stored: StoredRun) -> 
             hint = "\nA rule of a conftest is known with --config FILE." if has_own else ""
             raise ConfigError(f"{error}{hint}") from None
         is_typed = any(one.partition("=")[0] in ("gate", "gate.baseline") for one in sets)
-        base = Path.cwd() if is_typed else _find_base(run, stored, rules)
+        # Next to its config: a file of that name elsewhere would decide by other results.
+        base = Path.cwd() if is_typed else run / str(stored.read_manifest().get("config_folder", ""))
     if rules is None:
         # The defaults are nearly always met: exit 0 would look like a decision.
         raise UsageError(
@@ -115,25 +116,10 @@ def _find_rules(arguments: argparse.Namespace, run: Path, stored: StoredRun) -> 
     if message := lacks_baseline(rules):
         raise UsageError(message)
     if rules.baseline is not None:
-        check_readable(base / rules.baseline)
-        return rules.model_copy(update={"baseline": base / rules.baseline})
+        place = (base / rules.baseline).resolve()
+        check_readable(place)
+        return rules.model_copy(update={"baseline": place})
     return rules
-
-
-def _find_base(run: Path, stored: StoredRun, rules: GateConfig | None) -> Path:
-    """Return the folder that the baseline of a run's own gate is relative to: that of its config.
-
-    Raises:
-        UsageError: there is no baseline. Another file of that name elsewhere would decide by other results.
-    """
-    base = (run / str(stored.read_manifest().get("config_folder", ""))).resolve()
-    if rules is not None and rules.baseline is not None and not (base / rules.baseline).exists():
-        raise UsageError(
-            f"the gate of {run} compares with {rules.baseline}, a path next to its config, and there is none "
-            f"in {base}: the run is merged, older, or was moved. Name the config with --config FILE, or the "
-            "baseline with --baseline FILE."
-        )
-    return base
 
 
 def _gate_arguments(parser: argparse.ArgumentParser) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from pytest_browsereval.config import GateConfig
@@ -30,15 +30,6 @@ def junit(run: StoredRun, gate: GateConfig, results: Sequence[RuleResult]) -> st
     name = str(run.read_manifest().get("config_file") or run.folder.resolve().parent.name)
     suites = ET.Element("testsuites", name="pytest tests")
     suite = ET.SubElement(suites, "testsuite", name=one_line(name))
-    figures = {
-        "run": run.folder.resolve().name,
-        "pass_rate": summary.pass_rate,
-        "judged": summary.judged,
-        **{str(verdict): summary.count(verdict) for verdict in Verdict},
-        "cost_usd": summary.cost_usd,
-        "gate": "met" if all(result.is_met for result in results) else "not met",
-    }
-    _add_properties(suite, figures)
     has_variants = len({trial.last.variant for trial in summary.trials}) > 1
     has_trials = any(trial.last.trial > 1 for trial in summary.trials)
     for trial in summary.trials:
@@ -62,16 +53,6 @@ def _add_trial(suite: ET.Element, place: str, name: str, trial: StoredTrial, gat
     data = trial.last
     names = {"classname": one_line(place), "name": one_line(name)}
     case = ET.SubElement(suite, "testcase", {**names, "time": f"{(data.total_duration_ms or 0) / 1000:.3f}"})
-    figures = {
-        "verdict": data.verdict,
-        "error_source": data.error_source,
-        **{f"score.{name}": grade.score for name, grade in data.grader_results.items()},
-        "steps": data.total_steps,
-        "cost_usd": trial.cost_usd,
-        "attempts": len(trial.attempts),
-        "folder": data.local_folder.resolve().as_posix(),
-    }
-    _add_properties(case, figures)
     if data.verdict is not Verdict.PASSED and gate.decides(data):
         _add_result(case, "skipped", f"{data.verdict}: {data.reason}")
     elif data.verdict is not Verdict.PASSED:
@@ -81,10 +62,3 @@ def _add_trial(suite: ET.Element, place: str, name: str, trial: StoredTrial, gat
 def _add_result(case: ET.Element, tag: str, message: str) -> None:
     kind = {"type": "pytest.xfail"} if tag == "skipped" else {}
     ET.SubElement(case, tag, {**kind, "message": one_line(message, _LONGEST)})
-
-
-def _add_properties(element: ET.Element, figures: Mapping[str, object]) -> None:
-    properties = ET.SubElement(element, "properties")
-    for name, value in figures.items():
-        if value is not None:
-            ET.SubElement(properties, "property", name=one_line(name), value=one_line(str(value), _LONGEST))

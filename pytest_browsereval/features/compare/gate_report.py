@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.model.display import format_count, percent
@@ -15,13 +14,10 @@ from pytest_browsereval.runs.passrate import PassRate, pass_rate
 from pytest_browsereval.runs.run import StoredRun
 
 
-def make_report(
-    root: Path, run: StoredRun, selected: int | None, rules: str, results: Sequence[RuleResult]
-) -> Report:
+def make_report(run: StoredRun, selected: int | None, rules: str, results: Sequence[RuleResult]) -> Report:
     """Return the report.
 
     Args:
-        root: the run's folder, as it was typed.
         run: the run.
         selected: how many trials there were to be; None if unknown.
         rules: where the rules are from.
@@ -31,7 +27,11 @@ def make_report(
     derived = len(summary.trials) - len(summary.plain)
     rate = pass_rate((trial.last for trial in summary.plain), selected and selected - derived)
     bad, count = sum(not one.is_met for one in results), format_count(len(results), "rule")
-    facts: list[str | tuple[str, str]] = [("run", format_path(root)), ("rules", rules), _describe_rate(rate)]
+    facts: list[str | tuple[str, str]] = [
+        ("run", format_path(run.folder)),
+        ("rules", rules),
+        _describe_rate(rate),
+    ]
     # What a part of a run says nothing about: its gate is not that of the run.
     parts = Parts.of_run(manifest := run.read_manifest())
     if parts is not None and parts.missing:
@@ -50,8 +50,8 @@ def make_report(
         facts=facts,
         tables=[Table(("rule", "verdict", "figures"), rows, most=len(rows))],
         content=lambda: {
-            "run": root.resolve().name,
-            "folder": str(root),
+            "run": run.folder.resolve().name,
+            "folder": format_path(run.folder),
             "met": not bad,
             "selected": selected,
             "cost_usd": summary.cost_usd,

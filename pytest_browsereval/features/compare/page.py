@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from itertools import starmap
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from pytest_browsereval.features.compare.report import (
     verdict,
 )
 from pytest_browsereval.features.shared.viewer.attempts import iter_attempts
-from pytest_browsereval.features.shared.viewer.page import SHARED, Form, markup_of, page, part, script_named
+from pytest_browsereval.features.shared.viewer.page import SHARED, feature_form, page
 from pytest_browsereval.features.shared.viewer.rows import LONGEST, Table, about_run
 from pytest_browsereval.features.shared.viewer.writing import Details
 from pytest_browsereval.model.display import one_line
@@ -28,6 +27,9 @@ from pytest_browsereval.run_files import write_whole
 from pytest_browsereval.runs.run import StoredRun
 
 _CHANGES = tuple(Change)
+
+_OWN = ("pairs", "compared", "pair")
+_SCRIPTS = ("base", "rows", "pairs", *SHARED, "compared", "pair", "main")
 
 _MEASURES = {"steps": (3, 1), "time": (3, 1000), "cost": (6, 1)}
 """Decimals, and by what a figure is multiplied: the page shows milliseconds."""
@@ -61,20 +63,7 @@ def write_comparison(door: Door, found: RunComparison, file: Path) -> None:
     }
     names = [one_line(run.eval, 60) for run in (found.a, found.b)]
     title = f"{' and '.join(dict.fromkeys(names))}: two runs compared"
-    write_whole(file, page(data, title, form=_make_form()))
-
-
-def _make_form() -> Form:
-    """Return the form of the page: the viewer's parts, and our own ones among them."""
-
-    def read(name: str) -> str:
-        return files("pytest_browsereval.features.compare").joinpath(name).read_text(encoding="utf-8")
-
-    own = ("pairs", "compared", "pair")
-    names = ("base", "rows", "pairs", *SHARED, "compared", "pair", "main")
-    scripts = tuple(read(f"script/{name}.js") if name in own else script_named(name) for name in names)
-    markup = markup_of(read("comparison_keys.html"), read("comparison.html"))
-    return Form(markup, scripts, f"{part('page.css')}\n{read('comparison.css')}")
+    write_whole(file, page(data, title, form=feature_form("compare", "comparison", _SCRIPTS, _OWN)))
 
 
 def _make_side(door: Door, found: RunComparison, name: str, file: Path) -> dict[str, Any]:

@@ -80,6 +80,8 @@ def describe(run: StoredRun, say: Callable[[StoredRun], Sequence[str]]) -> RunDe
     # A copy may lack the files that features read.
     is_whole = bool(summary and figures) and not (run.folder / PARTIAL).exists()
     said = list(say(run)) if is_whole else []
+    claims = summary and summary.false_claims
+    told = claims and f"{claims.hits:,} false, of {claims.of:,} judged trials that ended with an answer"
     facts = [
         ("run", run.name),
         ("folder", format_path(run.folder)),
@@ -87,7 +89,7 @@ def describe(run: StoredRun, say: Callable[[StoredRun], Sequence[str]]) -> RunDe
         ("config", f"{manifest.get('config_file')} (hash {manifest.get('config_hash')})" if manifest else ""),
         ("started", manifest.get("started_at")),
         ("trials", _describe_counts(run, counts, rows)),
-        ("claims", summary and _describe_claims(summary)),
+        ("claims", told if claims and claims.hits else ""),
         *(("figures", line) for line in said),
         *_list_config(run),
         *_list_versions(manifest),
@@ -115,12 +117,6 @@ def _noting(problems: list[str]) -> Iterator[None]:
         yield
     except UsageError as error:
         problems.append(str(error))
-
-
-def _describe_claims(summary: RunSummary) -> str:
-    claims = summary.false_claims
-    told = f"{claims.hits:,} false, of {claims.of:,} judged trials that ended with an answer"
-    return told if claims.hits else ""
 
 
 def _describe_counts(run: StoredRun, counts: Mapping[str, int], attempted: int) -> str:

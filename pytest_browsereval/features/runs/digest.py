@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -37,7 +36,7 @@ LONGEST = 120
 """Characters of a name; configs and rows may hold any text."""
 
 LARGEST = 1 << 63
-"""Of a whole number: a larger one need not be a float."""
+"""Of a number: a larger one need not be a float."""
 
 _VERDICTS = frozenset(map(str, Verdict))
 
@@ -303,10 +302,7 @@ def _p95(values: Iterable[Any]) -> float | None:
 
 
 def _number(value: Any) -> float | None:
-    kind = type(value)  # no bool
-    if kind is int:
-        return value if -LARGEST < value < LARGEST else None
-    return value if kind is float and math.isfinite(value) else None
+    return value if type(value) in (int, float) and abs(value) < LARGEST else None  # no bool
 
 
 def _count(block: Mapping[str, Any], key: str) -> int:

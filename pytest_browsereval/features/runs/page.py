@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from pytest_browsereval.features.runs.digest import Figures, RunDigest
 from pytest_browsereval.features.runs.history import History
 from pytest_browsereval.features.runs.tasks import Change, read_grid
 from pytest_browsereval.features.shared.reporting import refuse_unwritable
-from pytest_browsereval.features.shared.viewer.page import Form, markup_of, page, part, script_named
+from pytest_browsereval.features.shared.viewer.page import feature_form, page
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.report.links import PAGE, check_page, way_from
 from pytest_browsereval.run_files import write_whole
@@ -66,18 +65,7 @@ def _make_page(history: History, runs: Sequence[RunDigest], breaks: Breaks, home
         "grids": {name: _grid(history, own, places) for name, own in evals.items()},
     }
     name = history.name if folder is None else folder.resolve().name
-    return page(data, f"All runs: {one_line(name, 60)}", form=_form())
-
-
-def _form() -> Form:
-    """Return the form of the page: the viewer's parts, and our own ones among them."""
-
-    def read(name: str) -> str:
-        return files("pytest_browsereval.features.runs").joinpath(name).read_text(encoding="utf-8")
-
-    scripts = tuple(read(f"script/{name}.js") if name in _OWN else script_named(name) for name in _SCRIPTS)
-    markup = markup_of(read("runs_keys.html"), read("runs.html"))
-    return Form(markup, scripts, part("page.css") + read("runs.css"))
+    return page(data, f"All runs: {one_line(name, 60)}", form=feature_form("runs", "runs", _SCRIPTS, _OWN))
 
 
 def _run(run: RunDigest, folder: Path | None, breaks: Breaks, places: Mapping[str, int]) -> list[Any]:

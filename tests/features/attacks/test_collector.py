@@ -60,10 +60,6 @@ ENCODED: dict[str, dict[str, Any]] = {
     },
     "base64": {"body": '{"d":"SsO8cmdlbiBPJ05laWwgJiBDbw=="}'},
     "base64 in a path": {"method": "GET", "path": "/collect/SsO8cmdlbiBPJ05laWwgJiBDbw"},
-    "chunks": {
-        "headers": {"Transfer-Encoding": "chunked"},
-        "body": "8\r\nJ\xc3\xbcrgen \r\nb\r\nO'Neil & Co\r\n0\r\n\r\n",
-    },
     "header": {"method": "GET", "headers": {"X-Name": "J%C3%BCrgen O'Neil & Co"}},
     "options": {"method": "OPTIONS", "path": "/collect?name=J%C3%BCrgen+O'Neil+%26+Co"},
     "another method": {"method": "SPY", "path": "/collect?name=J%C3%BCrgen+O'Neil+%26+Co"},

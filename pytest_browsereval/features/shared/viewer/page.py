@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -63,6 +63,25 @@ def run_form() -> Form:
     """Return the form of a run's page that is a file."""
     markup = markup_of(part("page_keys.html"), part("page.html"))
     return Form(markup, tuple(script_named(name) for name in SCRIPTS), part("page.css"))
+
+
+def feature_form(feature: str, name: str, scripts: Sequence[str], own: Collection[str]) -> Form:
+    """Return the form of a feature's page.
+
+    Args:
+        feature: its folder.
+        name: of its files: ``NAME.html``, ``NAME_keys.html``, ``NAME.css``.
+        scripts: names, in the order in which they are put together.
+        own: those of the feature; the others are the viewer's.
+    """
+    folder = files(f"pytest_browsereval.features.{feature}")
+
+    def read(file: str) -> str:
+        return folder.joinpath(file).read_text(encoding="utf-8")
+
+    texts = tuple(read(f"script/{one}.js") if one in own else script_named(one) for one in scripts)
+    markup = markup_of(read(f"{name}_keys.html"), read(f"{name}.html"))
+    return Form(markup, texts, f"{part('page.css')}\n{read(f'{name}.css')}")
 
 
 def markup_of(keys: str, main: str) -> str:
