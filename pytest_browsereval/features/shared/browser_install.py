@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
 import platform
 import re
 import shlex
 import shutil
-import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,6 +15,7 @@ from pytest_browsereval.browsers.binary import VARIABLE, Binary
 from pytest_browsereval.browsers.machine import driver_trouble
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun
 from pytest_browsereval.features.shared.browser_binary import find_binary
+from pytest_browsereval.features.shared.process import run_attached
 
 _SHELL = "chromium-headless-shell"
 """Both Playwright's name and Debian's."""
@@ -46,15 +43,10 @@ class Machine:
     is_ubuntu: bool
     """A child of Debian whose ``chromium`` packages are stubs for a snap."""
     is_root: bool
-    has_sudo: bool = True
 
     def as_root(self, *words: str) -> str:
-        """Return a line to type here, with ``sudo`` where it is needed and there is one."""
-        return shlex.join(words if self.is_root or not self.has_sudo else ("sudo", *words))
-
-    def apt_get(self, *arguments: str) -> str:
-        """Return the apt-get line to type here."""
-        return self.as_root("apt-get", *arguments)
+        """Return a line to type here, with ``sudo`` where it is needed."""
+        return shlex.join(words if self.is_root else ("sudo", *words))
 
 
 def this_machine() -> Machine:
@@ -69,7 +61,6 @@ def this_machine() -> Machine:
         is_debian=bool(names & {"debian", "ubuntu"}) and shutil.which("apt-get") is not None,
         is_ubuntu="ubuntu" in names,
         is_root=hasattr(os, "geteuid") and os.geteuid() == 0,
-        has_sudo=shutil.which("sudo") is not None,
     )
 
 
@@ -88,29 +79,30 @@ class _Installation:
         """True where packages can be installed without asking for a password."""
         return self.machine.is_debian and self.machine.is_root
 
-    async def run(self, command: list[str], limit_s: float) -> bool:
+    def run(self, command: list[str], limit_s: float) -> bool:
         """Run a command; its output is kept for the final message if it fails."""
         line = shlex.join(command)
         self.say(f"running  {line}")
-        code, output = await _run(command, limit_s)
+        # Nothing else goes on in the meantime, and so it may block.
+        code, output = run_attached(command, limit_s, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
         if code != 0:
             ended = f"exit code {code}" if code is not None else f"not done after {limit_s:g} s"
             self.failures += [f"  {line}", f"    {ended}", *_telling_lines(output)]
         return code == 0
 
-    async def apt_install(self, *packages: str) -> bool:
+    def apt_install(self, *packages: str) -> bool:
         """Install packages of the system without what they merely recommend."""
         if not self.lists_are_fresh:
             # An update that fails (a broken third-party source, say) may still leave lists that will do.
-            self.lists_are_fresh = await self.run(["apt-get", "update", *_LOCK_WAIT], _APT_S)
+            self.lists_are_fresh = self.run(["apt-get", "update", *_LOCK_WAIT], _APT_S)
         command = ["apt-get", "install", "-y", "--no-install-recommends", *_LOCK_WAIT, *packages]
-        return await self.run(command, _APT_S)
+        return self.run(command, _APT_S)
 
     async def prove(self) -> Binary | None:
         """Return the browser that now starts, if one does and can draw text."""
         try:
             binary = await find_binary()
-            if not binary.draws_text and self.may_use_apt and await self.apt_install(_FONTS):
+            if not binary.draws_text and self.may_use_apt and self.apt_install(_FONTS):
                 binary = await find_binary()
         except StopRun as fault:
             self.unproved = str(fault)
@@ -133,69 +125,35 @@ async def install_browser(say: Callable[[str], None]) -> Binary:
     """
     work = _Installation(say, this_machine())
     if work.may_use_apt and await driver_trouble() is not None:
-        await work.apt_install(_DRIVER_LIBRARY)
+        work.apt_install(_DRIVER_LIBRARY)
     if trouble := await driver_trouble():
         raise Fault(ErrorSource.BROWSER, _without_driver(work, trouble))
     if os.environ.get(VARIABLE):
         return await find_binary()  # nothing that is installed could stand in for a named browser
-    for step in (_nothing, _download, _from_system):
-        if await step(work) and (binary := await work.prove()) is not None:
+    say("looking for a browser that works")
+    if (binary := await work.prove()) is not None:
+        return binary
+    for step in (_download, _install_from_system):
+        if step(work) and (binary := await work.prove()) is not None:
             return binary
     raise Fault(ErrorSource.BROWSER, _by_hand(work))
 
 
-async def _nothing(work: _Installation) -> bool:
-    work.say("looking for a browser that works")
-    return True
+def _download(work: _Installation) -> bool:
+    return work.run([sys.executable, "-m", "playwright", "install", _SHELL], _DOWNLOAD_S)
 
 
-async def _download(work: _Installation) -> bool:
-    return await work.run([sys.executable, "-m", "playwright", "install", _SHELL], _DOWNLOAD_S)
-
-
-async def _from_system(work: _Installation) -> bool:
+def _install_from_system(work: _Installation) -> bool:
     if not work.may_use_apt:
         return False
     if work.machine.is_ubuntu:  # its chromium packages only fetch a snap; libraries are what it can give
-        command = [sys.executable, "-m", "playwright", "install-deps", _SHELL]
-        return await work.run(command, _APT_S)
-    return await work.apt_install(_SHELL) or await work.apt_install("chromium")
-
-
-async def _run(command: list[str], limit_s: float) -> tuple[int | None, str]:
-    """Return the exit code (None: not done in time) and the output; nothing of it is left running."""
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-        # A group of its own, which is ended as a whole: apt and others start more of them.
-        start_new_session=True,
-    )
-    output = b""
-    try:
-        output, _ = await asyncio.wait_for(process.communicate(), limit_s)
-    except TimeoutError:
-        return None, ""
-    finally:
-        if process.returncode is None:
-            _end(process)
-            await process.wait()
-    return process.returncode, output.decode(errors="replace")
+        return work.run([sys.executable, "-m", "playwright", "install-deps", _SHELL], _APT_S)
+    return work.apt_install(_SHELL) or work.apt_install("chromium")
 
 
 def _telling_lines(output: str) -> list[str]:
     lines = [line for line in output.splitlines() if line.strip() and not _STACK_LINE.match(line)]
     return [f"    {line.strip()}" for line in lines[-_LINES_SHOWN:]]
-
-
-def _end(process: asyncio.subprocess.Process) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGTERM)
 
 
 def _by_hand(work: _Installation) -> str:
@@ -230,14 +188,15 @@ def ways(machine: Machine) -> list[str]:
     download = "  " + shlex.join([*playwright, "install", _SHELL])
     named = f"  export {VARIABLE}=/path/of/chrome     (any Chromium or Chrome that is already installed)"
     if machine.is_ubuntu:
-        driver = f"{machine.apt_get('update')} && {machine.apt_get('install', '-y', _DRIVER_LIBRARY)}"
+        update = machine.as_root("apt-get", "update")
+        driver = f"{update} && {machine.as_root('apt-get', 'install', '-y', _DRIVER_LIBRARY)}"
         libraries = machine.as_root(*playwright, "install-deps", _SHELL)
         note = "  (Ubuntu's own chromium packages are stubs for a snap, which often cannot be driven)"
         return [f"  {driver} && {libraries} && {download.strip()}", named, note]
     if machine.is_debian:
         packages = (_SHELL, _DRIVER_LIBRARY, _FONTS)
-        install = machine.apt_get("install", "-y", "--no-install-recommends", *packages)
-        return [f"  {machine.apt_get('update')} && {install}", download, named]
+        install = machine.as_root("apt-get", "install", "-y", "--no-install-recommends", *packages)
+        return [f"  {machine.as_root('apt-get', 'update')} && {install}", download, named]
     if machine.system == "darwin":
         return [download, "  brew install --cask google-chrome", named]
     return [download, named]

@@ -26,9 +26,28 @@ def run_pytest(
         env: its environment; by default that of this process.
         cwd: its working directory; by default that of this process.
     """
+    code, output = run_attached([sys.executable, "-m", "pytest", *arguments], limit_s, env=env, cwd=cwd)
+    if code is None:
+        return f"pytest did not finish within {limit_s:.0f} s"
+    return "\n".join(output.splitlines()[-LAST_LINES:])
+
+
+def run_attached(
+    command: Sequence[str], limit_s: float, *, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> tuple[int | None, str]:
+    """Run a command, and return its exit code (None: not done in time) and its output.
+
+    Nothing that it has started is left running.
+
+    Args:
+        command: program and arguments.
+        limit_s: how long it may take, in seconds.
+        env: its environment; by default that of this process.
+        cwd: its working directory; by default that of this process.
+    """
     # Attached, it ends with all that it has started when it is asked to, and when we are gone.
     with subprocess.Popen(  # noqa: S603 ourselves
-        attach_command([sys.executable, "-m", "pytest", *arguments], GRACE_S),
+        attach_command([*command], GRACE_S),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -47,9 +66,9 @@ def run_pytest(
             except subprocess.TimeoutExpired:
                 process.kill()
             if isinstance(error, subprocess.TimeoutExpired):
-                return f"pytest did not finish within {limit_s:.0f} s"
+                return None, ""
             raise
-    return "\n".join(output.splitlines()[-LAST_LINES:])
+    return process.returncode, output
 
 
 async def end_supervised(process: subprocess.Popen[bytes], limit_s: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_browsereval.features.shared.check_schema import CHECK_KEYS, check_schema, list_plain_graders
+from pytest_browsereval.features.shared.check_schema import check_schema
 from pytest_browsereval.features.shared.config_schema import (
     Schema,
     describe_model,
@@ -19,8 +19,7 @@ from pytest_browsereval.tools.toolkits import CATALOG
 def row_schema(registry: Registry) -> Schema:
     """Return the JSON schema of a row, of a list of rows, and of a file with ``tasks``.
 
-    Rows of CSV files and rows under other keys by ``columns`` are not described. Checks are described in full
-    unless the row names a grader that reads them in its own way; graders of the config are not known here.
+    Rows of CSV files and rows under other keys by ``columns`` are not described.
 
     Args:
         registry: the graders that rows may name.
@@ -32,9 +31,7 @@ def row_schema(registry: Registry) -> Schema:
             rest = {word: key.pop(word) for word in ("description", "default") if word in key}
             properties[name] = {**rest, "anyOf": [key, {"type": "null"}]}
     _items(properties["graders"])["items"] = {PLACE_OF_FAMILY: "grader"}
-    _items(properties["checks"])["items"]["properties"] = {
-        key: {"description": text} for key, text in CHECK_KEYS.items()
-    }
+    _items(properties["checks"])["items"] = {"$ref": "#/$defs/check"}
     tools = [name for kit in CATALOG.values() for name in kit.names]
     _items(properties["solution"])["items"].update(
         {
@@ -48,7 +45,6 @@ def row_schema(registry: Registry) -> Schema:
             "required": ["tool"],
         }
     )
-    row.update(_describe_checks(registry))
     definitions = {**row.pop("$defs"), "check": check_schema()}
     definitions["Milestone"]["properties"]["check"]["$ref"] = "#/$defs/check"
     schema = fill_members({"$defs": {**definitions, "row": row}}, registry)
@@ -70,16 +66,6 @@ def row_schema(registry: Registry) -> Schema:
         }
     )
     return finish_schema(schema, "rows", "pytest-browsereval rows")
-
-
-def _describe_checks(registry: Registry) -> Schema:
-    """Return the condition under which checks have to be those of this package."""
-    names = {"enum": list_plain_graders(registry)}
-    block = {"properties": {"type": {"description": "The grader.", **names}}, "required": ["type"]}
-    plain: Schema = {"anyOf": [names, {"type": "object", **block}]}
-    graders = {"description": "Graders.", "anyOf": [{"type": "null"}, {"type": "array", "items": plain}]}
-    checks = {"description": "Checks.", "items": {"$ref": "#/$defs/check"}}
-    return {"if": {"properties": {"graders": graders}}, "then": {"properties": {"checks": checks}}}
 
 
 def _items(key: Schema) -> dict[str, Any]:

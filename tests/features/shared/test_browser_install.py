@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +16,8 @@ from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
 from pytest_browsereval.features.shared import browser_install as install
 from pytest_browsereval.features.shared.browser_binary import find_binary
 from pytest_browsereval.features.shared.browser_install import Machine
-from tests.support import has_ended, pass_time, until
+from pytest_browsereval.features.shared.process import run_attached
+from tests.support import has_ended
 
 DEBIAN = Machine("linux", is_debian=True, is_ubuntu=False, is_root=True)
 UBUNTU = Machine("linux", is_debian=True, is_ubuntu=True, is_root=True)
@@ -72,7 +74,7 @@ def bench(real_browser: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delenv(binary.VARIABLE, raising=False)
     monkeypatch.setattr(binary, "_usual_places", lambda _: iter(()))
     python = bench.program("python", "echo no network here", "exit 1")
-    monkeypatch.setattr(sys, "executable", str(python))
+    monkeypatch.setattr(install, "sys", SimpleNamespace(executable=str(python), platform=sys.platform))
     monkeypatch.setattr(install, "this_machine", lambda: DEBIAN)
     return bench
 
@@ -126,18 +128,16 @@ def test_ubuntu_gets_libraries_only(bench: Bench, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("machine", [USER, dataclasses.replace(USER, has_sudo=False)], ids=["sudo", "none"])
-def test_ordinary_user_gets_commands(bench: Bench, monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
+def test_ordinary_user_gets_commands(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without root nothing of the system is touched; the message has the lines to type and what failed."""
-    monkeypatch.setattr(install, "this_machine", lambda: machine)
+    monkeypatch.setattr(install, "this_machine", lambda: USER)
     bench.program("apt-get")
     with pytest.raises(Fault) as caught:
         bench.install()
     message = str(caught.value)
     assert caught.value.source is ErrorSource.BROWSER
     assert not any(call.startswith("apt-get") for call in bench.calls())
-    sudo = "sudo " * machine.has_sudo
-    assert f"  {sudo}apt-get update && {sudo}apt-get install -y --no-install-recommends " in message
+    assert "  sudo apt-get update && sudo apt-get install -y --no-install-recommends " in message
     assert "use a container" in message
     assert "no network here" in message
     assert "Run `browsereval install-browser" not in message
@@ -171,16 +171,14 @@ def without_root(bench: Bench, monkeypatch: pytest.MonkeyPatch, machine: Machine
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("machine", [USER, dataclasses.replace(USER, has_sudo=False)], ids=["sudo", "none"])
-def test_a_user_is_stopped_once(bench: Bench, monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
+def test_a_user_is_stopped_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the library is missing too, one line has all of it: library, browser, font, fresh lists."""
-    without_root(bench, monkeypatch, machine)
+    without_root(bench, monkeypatch, USER)
     with pytest.raises(Fault) as caught:
         bench.install()
     message = str(caught.value)
     (line,) = (line.strip() for line in message.splitlines() if line.startswith("  "))
-    sudo = "sudo " * machine.has_sudo
-    assert line.startswith(f"{sudo}apt-get update && {sudo}apt-get install -y --no-install-recommends ")
+    assert line.startswith("sudo apt-get update && sudo apt-get install -y --no-install-recommends ")
     assert {"chromium-headless-shell", "libatomic1", "fonts-liberation"} <= set(line.split())
     assert "If you cannot become root" in message
     brings = bench.brings("chromium-headless-shell")
@@ -201,7 +199,7 @@ def test_a_user_of_ubuntu_is_stopped_once(bench: Bench, monkeypatch: pytest.Monk
     assert [part[:2] for part in parts[:2]] == [["sudo", "apt-get"]] * 2
     assert parts[1][-1] == "libatomic1"
     assert [part[-2] for part in parts[2:]] == ["install-deps", "install"]
-    assert (parts[2][0], parts[3][0]) == ("sudo", sys.executable)
+    assert (parts[2][0], parts[3][0]) == ("sudo", str(bench.bin / "python"))
 
 
 @pytest.mark.slow
@@ -218,18 +216,8 @@ def test_time_limit_ends_the_whole_command(tmp_path: Path) -> None:
     """A command over its limit is ended with what it started, and told as not done."""
     pid_file = tmp_path / "pid"
     script = f"sleep 300 & echo $! > {shlex.quote(str(pid_file))}; wait"
-
-    async def course() -> None:
-        running = asyncio.ensure_future(install._run(["/bin/sh", "-c", script], 3600))
-        await until(lambda: pid_file.is_file() and pid_file.read_text().endswith("\n"))
-        while not running.done():  # the program may be quicker than the limit is set
-            pass_time(3600)
-            await asyncio.sleep(0.05)
-        assert await running == (None, "")
-        child = int(pid_file.read_text())
-        await until(lambda: has_ended(child))
-
-    asyncio.run(course())
+    assert run_attached(["/bin/sh", "-c", script], 2) == (None, "")
+    assert not pid_file.is_file() or has_ended(int(pid_file.read_text()))
 
 
 def test_ways_of_each_system() -> None:
