@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,49 @@ def test_a_foreign_result_stands_for_no_other(evals: Evals, run: EvalRun) -> Non
     assert "gate complete: 1 result is of a trial that no session" in " ".join(again.stdout.str().split())
     remove_lines(run.folder, "zzz")
     assert evals.run("shop.eval.yaml", "--eval-resume").ret == 0
+    assert told(evals, "gate", str(run.folder))[0] == 0
+
+
+def test_a_foreign_result_beside_all_others(evals: Evals, run: EvalRun) -> None:
+    """It would raise the pass rate; only five of many are named."""
+    for number in range(7):
+        copy_line(run.folder, "r0", query_id=f"x{number}")
+    code, text = told(evals, "gate", str(run.folder))
+    assert code == 1
+    assert (
+        "complete: 7 results are of trials that no session has selected: x0, x1, x2, x3, x4 and 2 more"
+        in text
+    )
+
+
+def test_merging_counts_no_foreign_result(evals: Evals, tmp_path: Path) -> None:
+    """A part with one is refused: its summary does not know it."""
+    evals.write([row(f"r{number}") for number in range(8)], gate={"min_pass_rate": 0.5})
+    parts = [evals.run("shop.eval.yaml", f"--eval-shard={number}/2").folder for number in (1, 2)]
+    gone = next((parts[0] / "tasks").iterdir()).name
+    replace(parts[0], gone, by=gone)
+    whole = str(tmp_path / "whole")
+    code, text = told(evals, "merge", *map(str, parts), "-o", whole)
+    assert code == pytest.ExitCode.USAGE_ERROR
+    assert "tasks/zzz/default/1/attempt-1: passed by its record, without a result in summary.json" in text
+    code, text = told(evals, "gate", str(parts[0]))
+    assert (code, "no session has selected: zzz" in text) == (1, True)
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"trials": [3]}\n'])
+def test_a_damaged_selection_is_told(evals: Evals, run: EvalRun, tmp_path: Path, content: str) -> None:
+    """Nobody knows then which trials there were to be; without the file they are counted."""
+    file = run.folder / "selected.jsonl"
+    whole = file.read_text()
+    file.write_text(content)
+    code, text = told(evals, "gate", str(run.folder))
+    assert (code, "complete: selected.jsonl is damaged or empty" in text) == (1, True)
+    shutil.copytree(run.folder, tmp_path / "b")
+    code, text = told(evals, "merge", str(run.folder), str(tmp_path / "b"), "-o", str(tmp_path / "whole"))
+    assert (code, "selected.jsonl is damaged or empty. Restore it." in text) == (4, True)
+    file.write_text(whole)
+    assert told(evals, "gate", str(run.folder))[0] == 0
+    file.unlink()
     assert told(evals, "gate", str(run.folder))[0] == 0
 
 

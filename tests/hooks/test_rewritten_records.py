@@ -149,6 +149,39 @@ def test_grading_again_writes_records(evals: Evals, workers: list[str]) -> None:
     evals.run("--eval-config=shop.eval.yaml", "--eval-resume", *workers).assert_outcomes(passed=4, xfailed=1)
 
 
+def test_a_hook_that_changes_a_record_is_found(evals: Evals) -> None:
+    """A plug-in that writes into the lines is found as a program is."""
+    evals.pytester.makeconftest(
+        """
+        def pytest_browsereval_task_done(metadata, folder):
+            (file,) = folder.parents[4].glob("attempts/*.jsonl")
+            file.write_text(file.read_text().replace('"failed"', '"passed"'))
+        """
+    )
+    write(evals, "nothing", gate={"min_pass_rate": 0.1})
+    assert_found(evals.run("shop.eval.yaml"))
+
+
+def test_a_record_of_a_test_by_hand_is_watched(evals: Evals) -> None:
+    """The runs of tests by hand are looked at as well."""
+    evals.write_rows(row("r0", says="wrong"))
+    evals.pytester.makepyfile(
+        test_hand="""
+        import pytest
+
+        @pytest.mark.browsereval(dataset="rows.jsonl", agent="scripted", graders=["answer"])
+        def test_it(eval_task, run_eval):
+            (file,) = run_eval(eval_task).folder.parents[4].glob("attempts/*.jsonl")
+            file.write_text(file.read_text().replace('"failed"', '"passed"'))
+        """
+    )
+    run = evals.run()
+    assert run.ret == pytest.ExitCode.INTERNAL_ERROR
+    assert "tasks/r0/default/1/attempt-1. Find out" in " ".join(run.stdout.str().split())
+    told = [json.loads(line) for line in (run.folder / "rewritten.jsonl").read_text().splitlines()]
+    assert [one["folder"] for one in told] == ["tasks/r0/default/1/attempt-1"] * 2
+
+
 def test_a_foreign_record_stays_in_the_way(evals: Evals) -> None:
     """While it is there the run meets no gate, and no session is green."""
     write(evals, "row", gate={"min_pass_rate": 0.1})
@@ -165,6 +198,16 @@ def test_a_foreign_record_stays_in_the_way(evals: Evals) -> None:
     remove_lines(run.folder, "r9")
     assert evals.run("shop.eval.yaml", "--eval-resume").ret == 0
     assert evals.run_command("gate", str(run.folder)).ret == 0
+
+
+def test_a_part_with_a_foreign_record_is_not_merged(evals: Evals) -> None:
+    """The merged run would not tell of it."""
+    write(evals, "row")
+    run = evals.run("shop.eval.yaml")
+    shutil.copytree(run.folder, evals.path / "other")
+    done = evals.run_command("merge", str(run.folder), str(evals.path / "other"), "-o", "whole")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert "tasks/r9/default/1/attempt-1. Remove these lines" in done.stderr.str()
 
 
 @pytest.mark.parametrize("content", [None, "", "junk", '{"folder": 3'])
@@ -257,4 +300,32 @@ def test_a_later_death_hides_no_foreign_line(evals: Evals) -> None:
     assert decided.ret == 1, decided.stdout.str()
     assert "1 of the run's 2 trials have no result: fails" in decided.stdout.str()
     assert evals.run("shop.eval.yaml", "--eval-resume", "--eval-set=retries=1").ret == 0
+    assert evals.run_command("gate", str(run.folder)).ret == 0
+
+
+LOSER = """
+import pathlib
+
+def solve(context):
+    base = pathlib.Path(str(context.base_dir))
+    lines = list((base / "results").glob("*/*/attempts/*.jsonl"))
+    if not lines:
+        raise ValueError("the first try breaks")
+    if not (base / "lost").exists():
+        (base / "lost").touch()
+        lines[0].write_text("")
+    return "right"
+"""
+
+
+def test_a_later_attempt_hides_no_line_that_is_gone(evals: Evals) -> None:
+    """A program that removes the line of its first try, which broke, has not passed at once."""
+    evals.pytester.makepyfile(own=LOSER)
+    agent = {"type": "function", "function": "own:solve"}
+    run = evals.play([row("a")], agent=agent, retries=1, gate={"min_pass_rate": 0.1})
+    assert run.ret == pytest.ExitCode.INTERNAL_ERROR, run.stdout.str()
+    decided = evals.run_command("gate", str(run.folder))
+    assert decided.ret == 1, decided.stdout.str()
+    assert "1 of the run's 1 trials have no result: a" in decided.stdout.str()
+    assert evals.run("shop.eval.yaml", "--eval-resume").ret == 0
     assert evals.run_command("gate", str(run.folder)).ret == 0
