@@ -125,13 +125,18 @@ def test_an_agent_and_its_judge_are_recorded_and_replayed(
         asks_for_json = "Your reply is one JSON object" in json.dumps(request.get("system", ""))
         return reply if asks_for_json and not has_formats else answer_all(request)
 
+    output = "--eval-set=judge.output=" + ("auto" if has_formats else "json")
     with MessagesServer(script) as server:
         server.has_formats = has_formats
         monkeypatch.setenv("API_KEY", server.key)
         evals.write_rows(row("lamp", graders=[grader]))
         write(evals, server, judge=True)
-        evals.run("shop.eval.yaml", "--eval-llm=record").assert_outcomes(passed=1)
-        assert len(server.problems) == (0 if has_formats else 1)
+        if not has_formats:
+            refused = evals.run("shop.eval.yaml")
+            refused.assert_outcomes(errors=1)
+            assert "write `judge: {output: json}`" in refused.attempt("lamp").reason
+            server.requests.clear()
+        evals.run("shop.eval.yaml", output, "--eval-llm=record").assert_outcomes(passed=1)
         (asked,) = [request for request in server.requests if "tools" not in request]
         assert "cache_control" not in json.dumps(asked)
         if has_formats:
@@ -140,7 +145,7 @@ def test_an_agent_and_its_judge_are_recorded_and_replayed(
     assert recorded["usage"]["requests"] == 1
     assert recorded["grader_results"]["llm"]["usage"]["requests"] == 1
     monkeypatch.delenv("API_KEY")
-    evals.run("shop.eval.yaml", "--eval-llm=replay").assert_outcomes(passed=1)
+    evals.run("shop.eval.yaml", output, "--eval-llm=replay").assert_outcomes(passed=1)
     replayed = read_attempt(evals)
     for name in ("usage", "cost_usd"):
         assert replayed[name] == recorded[name], name

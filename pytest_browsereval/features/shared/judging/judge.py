@@ -40,7 +40,7 @@ _FORMAT_WORDS = re.compile(
 TRIES = 2
 """How often a reply that can be used is asked for."""
 
-TAGGED_HINT = "For a server or a model that cannot reply in plain JSON, write `judge: {output: tagged}`"
+HINT = "For {} that cannot reply in that form, write `judge: {{output: {}}}`"
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,8 @@ class Judge:
         except Fault as error:
             self.ledger.usage += error.usage or Usage()
             is_form = error.status in (400, 422) and mode != "tagged" and _FORMAT_WORDS.search(str(error))
-            hint = f". {TAGGED_HINT}" if is_form else ""
+            looser = "json" if mode == "json_schema" else "tagged"
+            hint = f". {HINT.format('a server', looser)}" if is_form else ""
             fault = self._fault(question.call, f"{error}{hint}")
             if isinstance(error, Outage):
                 last = error.answered_at
@@ -221,7 +222,7 @@ class Judge:
             return f"two replies that cannot be used; the last: {error}"
         start = beginning(" ".join(self._hide(text).split()), 80)
         is_prose = "Invalid JSON" in str(error) and self.config.output != "tagged"
-        hint = f". {TAGGED_HINT}" if is_prose else ""
+        hint = f". {HINT.format('a model', 'tagged')}" if is_prose else ""
         return f"two replies in an unusable form; the last: {error}. It begins {start!r}{hint}"
 
     def _hide(self, text: str) -> str:

@@ -190,7 +190,7 @@ def test_a_form_is_kept_to(tmp_path: Path, subtests: pytest.Subtests) -> None:
             assert len({r.body.get("response_format", {}).get("type") for r in requests}) == 1
             result, _ = ask(tmp_path, refuses(400, "no such response_format"), output=output)
             assert "answered 400: no such response_format" in result.reasoning
-            assert ("`judge: {output: tagged}`" in result.reasoning) is (output != "tagged")
+            assert ("write `judge: {output: " in result.reasoning) is (output != "tagged")
 
 
 @pytest.mark.parametrize(
