@@ -139,7 +139,7 @@ class RowScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no type
 
     def mark_test_pending(self, item: str) -> None:
         """Have an item run again."""
-        self._put_back([self._names.index(item)])
+        self._put_back([(self.collection or []).index(item)])
         self._hand_out()
 
     def find_up(self, node: Any) -> str | None:
@@ -156,19 +156,16 @@ class RowScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no type
         self._lanes = max((count_lanes(run.config, self.numnodes) for run in runs), default=1)
         dist = self.config.getvalue("dist")
         if dist in (*SCOPES, "loadgroup") or controller.relations:
-            scope = self._find_group if dist == "loadgroup" else SCOPES.get(dist, str)
+            scope, groups = SCOPES.get(dist, str), self._named if dist == "loadgroup" else {}
             ties = [set(controller.relations.get(name, ALONE).ties) for name in names]
             for name, own in zip(names, ties, strict=True):
-                own.add(f"scope {scope(name)}")
+                own.add(f"scope {scope(groups.get(name, name))}")
             self._groups = {one: group for group in together(ties) if len(group) > 1 for one in group}
             places = {name: place for place, name in enumerate(names)}
             self._needs = {
                 places[name]: {places[one] for one in ids} for name, ids in controller.needs.items()
             }
         self._put_back(range(len(names)))
-
-    def _find_group(self, node_id: str) -> str:
-        return self._named.get(node_id, node_id)
 
     def _put_back(self, places: Iterable[int]) -> None:
         """Have items wait until they are handed out."""
@@ -184,12 +181,8 @@ class RowScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no type
         owner = self._owners.get(self._groups[place][0]) if place in self._groups else None
         return self.pending if owner is None else self._reserved[owner]
 
-    @property
-    def _names(self) -> list[str]:
-        return self.collection or []
-
     def _name(self, place: int) -> str:
-        return self._names[place]
+        return (self.collection or [])[place]
 
     def _is_undecided(self, place: int) -> bool:
         name = self._name(place)

@@ -91,25 +91,21 @@ class Distribution:
         # First, so that a forged result of the attempt in flight does not count as one.
         believed = self._controller.records.drop_untold(name) if error else set()
         if is_linked and error and error != "keyboard-interrupt":
-            self._note_death(name, self._find_up(node))
+            self._note_death(node)
         if believed:
             self._believed |= believed
             for link in self._links.values():
                 with contextlib.suppress(OSError):  # it has ended
                     link.send(believed)
 
-    def _find_up(self, node: Any) -> str | None:
-        """Return the item that a worker is at, as far as has been reported."""
-        session: Any = self._session.config.pluginmanager.get_plugin("dsession")
-        sched = session.sched
-        return sched.find_up(node) if isinstance(sched, RowScheduling) else None
-
-    def _note_death(self, worker: str, up: str | None) -> None:
+    def _note_death(self, node: Any) -> None:
         """Blame the item that a worker was at alone; else one of several did it, and each of them runs alone.
 
         Before xdist hands them on: they are to be known as suspects then.
         """
-        controller, at_work = self._controller, dict[str, ActiveRun]()
+        dsession: Any = self._session.config.pluginmanager.get_plugin("dsession")
+        up = dsession.sched.find_up(node) if isinstance(dsession.sched, RowScheduling) else None
+        controller, worker, at_work = self._controller, node.gateway.id, dict[str, ActiveRun]()
         for run in self._session.runs.values():
             for flight in run.store.take_flight(worker):
                 if not (flight.is_recorded and run.trials.makes_attempts):
@@ -126,26 +122,14 @@ class Distribution:
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: Any) -> None:
         """Blame the row that was in flight alone; xdist blames the one that was merely up."""
-        if crashitem not in self._controller.rows:
-            self._controller.finished.add(crashitem)  # a crash has no logfinish
+        self._controller.finished.add(crashitem)  # a crash has no logfinish
+        if (active_run := self._controller.rows.get(crashitem)) is None:
             return
         if crashitem in self._controller.verdicts:  # its result had come in, only its end had not
             report.when, report.outcome, report.longrepr = "teardown", "passed", None
-            self._controller.finished.add(crashitem)
             return
-        self._report(crashitem, report)
-
-    def _is_run_again(self, item: str) -> bool:
-        if item not in self._controller.rows or item in self._controller.verdicts:
-            return False
-        active_run = self._controller.rows[item]
-        return not active_run.deaths.is_spent(active_run.plan.find(item.partition("::")[2]).key)
-
-    def _report(self, node_id: str, report: Any) -> None:
-        active_run = self._controller.rows[node_id]
-        entry = active_run.plan.find(node_id.partition("::")[2])
+        entry = active_run.plan.find(crashitem.partition("::")[2])
         found = active_run.store.last_result(entry.key)
-        self._controller.finished.add(node_id)
         if found is None:  # its line was removed: xdist's own report of the crash stays
             return
         metadata = found.metadata
@@ -155,6 +139,12 @@ class Distribution:
         report.browsereval_verdict = "errored"
         if active_run.config.expects(metadata):
             report.outcome, report.wasxfail = "skipped", f"errored: {metadata.reason}"
+
+    def _is_run_again(self, item: str) -> bool:
+        if item not in self._controller.rows or item in self._controller.verdicts:
+            return False
+        active_run = self._controller.rows[item]
+        return not active_run.deaths.is_spent(active_run.plan.find(item.partition("::")[2]).key)
 
     # -- the end
 
