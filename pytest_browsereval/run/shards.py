@@ -76,14 +76,9 @@ def read_shard(text: str) -> Shard:
         UsageError: it is none.
     """
     first, _, second = text.partition("/")
-    if not (first.isdecimal() and second.isdecimal()):
+    if not (first.isdecimal() and second.isdecimal() and 1 <= int(first) <= int(second)):
         raise UsageError(
-            f"--eval-shard={text} is not a part of a run. Write `--eval-shard=1/4` for the first of four."
+            f"--eval-shard={text} is not a part of a run. Parts are numbered from 1 on. Write "
+            "`--eval-shard=1/4` for the first of four, `--eval-shard=4/4` for the last."
         )
-    number, of = int(first), int(second)
-    if not 1 <= number <= of:
-        raise UsageError(
-            f"--eval-shard={text}: parts are numbered from 1 on. Write `--eval-shard=1/{of or 4}` for the "
-            f"first, `--eval-shard={of or 4}/{of or 4}` for the last."
-        )
-    return Shard(number, of)
+    return Shard(int(first), int(second))

@@ -92,7 +92,7 @@ OPTIONS: list[tuple[tuple[str, ...], str]] = [
     ),
     (
         ("--eval-shard=0/4",),
-        "numbered from 1 on. Write `--eval-shard=1/4` for the first, `--eval-shard=4/4` for",
+        "numbered from 1 on. Write `--eval-shard=1/4` for the first of four, `--eval-shard=4/4`",
     ),
     (
         ("--eval-regrade=latest", "--eval-agent=noop"),
