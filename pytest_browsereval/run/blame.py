@@ -83,26 +83,21 @@ class Deaths:
 
         (A new process does not know what another one has tried before it died.)
         """
-        place, began = self._place(key), self._run.began
+        place, run = self._place(key), self._run
         if not (deaths := self._list()):
             return 0
         blamed = [one for one in deaths if one.is_known and place in one.trials]
-        if not self._run.trials.makes_attempts:
+        if not run.trials.makes_attempts:
             return len(blamed)
-        return sum(one.began != began for one in blamed) + self._count_errors(key)
+        began = datetime.fromtimestamp(run.began, UTC)
+        erred = (one for one in run.store.list_tries(key) if one.verdict is Verdict.ERRORED)
+        count = sum(datetime.fromisoformat(one.started_at) >= began for one in erred)
+        return count + sum(one.began != run.began for one in blamed)
 
     def is_spent(self, key: TrialKey) -> bool:
         """Whether a trial has no try left; grades are not tried again."""
         run = self._run
         return self.count_tries(key) > (run.config.retries if run.trials.makes_attempts else 0)
-
-    def _count_errors(self, key: TrialKey) -> int:
-        began = datetime.fromtimestamp(self._run.began, UTC)
-        found = 0
-        for data in self._run.store.list_tries(key):
-            is_now = datetime.fromisoformat(data.started_at) >= began
-            found += is_now and data.verdict is Verdict.ERRORED
-        return found
 
     def _place(self, key: TrialKey) -> str:
         return self._run.store.trial_folder(key).relative_to(self._run.store.root).as_posix()

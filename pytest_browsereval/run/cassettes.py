@@ -153,15 +153,11 @@ class Cassettes:
         yield from ()
 
 
-def _make_none(run: ActiveRun) -> Cassettes:
-    return Cassettes(run.config)
-
-
 @dataclass(frozen=True)
 class CassetteSource:
     """How the runs of a session get their cassettes."""
 
     mode: str = LIVE
     """What becomes of the calls of models."""
-    make: Callable[[ActiveRun], Cassettes] = _make_none
+    make: Callable[[ActiveRun], Cassettes] = lambda run: Cassettes(run.config)
     """Makes those of a run."""

@@ -49,15 +49,9 @@ class NewTrials(Trials):
         """Yield a sentence for each variant that lacks the tool for files which rows bring."""
         lacking: dict[str, dict[str, None]] = {}
         for entry in entries:
-            agent, tools = (
-                self.run.config.variants[entry.variant],
-                self.run.toolsets.by_variant[entry.variant],
-            )
-            if (
-                self.plan.ready(entry).files
-                and not agent.needs().cdp
-                and UPLOAD not in {t.name for t in tools}
-            ):
+            has_cdp = self.run.config.variants[entry.variant].needs().cdp
+            names = {tool.name for tool in self.run.toolsets.by_variant[entry.variant]}
+            if self.plan.ready(entry).files and not has_cdp and UPLOAD not in names:
                 lacking.setdefault(entry.variant, {})[entry.ref.query_id] = None
         for variant, rows in lacking.items():
             listed = join_first([*rows], MOST_LISTED)

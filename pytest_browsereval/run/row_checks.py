@@ -134,7 +134,13 @@ def check_row(
         ValueError: it cannot.
         ConfigError: there is no key for the run's judge.
     """
-    offers = offers_of(config)
+    offers = Offers(
+        page=config.browser.has_page,
+        pictures=config.capture.screenshots != "off",
+        traffic=config.browser.has_page,
+        judge=config.judge,
+        browser=config.browser.type,
+    )
     own_sites = {name: config.sites[name] for name in list_own_sites(task, config.sites)}
     for grader in graders:
         with naming(grader, "check", ValueError):
@@ -230,9 +236,8 @@ def _find_compared(task: Task, variables: Iterable[str]) -> str | None:
     blocks = (one.get("checks") for one in task.graders if isinstance(one, Mapping))
     own = [one for block in blocks if isinstance(block, list | tuple) for one in block]
     checks = [*task.checks, *(one.check for one in task.milestones), *own]
-    seen = [
-        one for one in checks if isinstance(one, Mapping) and "called" not in one
-    ]  # an agent's call has the name
+    # An agent's call has the name.
+    seen = [one for one in checks if isinstance(one, Mapping) and "called" not in one]
     given = str((seen, task.answer, task.effects))
     return next((name for name in variables if f"${{{name}}}" in given), None)
 
@@ -267,15 +272,8 @@ def _check_addresses(task: Task, sites: Collection[str], modify: Callable[[Task]
 
 def _list_unknown_sites(task: Task, sites: Collection[str]) -> Iterator[tuple[str, str]]:
     stones = [milestone.check for milestone in task.milestones]
-    given = [
-        {"start_url": task.start_url},
-        task.ready and task.ready.model_dump(),
-        task.checks,
-        stones,
-        task.graders,
-        task.solution,
-    ]
-    return unknown_sites(given, sites)
+    start = {"start_url": task.start_url}, task.ready and task.ready.model_dump()
+    return unknown_sites([*start, task.checks, stones, task.graders, task.solution], sites)
 
 
 def _check_reset(task: Task, config: EvalConfig) -> None:
@@ -286,17 +284,6 @@ def _check_reset(task: Task, config: EvalConfig) -> None:
             f'{{{lacking[0]}: {{reset: "POST /reset"}}}}` or `{{reset: restart}}`, '
             "or take requires_reset out of the row."
         )
-
-
-def offers_of(config: EvalConfig) -> Offers:
-    """Return what a run of this config offers, as far as it is known before the browser was asked."""
-    return Offers(
-        page=config.browser.has_page,
-        pictures=config.capture.screenshots != "off",
-        traffic=config.browser.has_page,
-        judge=config.judge,
-        browser=config.browser.type,
-    )
 
 
 def check_needs(grader: GraderConfig, task: Task, offers: Offers, config: EvalConfig) -> None:
