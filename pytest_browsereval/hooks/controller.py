@@ -17,6 +17,7 @@ from pytest_browsereval.hooks.hook_calls import OUTCOMES, describe_outcome
 from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.marks import describe_acting
 from pytest_browsereval.hooks.names import is_eval, is_planned_key, runs_nothing
+from pytest_browsereval.hooks.prefetch import StoreError
 from pytest_browsereval.hooks.records import RecordCheck
 from pytest_browsereval.hooks.redaction import safe_output, usage_errors
 from pytest_browsereval.hooks.session import EvalSession
@@ -104,7 +105,7 @@ class Controller:
     def _check(self, active_run: ActiveRun, file: str, names: set[str]) -> None:
         notes = active_run.trials.prepare()
         self._check_features(active_run)
-        self._check_processes(active_run, active_run.survey.max_windows)
+        self._check_workers(active_run)
         self._note(active_run, notes)
         rows = {name.partition("[")[0] for name in names}
         entries = [entry for entry in active_run.plan.entries(only=rows) if entry.name in names]
@@ -112,7 +113,6 @@ class Controller:
         ids = {f"{file}::{entry.name}": entry for entry in entries}
         self.rows.update(dict.fromkeys(ids, active_run))
         self._relate(active_run, ids)
-        self._check_distribution(active_run)
         self.records.take_stock(active_run)
         acting = describe_acting(self.session.config, active_run, entries)
         self._note(active_run, [*notes, *active_run.plan.notes(entries), *acting])
@@ -141,19 +141,16 @@ class Controller:
                 why = f"the feature that acts on this key is left out ({left_out}). Leave the key out too."
                 raise active_run.config.wrong(key, why)
 
-    def _check_distribution(self, active_run: ActiveRun) -> None:
-        option = self.session.config.getoption
+    def _check_workers(self, active_run: ActiveRun) -> None:
+        """Refuse workers that each run every row, and more processes than the browser takes attempts."""
+        option, name = self.session.config.getoption, active_run.config.name
         if option("tx", None) and option("dist", "no") == "each":
             raise UsageError(
-                f"eval {active_run.config.name}: --dist each has every worker run every row, and of two "
+                f"eval {name}: --dist each has every worker run every row, and of two "
                 "results of one trial the last would count. Use --dist load; to run each row twice, use "
                 "--eval-trials=2."
             )
-
-    def _check_processes(self, active_run: ActiveRun, limit: int | None) -> None:
-        """Refuse more processes than the browser takes attempts."""
-        name = active_run.config.name
-        processes = self.session.config.getoption("numprocesses", None) or 1
+        processes, limit = option("numprocesses", None) or 1, active_run.survey.max_windows
         if limit is not None and processes > limit:
             raise UsageError(
                 f"eval {name}: the browser takes {limit} attempt{'s' if limit > 1 else ''} at a time, and -n "
@@ -188,10 +185,7 @@ class Controller:
             except RunStopped as stop:
                 raise pytest.UsageError(redact_known(str(stop))) from None
             except OSError as error:
-                raise pytest.UsageError(
-                    f"the run folder {active_run.store.root} cannot be written: {error}. "
-                    "Name another place with --eval-output=DIR."
-                ) from None
+                raise pytest.UsageError(str(StoreError(active_run.store.root, error))) from None
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:

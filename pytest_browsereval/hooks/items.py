@@ -277,9 +277,8 @@ class EvalItem(pytest.Function, PlainId):
         )
         raised = next(iter(tracebacks(error.details for error in self.metadata.errors)), "")
         path, line = place_in(raised) or (self.entry.ref.path, self.entry.ref.line)
-        if why:
-            return represent(f"{why}\n\n{text}", why.partition("\n")[0], path, line)
-        return represent(text, end.partition("\n")[0], path, line)
+        whole = f"{why}\n\n{text}" if why else text
+        return represent(whole, (why or end).partition("\n")[0], path, line)
 
 
 def _sum_tokens(name: str, usages: Iterable[Usage]) -> int | None:

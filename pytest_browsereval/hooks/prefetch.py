@@ -220,13 +220,10 @@ class Prefetch:
     def _unmet(self, item: EvalItem) -> str:
         """Return why an item cannot be run for what it depends on; "" if it can."""
         for key in needs_of(item):
-            if key not in self._selected:
-                continue  # told before the first attempt
             verdict = self._verdicts.get(key) or item.active_run.store.verdict(key[1])
-            if verdict is None:
-                return f"it depends on {key[1].query_id!r}, which has no result"
-            if verdict is not Verdict.PASSED:
-                return f"it depends on {key[1].query_id!r}, which {verdict}: it was not run"
+            if key in self._selected and verdict is not Verdict.PASSED:  # others are told before the first
+                came_to = verdict or "has no result"
+                return f"it depends on {key[1].query_id!r}, which {came_to}: it was not run"
         return ""
 
     def _waits(self, item: EvalItem) -> bool:

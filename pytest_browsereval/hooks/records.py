@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
@@ -162,7 +162,11 @@ class RecordCheck:
         foreign = there.keys() - known.keys() if is_over else set()
         foreign = (foreign | {key for key in there if there[key].changed}) - dropped
         # By lines of the run's own: a foreign one may say any number.
-        last = _find_last(noted for key, noted in known.items() if key not in dropped)
+        last: dict[str, tuple[int, int]] = {}
+        for noted in (noted for key, noted in known.items() if key not in dropped):
+            trial, _, name = noted.place.rpartition("/")
+            one = (attempt_number(name) or 0, noted.revision)
+            last[trial] = max(one, last.get(trial, one))
         found = [*missing.values(), *(there[key] for key in foreign)]
         for noted, line in zip(found, (*(None for _ in missing), *foreign), strict=True):
             _note_lost(store, noted.place, last.get(noted.place.rpartition("/")[0], (0, 0)), line)
@@ -214,16 +218,6 @@ def _read_lines(root: Path, names: Collection[str]) -> dict[str, Noted]:
 
 def _make_plain(found: Mapping[str, Noted]) -> Mapping[str, tuple[str, int]]:
     return {key: (noted.place, noted.revision) for key, noted in found.items()}  # all that execnet sends
-
-
-def _find_last(lines: Iterable[Noted]) -> dict[str, tuple[int, int]]:
-    """Return the last attempt of each trial, by its folder, and the highest revision of that."""
-    last: dict[str, tuple[int, int]] = {}
-    for noted in lines:
-        trial, _, name = noted.place.rpartition("/")
-        one = (attempt_number(name) or 0, noted.revision)
-        last[trial] = max(one, last.get(trial, one))
-    return last
 
 
 def _note_lost(store: RunStore, place: str, until: tuple[int, int] | None, line: str | None) -> None:

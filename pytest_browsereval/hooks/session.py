@@ -214,7 +214,7 @@ class EvalSession:
             behaviour=make_behaviour(self.config, loaded),
             model_calls=self.cassettes,
             advisory=tuple(chain.from_iterable(advisory)),
-            choose=self._choose_trials,
+            choose=lambda run: hook.pytest_browsereval_choose_trials(active_run=run) or TrialChoice(),
             controlled_by=self.run_id if self.config.stash.get(is_controlled_key, False) else None,
             left_out=tuple(self.door.find_left_out()),
             judged_by=tuple(self.door.list_judges(loaded.base_dir)),
@@ -222,10 +222,6 @@ class EvalSession:
         )
         run.store.writer.report = self.keeping.send
         return run
-
-    def _choose_trials(self, run: ActiveRun) -> TrialChoice:
-        found: TrialChoice | None = self.config.hook.pytest_browsereval_choose_trials(active_run=run)
-        return found or TrialChoice()
 
     def find_earlier_run(self, brought: Path | None = None) -> EarlierRun | None:
         """Return the run whose trials an option of a feature takes up; None if no such option is given.
