@@ -54,10 +54,8 @@ def read_checks(evals: Sequence[Mapping[str, Any]]) -> list[Check]:
 def _read_check(entry: dict[str, Any]) -> Check:
     kind = str(entry.get("type") or ("script" if entry.get("script") else ""))
     if kind not in KINDS:
-        known = ", ".join(KINDS)
-        raise ValueError(
-            f"the eval {show(entry)} is of the type {kind!r}.{nearest(kind, KINDS)} Types: {known}."
-        )
+        known = f"{nearest(kind, KINDS)} Types: {', '.join(KINDS)}"
+        raise ValueError(f"the eval {show(entry)} is of the type {kind!r}.{known}.")
     key, expected = KINDS[kind], entry.get("expected_value", True)
     subject = entry.get(key)
     if not isinstance(subject, str) or not subject.strip():
@@ -68,9 +66,7 @@ def _read_check(entry: dict[str, Any]) -> Check:
             raise ValueError(f"the eval {show(entry)} has no 'expected_value'; write what the query gives.")
     elif expected is not True:
         # A script and a question say yes or no, so another expectation is a mistake of the row.
-        raise ValueError(
-            f"the eval {show(entry)} expects something other than true, which {kind} never gives."
-        )
+        raise ValueError(f"the eval {show(entry)} expects something other than true. Write true.")
     if kind == "script" and not _SCRIPT.fullmatch(subject):
         raise ValueError(f"the script {show(subject)} is not a plain file name such as eval_omnizon_1.py.")
     return Check(kind, subject, expected, str(entry.get("description") or ""))

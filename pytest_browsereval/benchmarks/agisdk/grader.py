@@ -167,9 +167,7 @@ class AgisdkGrader(ModelGrader):
         file = files.script_file(self._package(base_dir), check.subject, str(task.revision or "v2"))
         if file is None or not file.read_bytes().strip():
             message = "is not there" if file is None else "is empty there, so the task can never be scored"
-            raise ValueError(
-                f"the script {check.subject!r} of the package agisdk {message}. Leave the row out."
-            )
+            raise ValueError(f"the script {check.subject!r} of agisdk {message}. Leave the row out.")
         return file
 
     # -- the state
@@ -273,9 +271,7 @@ class AgisdkGrader(ModelGrader):
 
     async def _ask(self, check: Check, number: int, recorded: Recorded, judge: Judge) -> Criterion:
         if not (recorded.final_answer or "").strip():
-            return make_criterion(
-                check.title, "no answer was given, so the judge was not asked", expected=True
-            )
+            return make_criterion(check.title, "no answer: the judge was not asked", expected=True)
         parts = [give_task(recorded), Given("requirement", check.subject), give_answer(recorded)]
         reply = await judge.ask(RequirementReply, RULES, parts, call=f"verdict on check {number}")
         problem = "" if reply.is_met else reply.reasoning or "the judge gave no reason"

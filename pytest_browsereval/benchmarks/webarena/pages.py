@@ -94,11 +94,8 @@ async def _read_part(
             value = await _read_value(page, expression_of(target.locator))
             # A cut text could lack what the rule looks for, and that would be a failure.
             if isinstance(value, str) and len(value) > observing.STATE_LIMIT_BYTES:
-                where = beginning(page.url, 200)
-                message = (
-                    f"{where} shows {len(value)} characters; at most {observing.STATE_LIMIT_BYTES} are read"
-                )
-                raise GraderFault(message)
+                message = f"{len(value)} characters; at most {observing.STATE_LIMIT_BYTES} are read"
+                raise GraderFault(f"{beginning(page.url, 200)} shows {message}")
             return {"value": value if value is not None or target.locator.startswith("lambda:") else ""}
 
     return await observing.wait_until_final(look, lambda seen: holds(rules, target, seen["value"]), wait_s)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -31,16 +30,8 @@ PROGRAMS = tuple(sorted((*_SCRIPTS, "reddit_get_post_url")))
 with an administrator's password."""
 
 
-@dataclass(frozen=True)
-class Program:
-    """A call of a helper program: its name and its texts."""
-
-    name: str
-    arguments: tuple[str, ...]
-
-
-def read_program(text: str) -> Program:
-    """Return the program that a row calls; it is read, never run.
+def read_program(text: str) -> tuple[str, list[str]]:
+    """Return the name and the texts of the program that a row calls; it is read, never run.
 
     Raises:
         ValueError: it is not a plain call of one that is known.
@@ -54,17 +45,15 @@ def read_program(text: str) -> Program:
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.keywords:
         raise ValueError(f"evals: {text!r} is not a call of a helper program, such as func:name('text').")
     if call.func.id not in PROGRAMS:
-        raise ValueError(
-            f"evals: the helper program {call.func.id!r} is not supported.{nearest(call.func.id, PROGRAMS)} "
-            f"Supported, because they need only the page: {', '.join(PROGRAMS)}. Leave the row out."
-        )
+        known = f"{nearest(call.func.id, PROGRAMS)} Supported: {', '.join(PROGRAMS)}. Leave the row out."
+        raise ValueError(f"evals: the helper program {call.func.id!r} is not supported.{known}")
     arguments: list[str] = []
     for argument in call.args:
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
             arguments.append(argument.value)
         elif not (isinstance(argument, ast.Name) and argument.id == "__page__"):
             raise ValueError(f"evals: {text!r} has an argument that is neither a text nor __page__.")
-    return Program(call.func.id, tuple(arguments))
+    return call.func.id, arguments
 
 
 def check_target(url: str) -> None:
@@ -74,11 +63,11 @@ def check_target(url: str) -> None:
         ValueError: it is not an address, no program and not ``last``.
     """
     if url.startswith(FUNC):
-        program = read_program(url)
-        if program.name != "reddit_get_post_url" or len(program.arguments) != 1:
+        name, arguments = read_program(url)
+        if name != "reddit_get_post_url" or len(arguments) != 1:
             raise ValueError(f"evals: {url!r} gives no address.")
-        if program.arguments[0] != LAST_URL:
-            _check_address(program.arguments[0])
+        if arguments[0] != LAST_URL:
+            _check_address(arguments[0])
     elif url != LAST:
         _check_address(url)
 
@@ -99,7 +88,7 @@ def check_locator(locator: str) -> None:
         ValueError: it is neither empty nor an expression of the page nor a program.
     """
     if locator.startswith(FUNC):
-        if read_program(locator).name not in _SCRIPTS:
+        if read_program(locator)[0] not in _SCRIPTS:
             raise ValueError(f"evals: {locator!r} gives no text from a page.")
     elif locator.strip() and not locator.startswith((*_EXPRESSIONS, _LAMBDA)):
         how = "It is empty for the whole page, or begins with document. or func:"
@@ -112,7 +101,7 @@ def address_of(url: str, last_url: str) -> str | None:
         return None
     if not url.startswith(FUNC):
         return url
-    (given,) = read_program(url).arguments
+    (given,) = read_program(url)[1]
     url = given.replace(LAST_URL, last_url)
     split = urlsplit(url)
     parts = split.path.split("/")
@@ -129,7 +118,6 @@ def expression_of(locator: str) -> str:
         return locator.removeprefix(_LAMBDA)
     if not locator.startswith(FUNC):
         return locator
-    program = read_program(locator)
-    arguments = ", ".join(map(json.dumps, program.arguments))
-    script = _SCRIPTS[program.name].replace("LATEST\n", _LATEST)
-    return f"({script})({arguments})"
+    name, arguments = read_program(locator)
+    script = _SCRIPTS[name].replace("LATEST\n", _LATEST)
+    return f"({script})({', '.join(map(json.dumps, arguments))})"

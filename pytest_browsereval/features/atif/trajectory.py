@@ -64,13 +64,8 @@ def make_trajectory(attempt: StoredAttempt, record: TaskMetadata, pictures: Mapp
         "counts": attempt.counts,
         OURS: describe_record(record, counts=attempt.counts),
     }
-    document: Block = clean_json(
-        {
-            **part.document(record.query, variant=record.variant),
-            "final_metrics": _known(metrics),
-            "extra": extra,
-        }
-    )
+    whole = part.document(record.query, variant=record.variant)
+    document: Block = clean_json({**whole, "final_metrics": _known(metrics), "extra": extra})
     return document
 
 
@@ -140,8 +135,7 @@ class _Part:
         reply = turn.reply
         calls, results = [], []
         for act in turn.acts:
-            read = self._read_step(act) if isinstance(act, StoredStep) else self._read_delegation(act)
-            call, result = read
+            call, result = self._read_step(act) if isinstance(act, StoredStep) else self._read_delegation(act)
             calls.append(call)
             results += [result] if result is not None else []
         first = turn.acts[0] if turn.acts else None

@@ -87,12 +87,8 @@ class Conversation:
     def _note_model(
         self, span: str | None, at: datetime | None, model: str, before: list[Any], output: Any, **more: Any
     ) -> None:
-        config = self._api.GenerateConfig()
-        fixed = {"tools": [], "tool_choice": "auto", "config": config}
+        fixed = {"tools": [], "tool_choice": "auto", "config": self._api.GenerateConfig()}
         self._note(span, at, self._api.ModelEvent, model=model, input=before, output=output, **fixed, **more)
-
-    def _encode(self, path: Path) -> str:
-        return f"data:{MEDIA[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
     # -- what happened
 
@@ -117,9 +113,8 @@ class Conversation:
         names = [self._name_call(act) for act in turn.acts]
         calls = [self._make_call(act, name) for act, name in zip(turn.acts, names, strict=True)]
         text = well_formed(reply.content) if reply else ""
-        message = api.ChatMessageAssistant(
-            content=text, tool_calls=calls or None, model=model, id=self._make_id("message")
-        )
+        own = {"content": text, "model": model, "id": self._make_id("message")}
+        message = api.ChatMessageAssistant(tool_calls=calls or None, **own)
         output = api.ModelOutput.from_message(message, stop_reason="tool_calls" if calls else "stop")
         output.model = model
         before = list(chat)
@@ -154,7 +149,9 @@ class Conversation:
         if result is not None:
             error = api.ToolCallError(type="unknown", message=text) if result.is_error else None
             if step.picture is not None and result.screenshot is not None and self._pictures:
-                content = [api.ContentText(text=text), api.ContentImage(image=self._encode(step.picture))]
+                data = base64.b64encode(step.picture.read_bytes()).decode()
+                image = f"data:{MEDIA[step.picture.suffix]};base64,{data}"
+                content = [api.ContentText(text=text), api.ContentImage(image=image)]
             said = {"tool_call_id": name, "function": call.function, "error": error}
             chat.append(api.ChatMessageTool(content=content, id=self._make_id("message"), **said))
             known = {"url": result.url, "screenshot": result.screenshot}

@@ -187,6 +187,4 @@ def _name_dataset(manifest: Mapping[str, Any]) -> str:
 
 def _put(archive: ZipFile, name: str, text: str) -> None:
     # With a time of its own the same run would be another file each time.
-    info = ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
-    info.compress_type = ZIP_DEFLATED
-    archive.writestr(info, text)
+    archive.writestr(ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), text, ZIP_DEFLATED)

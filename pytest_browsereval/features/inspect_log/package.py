@@ -9,8 +9,6 @@ from typing import Any
 
 from pytest_browsereval.errors import ConfigError
 
-INSTALL = "Run `pip install 'pytest-browsereval[inspect]'`"
-
 
 def check_installed() -> None:
     """Check that Inspect is there.
@@ -19,7 +17,7 @@ def check_installed() -> None:
         ConfigError: it is not; the message says what to type.
     """
     if find_spec("inspect_ai") is None:
-        raise ConfigError(f"Inspect logs need an extra. {INSTALL}.")
+        raise ConfigError("Inspect logs need an extra. Run `pip install 'pytest-browsereval[inspect]'`.")
 
 
 def load_api() -> Any:

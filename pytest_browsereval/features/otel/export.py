@@ -20,10 +20,6 @@ from pytest_browsereval.runs.run import StoredRun
 PATH = "/v1/traces"
 DEFAULT_ENDPOINT = "http://localhost:4318"
 
-HOW_TO_INSTALL = (
-    "the export 'otel' needs the SDK of OpenTelemetry. Run `pip install 'pytest-browsereval[otel]'`"
-)
-
 
 class OtelExport(ExportConfig):
     """Sends a trace for each attempt to an OpenTelemetry receiver, by OTLP over HTTP.
@@ -81,7 +77,8 @@ class OtelExport(ExportConfig):
         except ModuleNotFoundError:  # the package around it
             found = False
         if not found:
-            raise ConfigError(HOW_TO_INSTALL)
+            how = "Run `pip install 'pytest-browsereval[otel]'`"
+            raise ConfigError(f"the export 'otel' needs the SDK of OpenTelemetry. {how}")
         if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
             raise ConfigError("OTEL_SDK_DISABLED is true, so nothing would be sent. Unset it.")
 

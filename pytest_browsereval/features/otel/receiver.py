@@ -6,7 +6,6 @@ import contextlib
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import requests
@@ -54,9 +53,7 @@ class Receiver:
         logging.getLogger(trace_exporter.__name__).addFilter(_drop)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         logging.getLogger(trace_exporter.__name__).removeFilter(_drop)
         self._exporter.shutdown()
 

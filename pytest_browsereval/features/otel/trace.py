@@ -24,7 +24,6 @@ from pytest_browsereval.model.derived import find_outcome
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import ErrorMessage, UserMessage
-from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.spans import SpanIds, derive_ids, name_trace
 from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.runs.attempt import StoredAttempt
@@ -124,7 +123,9 @@ class _AttemptSpans:
         self._maker, self._attempt = maker, attempt
         self.metadata = attempt.metadata
         self.has_content = maker.with_content and not attempt.is_protected
-        self.id = _made_as(attempt, self.metadata)
+        # The name under which it was made: with the run of its part, where that was merged.
+        home, run, rest = attempt.id.split("/", 2)
+        self.id = name_trace(f"{home}/{self.metadata.run_id or run}/{rest}", self.metadata.node_id)
         self._parts: set[str] = set()
         self._begin = _time(parse_time(self.metadata.started_at), 0)
         self._end = max(_time(parse_time(self.metadata.completed_at), self._begin), self._begin)
@@ -224,9 +225,8 @@ class _AttemptSpans:
         }
         begin, end = _time(turn.started_at, self._begin), _time(turn.ended_at, self._end)
         name = f"chat {turn.model}" if turn.model else "chat"
-        self._start(name, parent, f"turn/{turn.number}", begin, about, kind=SpanKind.CLIENT).end(
-            max(begin, end)
-        )
+        span = self._start(name, parent, f"turn/{turn.number}", begin, about, kind=SpanKind.CLIENT)
+        span.end(max(begin, end))
 
     def _add_step(self, step: StoredStep, parent: Span) -> None:
         tool = one_line(step.call.tool, LONGEST_NAME)
@@ -320,19 +320,11 @@ def _safe(value: Any) -> Any:
 
 def _say(text: str, steps: Iterable[StoredStep] = ()) -> dict[str, Any]:
     parts: list[dict[str, Any]] = [{"type": "text", "content": text}] if text else []
-    for step in steps:
-        call = step.call
-        parts.append(
-            {"type": "tool_call", "id": call.tool_call_id, "name": call.tool, "arguments": call.params}
-        )
+    for call in (step.call for step in steps):
+        about = {"id": call.tool_call_id, "name": call.tool, "arguments": call.params}
+        parts.append({"type": "tool_call", **about})
     finish = "tool_calls" if any(steps) else "stop"
     return {"role": "assistant", "parts": parts, "finish_reason": finish}
-
-
-def _made_as(attempt: StoredAttempt, metadata: TaskMetadata) -> str:
-    """Return the name under which an attempt was made: with the run of its part, where that was merged."""
-    home, run, rest = attempt.id.split("/", 2)
-    return name_trace(f"{home}/{metadata.run_id or run}/{rest}", metadata.node_id)
 
 
 def _time(moment: datetime | None, otherwise: int) -> int:

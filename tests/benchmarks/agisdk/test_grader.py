@@ -148,7 +148,7 @@ def test_a_script_without_a_clear_verdict_is_a_fault(package: Path, subtests: py
 def test_scripts_come_from_the_package_alone(package: Path, subtests: pytest.Subtests) -> None:
     """What is not there is refused before the agent begins, and a row names no path."""
     cases: list[tuple[str, str]] = [
-        ("eval_shop_9.py", "'eval_shop_9.py' of the package agisdk is not there"),
+        ("eval_shop_9.py", "'eval_shop_9.py' of agisdk is not there"),
         ("eval_shop_4.py", "is empty there, so the task can never be scored"),
         ("s" * 300 + ".py", "is not there"),
         ("../../../../../outside.py", "not a plain file name"),

@@ -125,9 +125,7 @@ def read_expected_value(kind: Kind, value: Any) -> Typed:
     is_pair = kind is PLACE and isinstance(value, list | tuple) and len(value) == 2
     options = value if isinstance(value, list | tuple) and not is_pair else None
     if options is not None and len(options) < 2:
-        raise ValueError(
-            f"{value!r} is not a choice of several values; the value itself is written without a list."
-        )
+        raise ValueError(f"{value!r} is not a choice of several values. Write the value without a list.")
     return Typed(kind, tuple(_read_one(kind, option, is_ours=True) for option in options or [value]))
 
 

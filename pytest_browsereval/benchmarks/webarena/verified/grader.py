@@ -146,10 +146,8 @@ class WebArenaVerifiedGrader(GraderConfig):
         except ValidationError as error:
             raise ValueError(f"evals.{describe_invalid(error)}.") from None
         if not any(isinstance(rule, ResponseRules) for rule in rules):
-            how = "as in rows that `dataset: {type: webarena-verified}` reads"
-            raise ValueError(
-                f"the grader {self.label!r} needs `evals` with an AgentResponseEvaluator, {how}."
-            )
+            how = "Rows of `dataset: {type: webarena-verified}` have one."
+            raise ValueError(f"the grader {self.label!r} needs `evals` with an AgentResponseEvaluator. {how}")
         return rules
 
     async def grade(self, recorded: Recorded) -> GraderResult:

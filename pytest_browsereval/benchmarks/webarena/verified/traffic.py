@@ -168,18 +168,13 @@ class TrafficRules(Block):
             return [event for event in events if event.is_navigation][-1:]
         addresses, referers = self._addresses(), self._referers()
         method = self.expected.http_method.lower()
-        return [
-            event
-            for event in events
-            if event.method.lower() == method
-            and self._is_at(event.url, addresses, by_path=True)
-            # A request that names no referer may have come from anywhere.
-            and (
-                not (came := event.headers.get("referer"))
-                or not referers
-                or self._is_at(came, referers, by_path=True)
-            )
-        ]
+        found = [one for one in events if one.method.lower() == method]
+        found = [one for one in found if self._is_at(one.url, addresses, by_path=True)]
+        if not referers:
+            return found
+        # A request that names no referer may have come from anywhere.
+        came = [(one, one.headers.get("referer")) for one in found]
+        return [one for one, given in came if not given or self._is_at(given, referers, by_path=True)]
 
     def _is_at(self, url: str, addresses: Sequence[Address], *, by_path: bool = False) -> bool:
         """Return whether an address that was seen is one of some, with or without its parameters."""
