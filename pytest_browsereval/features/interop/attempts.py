@@ -13,7 +13,6 @@ from pathlib import Path
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.datasets.ids import safe_id
-from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.interop.files import picture_suffix, wrong
 from pytest_browsereval.features.shared.new_run import make_run
 from pytest_browsereval.model.messages import SCHEMA_VERSION, ToolCallMessage, now
@@ -56,9 +55,8 @@ def write_run(
         for attempt in attempts:
             # Not by its folder: a format may read all attempts of one.
             if (key := (attempt.key, attempt.number)) in seen:
-                raise wrong(
-                    attempt.folder, f"has the id {attempt.task.query_id!r}, as {seen[key]} has. Take one out."
-                )
+                message = f"has the id {attempt.task.query_id!r}, as {seen[key]} has. Take one out."
+                raise wrong(attempt.folder, message)
             seen[key] = attempt.folder
             _write(attempt, store)
             notes += (f"note: {attempt.task.query_id}: {one.message}" for one in attempt.warnings)
@@ -137,10 +135,8 @@ def with_rows(attempts: Iterable[Imported], rows: Mapping[str, Task]) -> Iterato
             raise wrong(attempt.folder, f"no row has the id {attempt.task.query_id!r}.")
         # Blanks and punctuation may differ: some systems normalise them.
         if _words(row.query) != _words(attempt.task.query):
-            raise UsageError(
-                f"{attempt.folder}: its instruction is not that of the row {row.query_id!r}: "
-                f"{attempt.task.query[:80]!r} is not {row.query[:80]!r}."
-            )
+            texts = f"{attempt.task.query[:80]!r} is not {row.query[:80]!r}"
+            raise wrong(attempt.folder, f"its instruction is not that of the row {row.query_id!r}: {texts}.")
         yield replace(attempt, task=row)
 
 

@@ -72,9 +72,7 @@ def _read(folder: Path) -> Imported:
 def _task(lines: list[_ChatMessage], file: Path) -> Task:
     found = _TASK.search(lines[0].text) if lines and lines[0].role == "user" else None
     if found is None:
-        raise wrong(
-            file, "its first message gives no task: 'Now given a task: ... Please interact with ...'."
-        )
+        raise wrong(file, "its first message gives no task: 'Now given a task: ... Please interact with'.")
     query_id = file.parent.name.removeprefix(PREFIX) or file.parent.name
     website = query_id.partition("--")[0] if "--" in query_id else None
     return Task(

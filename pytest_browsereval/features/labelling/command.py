@@ -36,9 +36,8 @@ def label(arguments: argparse.Namespace) -> int:
     if not attempts:
         raise UsageError(f"{format_path(run.folder)} has no graded attempt, so there is nothing to label.")
     for one in attempts:
-        check_log(
-            one.folder, is_empty_allowed=True
-        )  # a half of what an agent did would be labelled for the whole
+        # A half of what an agent did would be labelled for the whole.
+        check_log(one.folder, is_empty_allowed=True)
     note_edited([run])
     book = LabelBook(arguments.labels or run.folder / FILE, attempts, arguments.labeller or _person())
     with LabellingServer(book, run.name, arguments.port) as server:

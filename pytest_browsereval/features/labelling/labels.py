@@ -139,10 +139,8 @@ def match(
         found = list({(one.run.name, one.variant, one.trial): one for one in fitting}.values())
         if len(found) > 1:
             lacking = [name for name in ("run", "variant", "trial") if getattr(label, name) is None]
-            raise UsageError(
-                f"{place}: the label ({label}) fits {len(found)} attempts. Write "
-                f"{' or '.join(lacking)} as well, or give fewer runs."
-            )
+            more = f"Write {' or '.join(lacking)} as well, or give fewer runs."
+            raise UsageError(f"{place}: the label ({label}) fits {len(found)} attempts. {more}")
         if not found:
             homeless.append((place, label))
         else:
@@ -182,9 +180,7 @@ class LabelBook:
 
     def __init__(self, path: Path, attempts: Sequence[StoredAttempt], labeller: str) -> None:
         if not path.parent.is_dir():
-            raise UsageError(
-                f"{path}: the folder {format_path(path.parent)!r} does not exist. Make it first."
-            )
+            raise UsageError(f"the folder {format_path(path.parent)!r} does not exist. Make it first.")
         self.path = path
         self.attempts = tuple(sorted(attempts, key=_order))
         self.labeller = labeller

@@ -147,9 +147,7 @@ def _check_arguments(arguments: argparse.Namespace) -> None:
             )
     name = arguments.name
     if name is not None and (not name or safe_id(name) != name):
-        raise UsageError(
-            f"--name {name!a}: use up to 100 characters of A-Z a-z 0-9 . _ -, such as nightly-2026-11-25."
-        )
+        raise UsageError(f"--name {name!a}: use up to 100 characters of A-Z a-z 0-9 . _ -, such as nightly.")
     if arguments.address not in (None, "auto", "local"):
         try:  # Ray would wait for minutes
             place = urlsplit(f"//{arguments.address}")
@@ -163,9 +161,8 @@ def _check_arguments(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--cpus has to be up to {cores}, which this machine has.")
     for variable in arguments.env:
         if variable not in os.environ:  # what follows an = may be a key
-            raise UsageError(
-                f"--env {variable.partition('=')[0]!a}: write only the name of a variable that is set here."
-            )
+            name = variable.partition("=")[0]
+            raise UsageError(f"--env {name!a}: write only the name of a variable that is set here.")
 
 
 def _find_url(arguments: argparse.Namespace) -> str:
@@ -173,9 +170,7 @@ def _find_url(arguments: argparse.Namespace) -> str:
     if given is not None:
         return given.rstrip("/") if "://" in given else Path(given).absolute().as_uri()
     if arguments.address is not None:
-        raise UsageError(
-            "a cluster with --address needs an --output that all its nodes reach, such as s3://bucket/evals."
-        )
+        raise UsageError("a cluster needs an --output that all its nodes reach, such as s3://bucket/evals.")
     return ""
 
 

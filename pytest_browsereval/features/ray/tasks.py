@@ -112,10 +112,8 @@ def run_parts(request: Request, numbers: Collection[int], cpus: int) -> dict[int
                     results[number] = ray.get(ref)
                 except ray.exceptions.RayError as error:
                     results[number] = PartResult(None, (_describe_failure(error),))
-                count = request.of - len(left)
-                sys.stdout.write(
-                    f"part {number}: {results[number]} ({count} of {request.of} parts have ended)\n"
-                )
+                count = f"{request.of - len(left)} of {request.of} parts have ended"
+                sys.stdout.write(f"part {number}: {results[number]} ({count})\n")
                 sys.stdout.flush()
     except ray.exceptions.RayError as error:  # the cluster is gone, or what of it is on this machine
         results |= dict.fromkeys(left.values(), PartResult(None, (_describe_failure(error),)))

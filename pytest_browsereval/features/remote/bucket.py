@@ -92,9 +92,8 @@ class Bucket:
         try:
             from obstore.store import from_url
         except ImportError:
-            raise RemoteError(
-                f"{url}: runs at a URL need an extra. Run `pip install 'pytest-browsereval[remote]'`"
-            ) from None
+            how = "Run `pip install 'pytest-browsereval[remote]'`"
+            raise RemoteError(f"{url}: runs at a URL need an extra. {how}") from None
         options: dict[str, Any] = {"mkdir": is_written}
         if not url.startswith("file:"):
             options = {"retry_config": RETRIES, "client_options": _client_options()}

@@ -77,9 +77,7 @@ def list_paths(root: Path, folder: str = "") -> Iterator[str]:
         if entry.is_dir(follow_symlinks=False):
             yield from list_paths(root, path)
         elif entry.is_symlink() or not entry.is_file():
-            raise RemoteError(
-                f"{ascii(entry.path)[1:-1]} is not a plain file, and a run has only those. Remove it."
-            )
+            raise RemoteError(f"{ascii(entry.path)[1:-1]} is not a plain file. Remove it.")
         else:
             yield check_path(path, str(root))  # nobody could read the run there
 
@@ -135,10 +133,8 @@ class Part:
         try:
             done = Done.model_validate_json(content)
         except ValidationError:
-            raise RemoteError(
-                f"{place} is damaged, or another version of pytest-browsereval has written it. Run `pip "
-                "install --upgrade pytest-browsereval`"
-            ) from None
+            why = "is damaged, or another version wrote it. Run `pip install --upgrade pytest-browsereval`"
+            raise RemoteError(f"{place} {why}") from None
         for path in done.files:
             check_path(path, place)
         return done
@@ -193,10 +189,8 @@ def list_parts(bucket: Bucket, of: int | None = None) -> list[Part]:
     shards = sorted((Shard(int(match[1]), int(match[2])) for match in found), key=lambda one: one.number)
     if len({shard.of for shard in shards} | ({of} if of else set())) > 1:
         named = ", ".join(f"{shard.number}-of-{shard.of}" for shard in shards)
-        raise RemoteError(
-            f"{bucket.url} was divided otherwise: it has part {named}. Take the same number of shards, or "
-            "another name."
-        )
+        how = "Take the same number of shards, or another name."
+        raise RemoteError(f"{bucket.url} was divided otherwise: it has part {named}. {how}")
     return [Part(bucket, shard) for shard in shards]
 
 

@@ -16,16 +16,14 @@ def push(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.remote.push_pull import Push
     from pytest_browsereval.runs.run import StoredRun
 
-    run = find_run(
-        arguments.door, arguments.run_name, arguments.config, is_empty_allowed=True, is_changed=True
-    )
+    name, config = arguments.run_name, arguments.config
+    run = find_run(arguments.door, name, config, is_empty_allowed=True, is_changed=True)
     pushed = Push.of_run(run, arguments.url, arguments.name)
     pushed.part.bucket.check_conditions()
     if incomplete := lacking(StoredRun(run)):  # what is done does not change: nor by a resume
         pushed.send()
-        raise UsageError(
-            f"sent to {pushed.url}, but not complete: {incomplete.message}. Resume it, then push it again."
-        )
+        why = f"not complete: {incomplete.message}. Resume it, then push it again."
+        raise UsageError(f"sent to {pushed.url}, but {why}")
     count, shard = pushed.finish(), pushed.part.shard
     part = f", part {shard}" if shard.of > 1 else ""
     print(f"{count} objects{part}: {pushed.url}", flush=True)

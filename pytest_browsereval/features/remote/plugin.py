@@ -25,9 +25,7 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     url, name = config.getoption("eval_output"), config.getoption("eval_run_name")
     if url is None or "://" not in url:
         if name is not None:
-            raise pytest.UsageError(
-                "--eval-run-name has no effect without a URL. Write `--eval-output=s3://...`"
-            )
+            raise pytest.UsageError("--eval-run-name has no effect without a URL. Write `--eval-output=URL`")
         return
     config.option.eval_output = ""  # it was given, and names no folder: runs are made on this machine
     config.stash[results_url_key] = url
@@ -39,9 +37,7 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     if is_worker(config):
         return
     if config.getoption("eval_shard", None) is not None and name is None:
-        raise pytest.UsageError(
-            "shards of a run at a URL need its name, the same for all of them. Write `--eval-run-name=NAME`"
-        )
+        raise pytest.UsageError("shards of a run at a URL need its name. Add `--eval-run-name=NAME` to all")
     with usage_errors():
         uploading = Uploading(config.stash[eval_session_key], config.stash[controller_key], url, name)
     config.stash[uploading_key] = uploading
@@ -74,9 +70,7 @@ def pytest_browsereval_bring_run(config: pytest.Config, eval_config: EvalConfig)
     if eval_config.name not in given:
         from pytest_browsereval.errors import UsageError
 
-        raise UsageError(
-            f"{eval_config.path}: with -n, name evals whose runs are at a URL with --eval-config=FILE."
-        )
+        raise UsageError(f"{eval_config.path}: with -n and a URL, name evals with --eval-config=FILE.")
     found = given[eval_config.name]
     return None if found is None else Path(found)
 

@@ -112,10 +112,8 @@ class Push:
             if (self.root / MANIFEST).is_file():
                 self._claim = self.part.claim(self._token)
         elif self.part.is_taken_over(self._claim):
-            raise OvertakenError(
-                f"{self.part.url}: another try has taken this part over, and its work is to count. What "
-                f"was done here is in {self.root}"
-            )
+            why = "another try has taken this part over, and its work is to count"
+            raise OvertakenError(f"{self.part.url}: {why}. What was done here is in {self.root}")
 
     def send_finished(self) -> None:
         """Write the evidence of attempts that have finished since the last time, then the lines of all."""
@@ -158,10 +156,8 @@ class Push:
                 self.hold()
             done = self.part.finish(Done(token=self._token, files=files))
         if done.files != files:
-            raise RemoteError(
-                f"{self.part.url} is done by another try, which counts. Nothing of it was changed. Push "
-                "under another name: `--name NAME`."
-            )
+            how = "Nothing of it was changed. Push under another name: `--name NAME`."
+            raise RemoteError(f"{self.part.url} is done by another try, which counts. {how}")
         return len(files)
 
     def _send(self, paths: Iterable[str]) -> dict[str, str]:
@@ -201,7 +197,8 @@ def fetch(url: str, *, with_files: bool = True) -> Sequence[Path]:
         name = part.bucket.url.rpartition("/")[2] + (f"-{part.name}" if part.shard.of > 1 else "")
         key = f"{part.bucket.url}/{part.prefix(done.token)}\0{with_files}"
         home = user_cache_path("browsereval") / "runs" / hashlib.sha256(key.encode()).hexdigest()[:16]
-        files = {path: known for path, known in done.files.items() if with_files or _is_of_run(path)}
+        left_out = () if with_files else _EVIDENCE
+        files = {path: known for path, known in done.files.items() if not path.startswith(left_out)}
         if not all((home / name / path).is_file() for path in files):  # systems remove old files from caches
             shutil.rmtree(home, ignore_errors=True)
             with _new_folder(home / name) as begun:
@@ -223,10 +220,8 @@ def pull_run(url: str, folder: Path) -> None:
     found = _find(url)
     part, done = found[0]
     if len(found) > 1:
-        raise RemoteError(
-            f"{part.bucket.url} is a run in {len(found)} parts. Run `browsereval merge {part.bucket.url} "
-            f"-o {folder}`, or pull one part: {part.url}"
-        )
+        how = f"Run `browsereval merge {part.bucket.url} -o {folder}`, or pull one part: {part.url}"
+        raise RemoteError(f"{part.bucket.url} is a run in {len(found)} parts. {how}")
     with _new_folder(folder) as begun:
         _bring(part, done.token, done.files, begun)
         _check_whole(url, found, begun)
@@ -257,14 +252,8 @@ def _check_whole(url: str, found: Sequence[tuple[Part, Done]], folder: Path) -> 
     lacking = [shard for shard in parts.missing if shard.number not in have] if parts else []
     if lacking and f"/{PARTS}/" not in url:
         missing = ", ".join(f"{shard.number}-of-{shard.of}" for shard in lacking)
-        raise RemoteError(
-            f"{part.bucket.url}: {missing} of this run is missing. Run it, or give what is there: {part.url}"
-        )
-
-
-def _is_of_run(path: str) -> bool:
-    """Whether it is a file of the run itself, lines of attempts among them, and none of its page."""
-    return not path.startswith(_EVIDENCE)
+        why = f"{missing} of this run is missing. Run it, or give what is there: {part.url}"
+        raise RemoteError(f"{part.bucket.url}: {why}")
 
 
 def _bring(part: Part, token: str, files: Mapping[str, str | None], folder: Path) -> None:

@@ -176,7 +176,7 @@ def test_evals_that_only_workers_find_are_to_be_named(evals: Evals, bucket: str)
     write(evals)
     run = evals.run(f"--eval-output={bucket}", NAME, "-n1")
     assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
-    assert "name evals whose runs are at a URL with --eval-config=FILE" in run.stdout.str() + run.stderr.str()
+    assert "with -n and a URL, name evals with --eval-config=FILE" in run.stdout.str() + run.stderr.str()
 
 
 def test_a_part_goes_on(evals: Evals, bucket: str) -> None:
