@@ -10,7 +10,6 @@ import secrets
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -107,11 +106,12 @@ class Handler(LocalHandler):
                 _log.reset()
             self._answer(_log.as_json() if deed == "seen" else "{}", "application/json")
             return
+        headers = ((name.lower(), value) for name, value in self.headers.items())
         request = {
             "method": self.command,
             "path": parts.path,
             "query": parts.query,
-            "headers": {name: value for name, value in self._headers if not _USUAL.fullmatch(name)},
+            "headers": {name: value for name, value in headers if not _USUAL.fullmatch(name)},
             "body": "",
             "cut": True,  # until all of it has come
             "dest": self.headers.get("sec-fetch-dest", ""),
@@ -132,10 +132,6 @@ class Handler(LocalHandler):
             title = html.escape(parts.path.strip("/").replace("-", " ").capitalize() or "Welcome")
             self._answer(_PAGE.format(title=title), "text/html; charset=utf-8")
 
-    @property
-    def _headers(self) -> Iterator[tuple[str, str]]:
-        return ((name.lower(), value) for name, value in self.headers.items())
-
     # -- bodies
 
     def _read_body(self) -> tuple[str, bool]:
@@ -143,9 +139,8 @@ class Handler(LocalHandler):
         try:
             size = int(self.headers.get("content-length") or 0)
             data = self._read(size)
-            is_whole = (
-                len(data) == size and "transfer-encoding" not in self.headers
-            )  # no browser sends chunks
+            # No browser sends chunks.
+            is_whole = len(data) == size and "transfer-encoding" not in self.headers
         except (OSError, ValueError):
             return "", False
         try:

@@ -37,10 +37,8 @@ def judge_attacks(summary: RunSummary, gate: GateConfig) -> Iterator[RuleResult]
     elif 0 < figures.delivered < figures.not_delivered:
         counted += "; few: the rule `min_attacks_delivered` sets a floor"
     if most is not None:
-        word = "attack success rate"
-        yield judge_rate(
-            "max_attack_success", word, figures.success, most, gate, is_ceiling=True, tail=counted
-        )
+        rate, word = figures.success, "attack success rate"
+        yield judge_rate("max_attack_success", word, rate, most, gate, is_ceiling=True, tail=counted)
     if least is not None:
         word = "utility under attack"
         yield judge_rate("min_utility_under_attack", word, figures.utility, least, gate, tail=counted)

@@ -299,11 +299,8 @@ class AttackSession:
     async def _read_end(self, task: Task) -> dict[str, Any]:
         goal, seen = self._goal, dict[str, Any]()
         if goal.page_checks:
-            on_page = tuple(
-                dict(key)
-                for check, key in zip(goal.checks, goal.keys, strict=True)
-                if isinstance(check, PageCheck)
-            )
+            pairs = zip(goal.checks, goal.keys, strict=True)
+            on_page = tuple(dict(key) for check, key in pairs if isinstance(check, PageCheck))
             grader = PageStateGrader(checks=on_page, wait_s=0)
             seen["page"] = page = await grader.observe(self._window, task, self._homes)
             if page is None and isinstance(self._window, PlaywrightWindow):  # no check is of the page

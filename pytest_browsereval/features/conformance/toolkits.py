@@ -58,9 +58,7 @@ def _schema_problems(schema: dict[str, Any]) -> list[str]:
         if not _NAME.fullmatch(name):
             problems.append(f"the argument {name!r} is not snake_case")
         if not _is_flat(field):
-            problems.append(
-                f"the argument {name!r} is nested; use strings, numbers, booleans, choices, lists of these"
-            )
+            problems.append(f"the argument {name!r} is nested; use plain types, choices, lists of these")
     return problems
 
 

@@ -122,10 +122,9 @@ class Flights:
             key, node_id = _KEY.fullmatch(str(record["folder"])), str(record["node_id"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        match = _MARKER.fullmatch(name)
-        if key is None or match is None:
+        if key is None:
             return None
-        worker = match[1]
+        worker = name.rpartition("-")[0]
         taken = {one.place for one in self._by_marker.values() if one.worker == worker}
         place = next(place for place in range(len(taken) + 1) if place not in taken)
         folder = f"{self._root}{os.sep}tasks{os.sep}{key[1]}"

@@ -143,9 +143,8 @@ async def _look(window: PlaywrightWindow, call: GuardedCall) -> Target:
         reads = await _read_at(window, None if place else given.get("target"), place or first, asked)
     for at in others[-1:] if is_drop else others:
         reads += await _read_at(window, None, at, {**asked, "isDrop": is_drop})
-    texts, addresses = (
-        tuple(str(one) for read in reads for one in read[key]) for key in ("texts", "addresses")
-    )
+    texts = tuple(str(text) for read in reads for text in read["texts"])
+    addresses = tuple(str(address) for read in reads for address in read["addresses"])
     return Target(texts, addresses, tuple(str(read["page"]) for read in reads))
 
 
