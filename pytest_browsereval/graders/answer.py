@@ -185,10 +185,8 @@ class AnswerGrader(GraderConfig):
 
     def _date(self, reference: JsonValue, answer: str) -> str:
         text = drop_markdown(answer)
-        wanted, dates = (
-            read_date(str(reference), day_first=bool(self.day_first)),
-            _list_dates(text, day_first=bool(self.day_first)),
-        )
+        wanted = read_date(str(reference), day_first=bool(self.day_first))
+        dates = _list_dates(text, day_first=bool(self.day_first))
         if len(dates) == 1 and wanted is not None and wanted.mismatch(dates[0]) is None:
             return ""
         # Not by what was set: a regrade reads a block that has all keys.
@@ -209,13 +207,8 @@ class AnswerGrader(GraderConfig):
         """Return F1 over the items; the answer is right only if both sides hold the same ones."""
         text, answer = drop_markdown(answer), beginning(answer, TEXT_LIMIT)
         picked = pick_items(text, reference, query=query, case_sensitive=self.case_sensitive)
-        return max(
-            (
-                self._score_set(reference, given)
-                for given in (split_items(text, reference), split_items(answer, reference), picked)
-            ),
-            key=lambda scored: scored[0],
-        )
+        ways = (split_items(text, reference), split_items(answer, reference), picked)
+        return max((self._score_set(reference, given) for given in ways), key=lambda scored: scored[0])
 
     def _score_set(self, reference: list[JsonValue], given: list[JsonValue]) -> tuple[float, str]:
         missing = [r for r in reference if not any(self._is_same(r, item) for item in given)]

@@ -194,18 +194,15 @@ def _compare_number(
         return ""
     if fits(read_number(actual, is_generous=True)):
         raise GraderFault(f"cannot tell whether {this} holds: {show(actual, 80)} is one of two numbers")
-    return (
-        f"{show(actual, 80)} cannot be read as a number for sure"
-        if number is None
-        else f"it is {number}, {problem}"
-    )
+    if number is None:
+        return f"{show(actual, 80)} cannot be read as a number for sure"
+    return f"it is {number}, {problem}"
 
 
 def _date(this: Comparator, actual: JsonValue, _: Reading) -> str:
     wanted = read_date(this.expected, day_first=bool(this.day_first))
-    date, other = (
-        read_date(actual, day_first=day_first) for day_first in (bool(this.day_first), not this.day_first)
-    )
+    date = read_date(actual, day_first=bool(this.day_first))
+    other = read_date(actual, day_first=not this.day_first)
     if wanted is None or date is None or other is None:
         return f"{show(actual, 80)} cannot be read as a date"
     mismatch = wanted.mismatch(date)

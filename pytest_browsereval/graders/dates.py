@@ -104,21 +104,18 @@ _UNKNOWN = timezone(timedelta(0), "unknown")
 # How months begin in English, German, French, Spanish, Italian, Portuguese, Dutch, Polish and Russian.
 # What begins two, such as the Finnish marraskuu and the Croatian listopad, is not read.
 _MONTHS = (
-    *(
-        "jan ene gen sty янв",
-        "feb fev lut фев",
-        "mar maa mrz мар",
-        "apr avr abr kwi апр",
-        "may mai mag mei maj мая май",
-    ),
-    *(
-        "jun juin giu cze июн",
-        "jul juil lug lipc lipi июл",
-        "aug aou ago sie авг",
-        "sep set wrz сен",
-        "oct okt ott out paz lis окт",
-    ),
-    *("nov lis marr ноя", "dec dez dic gru дек"),
+    "jan ene gen sty янв",
+    "feb fev lut фев",
+    "mar maa mrz мар",
+    "apr avr abr kwi апр",
+    "may mai mag mei maj мая май",
+    "jun juin giu cze июн",
+    "jul juil lug lipc lipi июл",
+    "aug aou ago sie авг",
+    "sep set wrz сен",
+    "oct okt ott out paz lis окт",
+    "nov lis marr ноя",
+    "dec dez dic gru дек",
 )
 
 
@@ -222,11 +219,9 @@ def _write_year_named(match: re.Match[str]) -> str:
 
 def _write_alone(match: re.Match[str]) -> str:
     month = _read_month(match[2])
-    return (
-        " ".join(filter(None, (match[1] or match[3], _MONTHS[month - 1][:3], match[4])))
-        if month
-        else match[0]
-    )
+    if month is None:
+        return match[0]
+    return " ".join(filter(None, (match[1] or match[3], _MONTHS[month - 1][:3], match[4])))
 
 
 def read_date(value: JsonValue, *, day_first: bool = False, year_first: bool = False) -> Moment | None:
@@ -240,7 +235,7 @@ def read_date(value: JsonValue, *, day_first: bool = False, year_first: bool = F
     """
     if not isinstance(value, str) or len(value) > DATE_LIMIT or not any(c.isdigit() for c in value):
         return None
-    from dateutil import parser as dateutil_parser  # most runs read no dates
+    from dateutil import parser  # most runs read no dates
 
     value = _write_iso(value).strip()
     if DENIED.match(value):
@@ -251,17 +246,13 @@ def read_date(value: JsonValue, *, day_first: bool = False, year_first: bool = F
     try:
         first, second = (
             # What the text lacks comes from the default: two of them tell which fields it names.
-            dateutil_parser.parse(
-                value, default=probe, dayfirst=day_first, yearfirst=year_first, tzinfos=_zone
-            )
+            parser.parse(value, default=probe, dayfirst=day_first, yearfirst=year_first, tzinfos=_zone)
             for probe in _PROBES
         )
     except (ValueError, OverflowError, ArithmeticError, TypeError, IndexError, AttributeError):
         return None  # the parser raises any of these for text that is not a date
-    fields: list[int | None] = []
-    for name in _FIELDS:
-        here, there = getattr(first, name), getattr(second, name)
-        fields.append(here if here == there else None)
+    both = ((getattr(first, name), getattr(second, name)) for name in _FIELDS)
+    fields: list[int | None] = [here if here == there else None for here, there in both]
     # The parser takes a number that is left over for a time. "5 pm" names the full hour.
     if fields[3] is not None:
         if not re.search(r"[0-9]:[0-9]|[0-9] ?[ap]\.?m|[0-9]T[0-9]", value, re.IGNORECASE):

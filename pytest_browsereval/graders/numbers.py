@@ -193,9 +193,8 @@ def find_numbers(text: str, *, is_generous: bool = False) -> list[Decimal]:
 
 
 def _find(text: str, *, is_generous: bool) -> Iterator[Decimal]:
-    text = _write_plain(
-        re.sub(r"\b[a-z]{2,9}://[^\s)\]>]+|(?<=\w)\[[0-9]{1,3}\]", " ", text)
-    )  # addresses, footnotes
+    # Without addresses and footnotes.
+    text = _write_plain(re.sub(r"\b[a-z]{2,9}://[^\s)\]>]+|(?<=\w)\[[0-9]{1,3}\]", " ", text))
     text = _write_generously(text) if is_generous else text
     end, last = -1, None
     for match in _NUMBER.finditer(text):

@@ -140,11 +140,9 @@ async def _read_page(page: LivePage, checks: list[PageCheck], homes: list[str]) 
             seen["roles"][check.key] = await page.count_role(check.subject, check.name)
         elif check.kind in ("js", "storage") and check.subject not in seen[check.kind]:
             try:
-                if check.kind == "js":
-                    value = await page.value(check.subject)
-                else:
-                    value = await page.read_storage(check.subject, homes)
-                seen[check.kind][check.subject] = {"value": value}
+                is_js, what = check.kind == "js", check.subject
+                value = await (page.value(what) if is_js else page.read_storage(what, homes))
+                seen[check.kind][what] = {"value": value}
             except NoValue as error:
                 seen[check.kind][check.subject] = {"error": str(error)}
     return seen
