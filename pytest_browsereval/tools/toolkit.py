@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -51,12 +51,6 @@ class Directive:
     """``required``: the model has to call a tool in this turn."""
 
 
-def no_directive(turn: Turn) -> Directive | None:
-    """Leave every turn as it is."""
-    del turn
-    return None
-
-
 @dataclass(frozen=True)
 class Toolkit:
     """Several tools behind one switch, with what belongs to them: policy and directives.
@@ -77,7 +71,7 @@ class Toolkit:
     """Told to the model while tools of it are there."""
     absent: str = ""
     """Told instead when none of its tools is there: what the model cannot do."""
-    directive: Callable[[Turn], Directive | None] = no_directive
+    directive: Callable[[Turn], Directive | None] = lambda _: None
     """Asked before every turn in which tools of it are there."""
     needs_pictures: tuple[str, ...] = ()
     """Tools of use only to a model that is shown pictures of the page; others are not offered them."""
@@ -100,16 +94,10 @@ class Toolkit:
                     "up to 64 letters, digits and underscores."
                 )
         # A name that is misspelt would silence a policy or a veto, and nobody would notice.
-        needs = (name for line in self.policy for name in line.needs)
-        for where, named in (
-            ("policy", needs),
-            ("needs_pictures", self.needs_pictures),
-            ("vetoes", self.vetoes),
-        ):
-            self._check_own(where, named)
-
-    def _check_own(self, where: str, named: Iterable[str]) -> None:
-        for name in named:
+        named = [("policy", name) for line in self.policy for name in line.needs]
+        named += [("needs_pictures", name) for name in self.needs_pictures]
+        named += [("vetoes", name) for name in self.vetoes]
+        for where, name in named:
             if name not in self.names:
                 raise ValueError(
                     f"the {where} of the toolkit {self.key!r} name {name!r}, which is not one of its tools."

@@ -10,7 +10,7 @@ from pytest_browsereval.contracts import check_result
 from pytest_browsereval.errors import PluginError, nearest
 from pytest_browsereval.feature import list_features
 from pytest_browsereval.needs import Asker, Needs, Offers, check_fit
-from pytest_browsereval.registry import OURS, Registry
+from pytest_browsereval.registry import Registry
 from pytest_browsereval.tools import finish, input, navigation, observation  # noqa: A004
 from pytest_browsereval.tools.base import ENDINGS, Tool
 from pytest_browsereval.tools.foreign import foreign_tools
@@ -127,10 +127,8 @@ def build_plugged_kits(
     for block in blocks:
         owner = registry.owner("toolkit", block.type)
         try:
-            built = check_result(block, "build", block.build(), Toolkit, "a Toolkit")
-            kit = replace(built, owner=owner)
-            needs = Needs(page=kit.needs_page)
-            check_fit(_KIT, needs, Offers(page=browser.has_page, browser=browser.type))
+            kit = replace(check_result(block, "build", block.build(), Toolkit, "a Toolkit"), owner=owner)
+            check_fit(_KIT, Needs(page=kit.needs_page), Offers(page=browser.has_page, browser=browser.type))
         # It names the plug-in already.
         except PluginError:
             raise
@@ -188,15 +186,10 @@ def check_names(kits: Iterable[Toolkit]) -> None:
 
 
 def _clash(name: str, one: Toolkit, other: Toolkit) -> str:
-    guest = next((kit for kit in (other, one) if kit.owner not in (OURS, BROWSER)), None)
-    way = (
-        f"Take the toolkit {guest.key!r} out of `toolkits`, or have {guest.owner} rename what is its own."
-        if guest
-        else "Rename one of them."
-    )
     return (
         f"Two tools or toolkits are named {name!r}: one of the toolkit {one.key!r} (from {one.owner}), one "
-        f"of {other.key!r} (from {other.owner}). Names are unique, and one that is off is not free. {way}"
+        f"of {other.key!r} (from {other.owner}). Names are unique, and one that is off is not free. Rename "
+        "one, or take a toolkit out of `toolkits`."
     )
 
 

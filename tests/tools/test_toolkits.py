@@ -99,7 +99,7 @@ def test_two_tools_of_one_name_are_refused(kit: Toolkit) -> None:
     with pytest.raises(ValueError, match=r"Two tools or toolkits are named '(click|tabs)'.* Rename one"):
         resolve_tools({}, [kit])
     guest = replace(kit, owner="acme 1.0")
-    told = rf"\(from acme 1\.0\)\. .* Take the toolkit '{kit.key}' out of `toolkits`, or have acme 1\.0"
+    told = r"\(from acme 1\.0\)\. .* Rename one, or take a toolkit out of `toolkits`"
     with pytest.raises(ValueError, match=told):
         resolve_tools({"input": False, "tabs": False}, [guest])
 
@@ -129,7 +129,7 @@ def test_a_browsers_own_tools_stand_beside_those_of_plug_ins() -> None:
     other = Toolkit("mine", "Mine", (click,), needs_page=False, owner="acme 1.0")
     resolved = resolve_tools({"goto": False}, [other], builtin=kits_for(survey, Paper()))
     assert [tool.name for tool in resolved] == ["own", "done", "click"]
-    with pytest.raises(ValueError, match=r"'browser' \(from the browser\).* Take the toolkit 'mine' out"):
+    with pytest.raises(ValueError, match=r"'browser' \(from the browser\).* take a toolkit out"):
         resolve_tools({}, [replace(other, tools=(own,))], builtin=kits_for(survey, Paper()))
 
 
