@@ -29,7 +29,9 @@ def sum_up(checks: Sequence[FollowedCheck], moments: Sequence[Moment], left_out:
     plain = [place for place, check in enumerate(checks) if not check.is_milestone]
     milestones = [place for place, check in enumerate(checks) if check.is_milestone]
     total = len(plain) + left_out
-    shares = [(one, _count_held(one, plain) / total) for one in known] if plain else []
+    shares = (
+        [(one, sum(one.held[place] is True for place in plain) / total) for one in known] if plain else []
+    )
     best = max(shares, key=lambda one: one[1], default=None)  # the first of equal ones
     reached = _find_reached(milestones, moments[0], known)
     return Progress(
@@ -44,11 +46,6 @@ def sum_up(checks: Sequence[FollowedCheck], moments: Sequence[Moment], left_out:
         lost=tuple(line for place in plain if (line := _describe_loss(checks[place].name, place, known))),
         note=_describe_gaps(moments),
     )
-
-
-def _count_held(moment: Moment, places: Sequence[int]) -> int:
-    """Return how many checks surely held."""
-    return sum(moment.held[place] is True for place in places)
 
 
 def _find_reached(milestones: Sequence[int], start: Moment, known: Sequence[Moment]) -> int:
@@ -94,11 +91,5 @@ def _when(moment: Moment) -> str:
 
 
 def _describe_gaps(moments: Sequence[Moment]) -> str:
-    slow = sum(one.note == SLOW for one in moments)
-    other = sum(bool(one.note) and one.note != SLOW for one in moments)
-    parts = []
-    if slow:
-        parts.append(f"the page was too slow to be read at {slow} of {format_count(len(moments), 'moment')}")
-    if other:
-        parts.append(f"it could not be read in full at {other} of {format_count(len(moments), 'moment')}")
-    return "; ".join(parts)
+    gaps, whole = sum(bool(one.note) for one in moments), format_count(len(moments), "moment")
+    return f"it could not be read in full at {gaps} of {whole}" if gaps else ""
