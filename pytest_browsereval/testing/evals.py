@@ -30,7 +30,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -240,7 +240,8 @@ class EvalDriver:
         """
         command = [*NOT_NESTED, *self.options, *self._basetemp(args), *args]
         before, began = self._states(), time.perf_counter()
-        with self._folders_in(os.environ), _apart(self.path), _capture() as read:
+        with pytest.MonkeyPatch.context() as patch, _apart(self.path), _capture() as read:
+            patch.setenv(run_folders.FILE, str(self._folders_file))
             ret = _run_pytest([*FOLDERS, *command], plugins)
             return self._run(ret, *read(), began, before)
 
@@ -258,9 +259,8 @@ class EvalDriver:
         before, began = self._states(), time.perf_counter()
         env = {name: value for name, value in os.environ.items() if name not in _OF_THE_TEST}
         # `python -m` would put the working directory before everything that is installed.
-        env["PYTHONSAFEPATH"] = "1"
-        with self._folders_in(env):
-            done = self._run_program(command, env, limit_s)
+        env |= {"PYTHONSAFEPATH": "1", run_folders.FILE: str(self._folders_file)}
+        done = self._run_program(command, env, limit_s)
         out, err = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
         return self._run(done.returncode, out, err, began, before)
 
@@ -312,18 +312,6 @@ class EvalDriver:
     @property
     def _folders_file(self) -> Path:
         return self.path.parent / f"{self.path.name}-run-folders.txt"
-
-    @contextmanager
-    def _folders_in(self, env: MutableMapping[str, str]) -> Iterator[None]:
-        """Have run folders written down by pytest processes that have this environment."""
-        before = env.get(run_folders.FILE)
-        env[run_folders.FILE] = str(self._folders_file)
-        try:
-            yield
-        finally:
-            env.pop(run_folders.FILE)
-            if before is not None:  # an eval that runs evals
-                env[run_folders.FILE] = before
 
     def _basetemp(self, args: Sequence[str]) -> list[str]:
         """Return where the run's ``tmp_path`` lies: next to the folder, since others of it are tidied up."""
