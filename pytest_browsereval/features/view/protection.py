@@ -16,6 +16,14 @@ from pytest_browsereval.runs.folder import read_stored
 WHY = "texts of a benchmark's protected rows must not be passed on"
 
 
+def size_of(file: Path) -> int:
+    """Return the size of a file in bytes; 0 for a link or where there is none."""
+    try:
+        return os.stat(file, follow_symlinks=False).st_size  # noqa: PTH116 a path follows links
+    except OSError:
+        return 0
+
+
 def is_protected(attempt: ShownAttempt) -> bool | None:
     """Return whether answers of its row are never written in clear; None where nobody knows yet."""
     if attempt.metadata is None:
@@ -39,10 +47,7 @@ def withhold_attempt(attempt: ShownAttempt) -> ShownAttempt:
 
 def withhold_details(attempt: ShownAttempt) -> list[object]:
     """Return the details of an attempt for its page: what it came to, and that the rest is left out."""
-    try:
-        size = os.stat(f"{attempt.folder}{os.sep}messages.jsonl", follow_symlinks=False).st_size  # noqa: PTH116 as the viewer reads it
-    except OSError:
-        size = 0
+    size = size_of(Path(attempt.folder, "messages.jsonl"))
     note = f"Its row is protected: texts and pictures are left out, since {WHY}."
     return [withhold_attempt(attempt).text, "", [], [], size, attempt.problem, {"note": note}]
 

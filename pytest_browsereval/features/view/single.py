@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -26,6 +25,7 @@ from pytest_browsereval.features.view.gate import read_stored
 from pytest_browsereval.features.view.protection import (
     WHY,
     is_protected,
+    size_of,
     withhold_attempt,
     withhold_details,
     withhold_reasons,
@@ -106,7 +106,7 @@ class _Page:
 
     def add_picture(self, number: int, file: Path) -> None:
         """Add a picture, if it fits."""
-        size = -(-_size(file) // 3) * 4 + _AROUND
+        size = -(-size_of(file) // 3) * 4 + _AROUND
         if size > self.room:
             self.left_out["picture"] += 1
             return
@@ -201,13 +201,6 @@ def _own(attempt: Path) -> list[Path]:
     folder = attempt / "screenshots"
     pictures = [folder / name for name in names_in(str(attempt)).pictures if Path(name).suffix in _TYPES]
     return sorted(pictures, key=lambda picture: (len(picture.stem), picture.name))
-
-
-def _size(file: Path) -> int:
-    try:
-        return os.stat(file, follow_symlinks=False).st_size  # noqa: PTH116 a path follows links
-    except OSError:
-        return 0
 
 
 def _describe_left_out(made: _Page, most_bytes: int) -> Iterator[str]:
