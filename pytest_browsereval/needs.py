@@ -223,19 +223,15 @@ def find_misfits(asker: Asker, needs: Needs, offers: Offers) -> Iterator[str]:
             f"--eval-llm={offers.llm} is not possible with {asker.name}: {needs.unrecorded}. Leave "
             "--eval-llm out, or choose another variant with --eval-agent."
         )
-    yield from _find_what_graders_lack(asker.name, needs, offers)
-
-
-def _find_what_graders_lack(name: str, needs: Needs, offers: Offers) -> Iterator[str]:
     if needs.traffic is not None and not offers.traffic:
         yield (
-            f"{name} looks at the network traffic, which `browser: {{type: {offers.browser}}}` does not let "
-            "be recorded. Use a browser of type playwright or cdp."
+            f"{asker.name} looks at the network traffic, which `browser: {{type: {offers.browser}}}` does "
+            "not let be recorded. Use a browser of type playwright or cdp."
         )
     if needs.pictures and not offers.pictures:
         yield (
-            f"{name} looks at pictures, and capture.screenshots is off. Write `screenshots: after`, or use a "
-            "grader that needs none."
+            f"{asker.name} looks at pictures, and capture.screenshots is off. Write `screenshots: after`, or "
+            "use a grader that needs none."
         )
     for need in needs.models:
         try:

@@ -136,7 +136,6 @@ class AgentConfig(Component):
         Raises:
             ValueError: it names something that does not exist; the message says what to write.
         """
-        del tools, kits
         return ()
 
     def label(self) -> str:

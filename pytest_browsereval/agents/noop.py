@@ -15,7 +15,6 @@ class NoopConfig(AgentConfig):
 
     def build(self, context: AgentContext) -> AgentEvaluator:
         """Return the evaluator of one attempt."""
-        del context
         return NoopAgent()
 
 

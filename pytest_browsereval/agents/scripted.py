@@ -88,9 +88,8 @@ def _fill_variable(step: Mapping[str, JsonValue], values: Mapping[str, str]) -> 
     match = _match_variable(step)
     if match is None:
         return step
-    if (
-        not match[1] and match[2] not in values
-    ):  # an executor's row, say, which no check before the run has seen
+    # An executor's row, say, which no check before the run has seen.
+    if not match[1] and match[2] not in values:
         raise Fault(
             ErrorSource.HARNESS,
             f"the solution types ${{{match[2]}}}, which this row may not type: only rows of a dataset with "

@@ -110,7 +110,6 @@ class DatasetConfig(Component):
         Raises:
             DatasetError: the file cannot be read.
         """
-        del base_dir
         return ()
 
     def list_dropped(self, base_dir: Path) -> tuple[tuple[str, str], ...]:
@@ -119,7 +118,6 @@ class DatasetConfig(Component):
         Raises:
             DatasetError: the file cannot be read.
         """
-        del base_dir
         return ()
 
     def relates(self, base_dir: Path) -> bool:
@@ -127,7 +125,6 @@ class DatasetConfig(Component):
 
         Collecting reads the rows of a dataset in full only if this is true, so True is the safe answer.
         """
-        del base_dir
         return True
 
     def find_derived(self, query_id: str) -> Derived | None:

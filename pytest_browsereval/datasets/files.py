@@ -26,10 +26,9 @@ def add_hashes(task: Task, ref: RowRef) -> Task:
     for file in task.files:
         try:
             files.append(_add_hash(file, ref.path.parent, known=files))
-        except ValueError as error:
-            problems.append(f"{format_path(ref.path)}:{ref.line}: files: {error}")
-        except OSError as error:
-            why = f"{file.path!r} cannot be read: {error.strerror}"
+        except (ValueError, OSError) as error:
+            what = f"{file.path!r} cannot be read: "
+            why = f"{what}{error.strerror}" if isinstance(error, OSError) else str(error)
             problems.append(f"{format_path(ref.path)}:{ref.line}: files: {why}")
     if problems:
         raise DatasetError("\n".join(problems))
@@ -51,8 +50,7 @@ def hash_file(path: Path) -> str:
 
 
 @cache_for_session(maxsize=1024)
-def _hash(path: Path, stamp: Stamp) -> str:
-    del stamp  # another content is another stamp
+def _hash(path: Path, _stamp: Stamp) -> str:  # another content is another stamp
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

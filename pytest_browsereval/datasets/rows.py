@@ -99,10 +99,9 @@ class RowFile(DatasetConfig):
 
 
 @cache_for_session(maxsize=16)
-def _format_path(path: Path, folder: Path) -> str:
+def _format_path(path: Path, _folder: Path) -> str:
     """Return what messages call a file while that is the working directory."""
     # `Path.resolve` asks the disk for each part, and a file of 10,000 rows is named 10,000 times.
-    del folder
     return format_path(path)
 
 

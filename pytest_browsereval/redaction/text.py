@@ -21,16 +21,9 @@ def well_formed(text: str) -> str:
         text.encode()
     except UnicodeEncodeError:
         # A codec calls its error handler for each half, which takes seconds where there are millions.
-        return _HALVES.sub(_replace_halves, _PAIR.sub(_join_pair, text))
+        whole = _PAIR.sub(lambda m: m[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
+        return _HALVES.sub(lambda m: "\N{REPLACEMENT CHARACTER}" * len(m[0]), whole)
     return text
-
-
-def _join_pair(pair: re.Match[str]) -> str:
-    return pair[0].encode("utf-16", "surrogatepass").decode("utf-16")
-
-
-def _replace_halves(halves: re.Match[str]) -> str:
-    return "\N{REPLACEMENT CHARACTER}" * len(halves[0])
 
 
 def map_leaves(

@@ -32,7 +32,9 @@ class SiteOutput:
     """
 
     def __init__(self, log: Path | None, redact: Callable[[str], str]) -> None:
-        self._file = _open(log)
+        if log is not None:
+            log.parent.mkdir(parents=True, exist_ok=True)
+        self._file: IO[bytes] = log.open("a+b") if log is not None else tempfile.TemporaryFile()  # noqa: SIM115
         self._redact = redact
         self._rest = b""
         self._lock = threading.Lock()
@@ -95,10 +97,3 @@ class SiteOutput:
             self._write(self._redact_data(self._rest))
             self._rest = b""
             self._file.close()
-
-
-def _open(log: Path | None) -> IO[bytes]:
-    if log is None:
-        return tempfile.TemporaryFile()
-    log.parent.mkdir(parents=True, exist_ok=True)
-    return log.open("a+b")

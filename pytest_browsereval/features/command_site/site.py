@@ -208,7 +208,7 @@ class CommandSite(Site):
             self._process = subprocess.Popen(  # noqa: S603 the config's own command
                 # Which removes the copy of the data as well: it is there when this process is killed.
                 supervise_command(
-                    self._arguments(),
+                    _fill(self._config, self._port, self._data or DATA),
                     self._config.stop_timeout_s,
                     folder=None if self._data is None else str(self._data),
                 ),
@@ -223,9 +223,6 @@ class CommandSite(Site):
             raise self._fault(f"cannot be started: {error}") from error
         if self._process.stdout is not None:
             self._output.follow(self._process.stdout)
-
-    def _arguments(self) -> list[str]:
-        return _fill(self._config, self._port, self._data or DATA)
 
     async def _until_healthy(self) -> None:
         limit_s, pause_s = self._config.health_timeout_s, _FIRST_PAUSE_S
@@ -272,7 +269,7 @@ class CommandSite(Site):
         folder = self._config.folder(self._base_dir, self._data)
         head = [
             f"The site {self._name!r} {what}. {state}; {rule}.",
-            f"  command: {self._arguments()!r} in {str(folder)!r}",
+            f"  command: {_fill(self._config, self._port, self._data or DATA)!r} in {str(folder)!r}",
             f"  its last {len(lines)} lines:" if lines else "  it printed nothing",
         ]
         return "\n".join([*head, *(f"    {line}" for line in lines)])
