@@ -47,10 +47,6 @@ def check_options_of_evals(config: pytest.Config, items: Iterable[pytest.Item], 
         )
 
 
-COUNTS = {"reruns": "--reruns", "retries": "--retries"}
-"""Options of pytest-rerunfailures and pytest-retry that say how often a failed test is run again."""
-
-
 class OneTry:
     """Leaves rows to pytest's own protocol, so that pytest-rerunfailures runs none of them again.
 
@@ -68,6 +64,7 @@ class OneTry:
 
 def describe_reruns(config: pytest.Config) -> str:
     """Return what becomes of failed rows that a plug-in would run again; "" if none would."""
-    given = {option: config.getoption(name, None) for name, option in COUNTS.items()}
-    counts = [option for option, count in given.items() if isinstance(count, int) and count > 0]
+    # Of pytest-rerunfailures and pytest-retry.
+    given = {name: config.getoption(name, None) for name in ("reruns", "retries")}
+    counts = [f"--{name}" for name, count in given.items() if isinstance(count, int) and count > 0]
     return f"no row is rerun by {' and '.join(counts)}" if counts else ""

@@ -217,19 +217,16 @@ class Controller:
             one for one in dict.fromkeys(self.rows.values()) if one not in known and one.store.root.exists()
         ]
         if runs:
-            self._end_attempts()
+            # A record of an attempt that has run ahead of an interrupt and comes later counts nowhere.
+            self.session.prefetch.end_attempts()
+            workers = self.session.config.pluginmanager.get_plugin("dsession")
+            if (nodes := getattr(workers, "nodemanager", None)) is not None:
+                nodes.teardown_nodes()  # as xdist does a little later; the workers' sessions end with it
         for active_run in runs:
             try:
                 self._summarise(active_run)
             except (UsageError, OSError) as error:
                 self.broken[active_run] = f"summary.json was not written: {error}"
-
-    def _end_attempts(self) -> None:
-        """Have attempts end that have run ahead of an interrupt: a record that comes later counts nowhere."""
-        self.session.prefetch.end_attempts()
-        workers = self.session.config.pluginmanager.get_plugin("dsession")
-        if (nodes := getattr(workers, "nodemanager", None)) is not None:
-            nodes.teardown_nodes()  # as xdist does a little later; the workers' sessions end with it
 
     @property
     def summaries(self) -> dict[ActiveRun, RunSummary]:

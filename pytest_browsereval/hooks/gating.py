@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,12 +26,6 @@ if TYPE_CHECKING:
 PREFIX = "gate::"
 
 
-def _rules(active_run: ActiveRun, run: StoredRun, against: Sequence[RuleResult]) -> Iterator[RuleResult]:
-    """Yield what each rule says; a run that lacks trials misses the gate, no matter what others come to."""
-    yield from decide(run.summary, active_run.config.gate, against)
-    yield from filter(None, (lacking(run, active_run.store.locks), contradicting(run)))
-
-
 class Gating:
     """Decides the gate of each config after the last item, in the process that all reports reach."""
 
@@ -50,7 +44,9 @@ class Gating:
             for active_run, run in self._controller.stored_runs.items():
                 if active_run.config.is_gated:
                     against = self._session.door.judge_run(run, active_run.config.absolute_gate)
-                    for rule in _rules(active_run, run, against):
+                    # A run that lacks trials misses the gate, no matter what others come to.
+                    lacks = lacking(run, active_run.store.locks), contradicting(run)
+                    for rule in filter(None, (*decide(run.summary, active_run.config.gate, against), *lacks)):
                         name = f"{self._controller.label(active_run)}::{rule.name}" if several else rule.name
                         self.results.append((active_run, name, rule))
                         self._report(session, active_run, name, rule)

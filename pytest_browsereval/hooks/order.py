@@ -26,28 +26,24 @@ class Order:
     ) -> Generator[None, Any, Any]:
         """Do so after everything else that selects, shuffles or sorts."""
         result = yield
-        drop_repeated(config, items)
+        # A second item of a trial (`--keep-duplicates`) would run a failed row again.
+        seen: dict[ActiveRun, set[str]] = {}
+        once: list[pytest.Item] = []
+        repeated: list[EvalItem] = []
+        for item in items:
+            if isinstance(item, EvalItem):
+                names = seen.setdefault(item.active_run, set())
+                if item.name in names:
+                    repeated.append(item)
+                    continue
+                names.add(item.name)
+            once.append(item)
+        if repeated:
+            items[:] = once
+            config.hook.pytest_deselected(items=repeated)
         if any(relations_of(item).depends_on for item in find_related(items)):
             items[:] = in_order(items)
         return result
-
-
-def drop_repeated(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave each trial one item: a second one (``--keep-duplicates``) would run a failed row again."""
-    seen: dict[ActiveRun, set[str]] = {}
-    once: list[pytest.Item] = []
-    repeated: list[EvalItem] = []
-    for item in items:
-        if isinstance(item, EvalItem):
-            names = seen.setdefault(item.active_run, set())
-            if item.name in names:
-                repeated.append(item)
-                continue
-            names.add(item.name)
-        once.append(item)
-    if repeated:
-        items[:] = once
-        config.hook.pytest_deselected(items=repeated)
 
 
 def relations_of(item: pytest.Item) -> Relations:

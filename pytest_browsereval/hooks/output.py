@@ -116,14 +116,6 @@ class OutputRouting:
 
         return routed
 
-    def _restore(self) -> None:
-        for stream, (routed, own) in list(self._streams.items()):
-            if vars(stream).get("write") is routed:
-                del vars(stream)["write"]
-                if own is not None:  # of a session that runs this one, say
-                    vars(stream)["write"] = own
-        self._streams.clear()
-
     # -- warnings
 
     @contextlib.contextmanager
@@ -217,7 +209,12 @@ class OutputRouting:
 
     def pytest_unconfigure(self) -> None:
         """Put the streams back as they were; attempts that are given up may write until here."""
-        self._restore()
+        for stream, (routed, own) in list(self._streams.items()):
+            if vars(stream).get("write") is routed:
+                del vars(stream)["write"]
+                if own is not None:  # of a session that runs this one, say
+                    vars(stream)["write"] = own
+        self._streams.clear()
 
 
 class _LogHandler(logging.Handler):

@@ -22,8 +22,6 @@ QUEUED = 3
 SEEN = 64
 """How many of the items that wait are looked at for one that can start now."""
 
-_NONE: frozenset[int] = frozenset()
-
 SCOPES: Mapping[str, Callable[[str], str]] = {
     "loadfile": lambda node_id: node_id.partition("::")[0],
     "loadscope": lambda node_id: node_id.rpartition("::")[0],
@@ -259,7 +257,7 @@ class RowScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no type
         def can_start(place: int) -> bool:
             if (name := self._name(place)) not in rows:
                 return tests < QUEUED
-            is_met = self._needs.get(place, _NONE) <= self._over
+            is_met = self._needs.get(place, set()) <= self._over
             return is_met and locks.isdisjoint(relations.get(name, ALONE).locks)
 
         for place in held:

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.hooks.conflicts import describe_reruns
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import EvalItem
@@ -52,7 +51,10 @@ class Terminal:
             return [f"eval {loaded.name}: {earlier}"]
         labels = {name: agent.label() for name, agent in loaded.variants.items()}
         is_single = list(labels) == ["default"]
-        processes, budget = config.getoption("numprocesses", None), _budget(loaded.budget)
+        processes = config.getoption("numprocesses", None)
+        money, minutes = loaded.budget.max_cost_usd, loaded.budget.max_minutes
+        may_use = "" if money is None else f"${money:g}", "" if minutes is None else f"{minutes:g} min"
+        budget = " and ".join(filter(None, may_use))
         most = loaded.most_trials
         parts = [
             f"agent {labels['default']}" if is_single else format_count(len(labels), "variant"),
@@ -141,13 +143,6 @@ def _short(path: Path, config: pytest.Config) -> str:
 def stdout_encoding() -> str:
     """Return the encoding of what pytest prints summaries to: by then it captures no more."""
     return getattr(sys.stdout, "encoding", None) or "utf-8"
-
-
-def _budget(budget: BudgetConfig) -> str:
-    """Return what the run may use, in words; empty if nothing was said."""
-    money, minutes = budget.max_cost_usd, budget.max_minutes
-    parts = [f"${money:g}" if money is not None else "", f"{minutes:g} min" if minutes is not None else ""]
-    return " and ".join(filter(None, parts))
 
 
 EVERY_S = 10.0
