@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ from pytest_browsereval.redaction.text import map_texts
 from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.behaviour import HookFollower, MessageListener, call_all
 from pytest_browsereval.run.cassettes import InterceptedCalls, PageTraffic, name_cassette
-from pytest_browsereval.run.ending import Ending, Unobserved
+from pytest_browsereval.run.ending import Ending
 from pytest_browsereval.run.grading import Grading, decide, find_broken_page, grade_all, total_cost
 from pytest_browsereval.run.plan import Trial
 from pytest_browsereval.run.session import Session
@@ -197,7 +197,11 @@ async def _run_agent(course: Course, capture: CaptureContext) -> None:
     finally:
         await capture.first_picture()
     capture.log_user(course.task.query)
-    async with _watching(course, window):
+    async with AsyncExitStack() as stack:
+        if watch := run.behaviour.watch_agent:
+            about = window, course.task, course.graders, run.config, course.urls, course.site_data
+            for each in watch(*about, folder, run.redact):
+                await stack.enter_async_context(each)
         limit = f"limits.timeout_ms is {run.config.limits.timeout_ms}"
         started = time.perf_counter()
         try:
@@ -227,18 +231,6 @@ async def _run_agent(course: Course, capture: CaptureContext) -> None:
         context.tools.check_awaited()
 
 
-@asynccontextmanager
-async def _watching(course: Course, window: Window) -> AsyncIterator[None]:
-    """Have features watch what the agent does."""
-    run = course.run
-    async with AsyncExitStack() as stack:
-        if watch := run.behaviour.watch_agent:
-            about = window, course.task, course.graders, run.config, course.urls, course.site_data
-            for each in watch(*about, course.folder.path, run.redact):
-                await stack.enter_async_context(each)
-        yield
-
-
 async def _judge_broken(course: Course, window: Window) -> None:
     """Ask the graders that no fault excuses an attempt from."""
     if asked := [grader for grader in course.graders if grader.judges_broken]:
@@ -258,7 +250,7 @@ async def _observe(course: Course, window: Window, asked: Sequence[GraderConfig]
         except PLUGIN_ERRORS as error:  # the grade errs, the attempt is recorded
             if is_given_up(error):
                 raise
-            course.unobserved[grader.label] = Unobserved(describe_error(error), details_of(error))
+            course.unobserved[grader.label] = describe_error(error), details_of(error)
         else:
             if seen is not None:
                 course.evidence[grader.label] = seen
@@ -268,7 +260,7 @@ async def _grade(course: Course, asked: Sequence[GraderConfig]) -> None:
     """Ask the graders, or some of them, and save what they judge by before the first one is asked."""
     run, task, graders, urls = course.run, course.task, course.graders, course.urls
     saver = TrajectorySaver(course.folder.path, redact=run.redact)
-    unobserved = {name: one.why for name, one in course.unobserved.items()}
+    unobserved = {name: why for name, (why, _) in course.unobserved.items()}
     saver.save_evidence(course.evidence)
     recorded = Recorded(
         task=task,
@@ -292,7 +284,7 @@ async def _grade(course: Course, asked: Sequence[GraderConfig]) -> None:
         course.calls.mask_answer(task, course.row)
     stand_in = run.behaviour.grade
     grading = await grade_all(asked, recorded, unobserved=unobserved, stand_in=stand_in)
-    grading.add_details({name: one.details for name, one in course.unobserved.items()}, task)
+    grading.add_details({name: details for name, (_, details) in course.unobserved.items()}, task)
     course.grading = grading
     saver.save_grades(grading.grades)
 
@@ -341,7 +333,8 @@ class Course:
         self.result = AgentResult(None, TerminationReason.ERROR)
         self.ending = Ending()
         self.evidence: dict[str, JsonValue] = {}
-        self.unobserved: dict[str, Unobserved] = {}
+        self.unobserved: dict[str, tuple[str, dict[str, JsonValue] | None]] = {}
+        """Why graders could not observe the page, and what is known of that."""
         self.grading = Grading()
         self.probe: Probe | None = None
 

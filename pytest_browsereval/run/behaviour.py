@@ -101,9 +101,8 @@ class HookFollower:
     async def ask(self, step: int, *, is_end: bool = False) -> None:
         """Have it look at the page, unless it took too long before."""
         if self._late is None:
-            hook = (
-                f"`ask` of what pytest_browsereval_follow_attempt returned{describe_place(self._inner.ask)}"
-            )
+            place = describe_place(self._inner.ask)
+            hook = f"`ask` of what pytest_browsereval_follow_attempt returned{place}"
             try:
                 await _await_hook(lambda: self._inner.ask(step, is_end=is_end), hook)
             except Fault as late:

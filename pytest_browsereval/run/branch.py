@@ -71,14 +71,10 @@ def find_commit(folder: Path, environment: Mapping[str, str] = os.environ) -> tu
     for mark, system in SYSTEMS.items():
         if environment.get(mark):
             return commit, system.find_branch(environment, commit)
-    return commit, _find_clean(folder)
-
-
-def _find_clean(folder: Path) -> str | None:
-    """Return the branch of a checkout; None if files that git knows were changed: that is on no branch."""
+    # A checkout with changes in files that git knows is on no branch.
     if _ask_git(folder, "status", "--porcelain", "--untracked-files=no") != "":
-        return None
-    return (_ask_git(folder, "symbolic-ref", "--short", "--quiet", "HEAD") or "").strip() or None
+        return commit, None
+    return commit, (_ask_git(folder, "symbolic-ref", "--short", "--quiet", "HEAD") or "").strip() or None
 
 
 def _ask_git(folder: Path, *arguments: str) -> str | None:

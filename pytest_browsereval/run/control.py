@@ -7,6 +7,7 @@ before it begins an attempt. What is in flight is never touched.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,15 +61,12 @@ class Control:
 
     def read_state(self) -> ControlState:
         """Return what the file says now."""
-        if self.session is None:
-            return ControlState()
-        try:
-            record: dict[str, Any] = load_written(self._store.root / CONTROL)
-            if record["session"] != self.session:
-                return ControlState()
-            return ControlState(bool(record["paused"]), bool(record["stopped"]))
-        except (OSError, ValueError, KeyError, TypeError):  # nobody has asked for anything
-            return ControlState()
+        if self.session is not None:
+            with suppress(OSError, ValueError, KeyError, TypeError):  # nobody has asked for anything
+                record: dict[str, Any] = load_written(self._store.root / CONTROL)
+                if record["session"] == self.session:
+                    return ControlState(bool(record["paused"]), bool(record["stopped"]))
+        return ControlState()
 
     async def is_stopped(self) -> bool:
         """Wait while the run is paused; return whether it is stopped then."""

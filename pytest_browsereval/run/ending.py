@@ -1,12 +1,10 @@
-"""How an attempt ended, and which graders could not look at its page."""
+"""How an attempt ended."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-
-from pydantic import JsonValue
 
 
 @dataclass
@@ -33,11 +31,3 @@ class Ending:
             "broken_page": redact(self.broken_page),
             "agent_duration_ms": round(self.agent_duration_ms, 3),
         }
-
-
-@dataclass(frozen=True)
-class Unobserved:
-    """Why a grader could not observe the page."""
-
-    why: str
-    details: dict[str, JsonValue] | None

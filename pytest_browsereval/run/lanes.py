@@ -43,17 +43,6 @@ def _create_tagged_task(loop: asyncio.AbstractEventLoop, work: Any, **options: A
     return task
 
 
-def _guard_stop(stop: Callable[[], None]) -> Callable[[], None]:
-    """Return what stops the loop unless an attempt calls it: all attempts of the process share the loop."""
-
-    def stop_unless_in_lane() -> None:
-        if _lane.get() is not None:
-            raise RuntimeError("an attempt must not stop the event loop, which all attempts share")
-        stop()
-
-    return stop_unless_in_lane
-
-
 _LIBRARIES = (os.path.dirname(os.__file__), "<")  # noqa: PTH120 as tracebacks spell it
 
 TICK_S = 0.1
@@ -108,7 +97,14 @@ class LoopThread:
             self._stopping = asyncio.Event()
             loop = asyncio.get_running_loop()
             loop.set_task_factory(_create_tagged_task)
-            loop.stop = _guard_stop(loop.stop)  # type: ignore[method-assign]
+            stop = loop.stop
+
+            def stop_unless_in_lane() -> None:
+                if _lane.get() is not None:
+                    raise RuntimeError("an attempt must not stop the event loop, which all attempts share")
+                stop()
+
+            loop.stop = stop_unless_in_lane  # type: ignore[method-assign]
             self._ready.set_result(loop)
             while not self._stopping.is_set():
                 # An attempt may cancel all tasks that it finds: this one is nobody's but ours.
@@ -355,12 +351,6 @@ class Lanes:
         while self._unstarted:
             self._unstarted.popitem()[1].close()
 
-    def cancel(self, keys: set[Hashable] | None = None) -> None:
-        """Cancel wanted attempts, all of them or those of the given keys."""
-        for key in list(self._wanted):
-            if keys is None or key in keys:
-                self._wanted.pop(key).cancel()
-
     def end(self, grace_s: float = 5.0, last: Callable[[], Coroutine[Any, Any, None]] | None = None) -> None:
         """Cancel all attempts and wait until they have ended or the time is over; none begins any more.
 
@@ -369,7 +359,8 @@ class Lanes:
             last: what runs on the loop after that.
         """
         self.is_closed = True
-        self.cancel()
+        while self._wanted:
+            self._wanted.pop(next(iter(self._wanted))).cancel()
         if self._thread is None or not self._thread.is_usable:
             return
 

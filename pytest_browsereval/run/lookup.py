@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import ConfigError, nearest
+from pytest_browsereval.model.display import join_first
 from pytest_browsereval.redaction.address import plain_url
 from pytest_browsereval.run.control import CONTROL
 from pytest_browsereval.run.store import home_of
@@ -163,24 +164,17 @@ class Runs:
                 raise ConfigError(f"{given!r} is the id of {len(found)} runs: {several}. Give a run folder.")
             if found:
                 return found[0]
+        runs = self.newest_first(is_empty_allowed=is_empty_allowed)
         if given and (base / given).is_dir():
             why = f"{given} is not a run folder: it has no `tasks/`."
         else:
-            runs = self.newest_first(is_empty_allowed=is_empty_allowed)
             hint = nearest(given, [LATEST, *(folder.name for folder in runs)])
             why = f"there is no run {given!r}.{hint}"
-        raise ConfigError(f"{why} {self._describe_newest(is_empty_allowed=is_empty_allowed)}")
-
-    def _describe_newest(self, *, is_empty_allowed: bool) -> str:
-        """Return the newest runs, and what to type."""
-        runs = self.newest_first(is_empty_allowed=is_empty_allowed)
+        place = format_path(self.place)
         if not runs:
-            return f"{format_path(self.place)} has no run. Run the eval with `pytest`, or give a run folder."
-        names = ", ".join(folder.relative_to(self.place).as_posix() for folder in runs[:MOST_LISTED])
-        more = " ..." if len(runs) > MOST_LISTED else ""
-        return (
-            f"Runs in {format_path(self.place)}, the newest first: {names}{more}. Give a run folder or an id."
-        )
+            raise ConfigError(f"{why} {place} has no run. Run the eval with `pytest`, or give a run folder.")
+        names = join_first([folder.relative_to(self.place).as_posix() for folder in runs], MOST_LISTED)
+        raise ConfigError(f"{why} Runs in {place}, the newest first: {names}. Give a run folder or an id.")
 
 
 def _folders_named(name: str, top: Path) -> Iterator[Path]:

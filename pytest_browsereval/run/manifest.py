@@ -8,7 +8,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -63,6 +63,7 @@ def manifest(
         model_calls: what becomes of the calls of models, ``replay`` for example.
     """
     commit, branch = find_commit(config.base_dir)
+    on = {tool.name for tool in tools}
     return {
         "schema_version": SCHEMA_VERSION,
         "started_at": now(),
@@ -74,9 +75,18 @@ def manifest(
         "files": dict(hash_row_files(config)),
         "browser": browser,
         "tools": [tool.name for tool in tools],
-        "toolkits": _toolkits(kits, {tool.name for tool in tools}),
+        # What they tell a model is in the hash.
+        "toolkits": [
+            {
+                "key": kit.key,
+                "owner": kit.owner,
+                "tools": [name for name in kit.names if name in on],
+                "policy_hash": hashlib.sha256(repr((kit.policy, kit.absent)).encode()).hexdigest()[:16],
+            }
+            for kit in kits
+        ],
         "tool_schema_hash": tool_schema_hash(tools),
-        "tool_hashes": tool_hashes(tools),
+        "tool_hashes": {tool.name: tool_schema_hash([tool]) for tool in tools},  # a drift is told by name
         "plugins": list(plugins),
         "model_calls": model_calls,
         "python": platform.python_version(),
@@ -85,19 +95,6 @@ def manifest(
         "git_commit": commit,
         "git_branch": branch,
     }
-
-
-def _toolkits(kits: Sequence[Toolkit], on: Collection[str]) -> list[dict[str, Any]]:
-    """Return the toolkits with those of their tools that are on; what they tell a model is in the hash."""
-    return [
-        {
-            "key": kit.key,
-            "owner": kit.owner,
-            "tools": [name for name in kit.names if name in on],
-            "policy_hash": hashlib.sha256(repr((kit.policy, kit.absent)).encode()).hexdigest()[:16],
-        }
-        for kit in kits
-    ]
 
 
 def place_of(base: Path, run: Path) -> dict[str, str]:
@@ -119,11 +116,6 @@ def tool_schema_hash(tools: Sequence[Tool]) -> str:
     """Return 16 hex digits over names, descriptions and schemas: differs when the contract drifts."""
     contract = [(tool.name, tool.description, tool.schema) for tool in tools]
     return hashlib.sha256(json.dumps(contract, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def tool_hashes(tools: Sequence[Tool]) -> dict[str, str]:
-    """Return the same for each tool alone, so that a drift can be told by name."""
-    return {tool.name: tool_schema_hash([tool]) for tool in tools}
 
 
 def file_hash(path: Path) -> dict[str, str | None]:
@@ -171,10 +163,9 @@ def _folder_hash(folder: Path) -> str:
 
 
 def _version(name: str) -> str | None:
-    try:
+    with suppress(PackageNotFoundError):
         return version(name)
-    except PackageNotFoundError:
-        return None
+    return None
 
 
 def check_manifest(run: Path) -> None:

@@ -165,7 +165,13 @@ def check_row(
         config.sites[name].ready for name in names_in(task.start_url or "") & {*config.sites}
     ):
         check_fit(Asker("the row", "waits for `ready`", "Leave it out"), Needs(page=True), offers)
-    _check_reset(task, config)
+    lacking, _ = sites_to_reset(task, config.sites)
+    if lacking:
+        raise ValueError(
+            f"the row requires_reset, and the site {lacking[0]!r} has no `reset`. Write `sites: "
+            f'{{{lacking[0]}: {{reset: "POST /reset"}}}}` or `{{reset: restart}}`, '
+            "or take requires_reset out of the row."
+        )
 
 
 def check_agent(
@@ -274,16 +280,6 @@ def _list_unknown_sites(task: Task, sites: Collection[str]) -> Iterator[tuple[st
     stones = [milestone.check for milestone in task.milestones]
     start = {"start_url": task.start_url}, task.ready and task.ready.model_dump()
     return unknown_sites([*start, task.checks, stones, task.graders, task.solution], sites)
-
-
-def _check_reset(task: Task, config: EvalConfig) -> None:
-    lacking, _ = sites_to_reset(task, config.sites)
-    if lacking:
-        raise ValueError(
-            f"the row requires_reset, and the site {lacking[0]!r} has no `reset`. Write `sites: "
-            f'{{{lacking[0]}: {{reset: "POST /reset"}}}}` or `{{reset: restart}}`, '
-            "or take requires_reset out of the row."
-        )
 
 
 def check_needs(grader: GraderConfig, task: Task, offers: Offers, config: EvalConfig) -> None:

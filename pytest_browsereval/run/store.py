@@ -168,11 +168,9 @@ class RunStore:
         if not target.exists():
             write_json(target, manifest)
 
-    def write_summary(self, summary: dict[str, Any]) -> Path:
-        """Write ``summary.json`` and return its path."""
-        target = self.root / SUMMARY
-        write_whole(target, list_json_parts(summary))
-        return target
+    def write_summary(self, summary: dict[str, Any]) -> None:
+        """Write ``summary.json``."""
+        write_whole(self.root / SUMMARY, list_json_parts(summary))
 
     def drop_summary(self) -> None:
         """Remove ``summary.json``: further attempts are about to be made, of which it tells nothing."""
@@ -261,7 +259,7 @@ class RunStore:
                 (path := trial / f"attempt-{number}").mkdir()
                 break
             number += 1
-        return self._take_into_flight(path, number, node_id)
+        return self.reopen(path, number, node_id)
 
     def reopen_lost(self, key: TrialKey, node_id: str) -> AttemptFolder:
         """Take the attempt into flight that has lost its loop or its process, or a new one if there is none.
@@ -302,9 +300,6 @@ class RunStore:
             OSError: the run folder cannot be written.
         """
         self._check_no_link(path)
-        return self._take_into_flight(path, number, node_id)
-
-    def _take_into_flight(self, path: Path, number: int, node_id: str) -> AttemptFolder:
         marker = self.root / IN_FLIGHT / f"{self.worker}-{next(self._numbers)}.json"
         marker.parent.mkdir(exist_ok=True)
         relative = path.relative_to(self.root).as_posix()

@@ -38,7 +38,8 @@ class Toolsets:
             plugged: those of its ``toolkits``.
 
         Raises:
-            ConfigError: a switch or a site names what there is not, or two tools have one name.
+            ConfigError: a switch or a site names what there is not, two tools have one name, or a tool is
+                switched on that needs a page where windows have none.
         """
         builtin, plugged = tuple(builtin), tuple(plugged)
         kits = (*builtin, *plugged)
@@ -48,8 +49,18 @@ class Toolsets:
             for name in config.variants
         }
         found = {name: vetoes(kits, {tool.name for tool in tools}) for name, tools in on.items()}
-        for name in on:
-            check_switches(config, name, kits, found[name])
+        names = {kit.key: kit.names for kit in kits}
+        for variant in on if not config.browser.has_page else ():
+            own = config.variants[variant].tools or {}
+            for name, is_on in {**config.tools, **own}.items():
+                lacking = [tool for tool in names.get(name, (name,)) if tool in found[variant]]
+                if is_on and lacking:
+                    place = ("variants", variant, "tools") if name in own else ("tools",)
+                    raise config.wrong(
+                        (*place, name),
+                        f"{name} is on, and {', '.join(lacking)} cannot work: {found[variant][lacking[0]]}. "
+                        f"Leave {name} out, or use a browser of type playwright or cdp.",
+                    )
         kept = {name: tuple(t for t in tools if t.name not in found[name]) for name, tools in on.items()}
         return cls(kits, kept, found, _sites_of(config, kits))
 
@@ -88,33 +99,6 @@ class Toolsets:
             sites: the names of the config's sites.
         """
         return ({*task.sites} | names_in(task.model_dump_json())) & {*sites} if self.sites_of else set()
-
-
-def check_switches(
-    config: EvalConfig, variant: str, kits: Iterable[Toolkit], vetoes: Mapping[str, str]
-) -> None:
-    """Refuse to switch tools on that need a page where windows have none.
-
-    Args:
-        config: its switches count, and before them those of the variant.
-        variant: its name.
-        kits: the toolkits of the run.
-        vetoes: tools of the variant that are on and cannot work.
-
-    Raises:
-        ConfigError: someone does.
-    """
-    names = {kit.key: kit.names for kit in kits}
-    own = config.variants[variant].tools or {}
-    for name, is_on in {**config.tools, **own}.items() if not config.browser.has_page else ():
-        lacking = [tool for tool in names.get(name, (name,)) if tool in vetoes]
-        if is_on and lacking:
-            place = ("variants", variant, "tools") if name in own else ("tools",)
-            raise config.wrong(
-                (*place, name),
-                f"{name} is on, and {', '.join(lacking)} cannot work: {vetoes[lacking[0]]}. "
-                f"Leave {name} out, or use a browser of type playwright or cdp.",
-            )
 
 
 def switches_of(config: EvalConfig, variant: str) -> dict[str, bool]:
