@@ -22,7 +22,7 @@ from pytest_browsereval.runs.trial import StoredTrial
 
 def contradicting(run: StoredRun) -> RuleResult | None:
     """Return a rule that is missed where files of a run contradict each other; None if they do not."""
-    message = _describe(_list_contradictions(run))  # what has no record misses the rule complete
+    message = _describe(list(_list_contradictions(run)))  # what has no record misses the rule complete
     return RuleResult("records", is_met=False, message=message) if message else None
 
 
@@ -31,7 +31,7 @@ def describe_contradictions(run: StoredRun) -> str:
 
     Results without a record are among them: what a run has lost cannot regress against it.
     """
-    return _describe(_list_contradictions(run, with_lost=True))
+    return _describe(list(_list_contradictions(run, with_lost=True)))
 
 
 def check_run(run: StoredRun) -> None:
@@ -63,7 +63,7 @@ def _describe(found: Sequence[str]) -> str:
     return f"records that other files of the run contradict: {first}. {advice}" if found else ""
 
 
-def _list_contradictions(run: StoredRun, *, with_lost: bool = False) -> list[str]:
+def _list_contradictions(run: StoredRun, *, with_lost: bool = False) -> Iterator[str]:
     # An agent's program may change records of its run; the summary is written when it is gone.
     figures, results = dict[str, Any](), dict[tuple[str, str, int], Result]()
     try:
@@ -71,17 +71,8 @@ def _list_contradictions(run: StoredRun, *, with_lost: bool = False) -> list[str
             figures = read_figures(run.folder)
             results = {one[:3]: one for one in read_results(run.folder) if one.verdict}
     except (OSError, ValueError):
-        return [f"{SUMMARY} is damaged"]
-    return list(_compare_results(run, figures, results, with_lost=with_lost))
-
-
-def _compare_results(
-    run: StoredRun,
-    figures: Mapping[str, Any],
-    results: dict[tuple[str, str, int], Result],
-    *,
-    with_lost: bool,
-) -> Iterator[str]:
+        yield f"{SUMMARY} is damaged"
+        return
     is_contradicted = False
     for trial in run.trials:
         said = results.pop((trial.last.query_id, trial.last.variant, trial.last.trial), None)

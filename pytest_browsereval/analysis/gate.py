@@ -110,12 +110,11 @@ def _check_plugged(data: Sequence[StoredAttempt], gate: GateConfig) -> Iterator[
 def _miss_undecided(gate: GateConfig, against: Sequence[RuleResult]) -> Iterator[RuleResult]:
     """Yield as missed the rules of features that nobody has looked at: the gate would be green without."""
     looked_at = {rule.name for rule in against}
-    for name in gate.compares:
+    whys = dict.fromkeys(gate.compares, "the run was not compared with a baseline")
+    whys |= dict.fromkeys(gate.of_features, "the feature that decides it is left out")
+    for name, why in whys.items():
         if name not in looked_at:
-            yield RuleResult(name, is_met=False, message="the run was not compared with a baseline")
-    for name in gate.of_features:
-        if name not in looked_at:
-            yield RuleResult(name, is_met=False, message="the feature that decides it is left out")
+            yield RuleResult(name, is_met=False, message=why)
 
 
 def _check_own(rule: GateRule, name: str, data: Sequence[StoredAttempt], gate: GateConfig) -> RuleResult:
@@ -313,9 +312,8 @@ def _max_error_rate(counted: Sequence[StoredAttempt], ceiling: float, deaths: in
     for by in sorted({one.derived.by for one in counted if one.derived is not None}):
         own = [one for one in counted if one.derived is not None and one.derived.by == by]
         # An attempt that failed while this could not be judged has not shown what it was made for.
-        parts.append(
-            (f"error rate under {by}", Share(sum(find_outcome(one) is None for one in own), len(own)))
-        )
+        share = Share(sum(find_outcome(one) is None for one in own), len(own))
+        parts.append((f"error rate under {by}", share))
     results = []
     for word, errors in parts:
         if errors.value is not None:

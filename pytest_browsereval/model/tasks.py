@@ -15,10 +15,12 @@ TASK_FILE = "task.json"
 """In the folder of an attempt: the row, and by what it is judged."""
 
 
-class RowMetadata(BaseModel):
-    """The origin of a task, with the keys of BrowserOS."""
-
+class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+class RowMetadata(_Frozen):
+    """The origin of a task, with the keys of BrowserOS."""
 
     original_task_id: str = ""
     """The id of the task in its benchmark."""
@@ -45,10 +47,8 @@ OTHER_KEYS = (
 _LISTS = ("graders", "checks", "milestones", "solution", "tags", "depends_on", "evals", "sites", "files")
 
 
-class RowFile(BaseModel):
+class RowFile(_Frozen):
     """A file that comes with a row, for the agent to upload."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     path: str = Field(min_length=1)
     """The file, relative to the folder of the dataset's file; its name for the agent as well."""
@@ -59,10 +59,8 @@ class RowFile(BaseModel):
 _REF = re.compile(r"\[?(ref=)?(f\d+)?e\d+\]?")
 
 
-class Ready(BaseModel):
+class Ready(_Frozen):
     """What the start page has to be before an attempt begins; all that is given has to hold."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     text: str | None = Field(default=None, min_length=1)
     """A text on the page."""
@@ -95,10 +93,8 @@ class Ready(BaseModel):
         return self
 
 
-class Milestone(BaseModel):
+class Milestone(_Frozen):
     """A check of the page that an attempt passes on its way."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: str = Field(min_length=1)
     """What reports call it."""
@@ -106,10 +102,8 @@ class Milestone(BaseModel):
     """A check of the page, as in ``checks``."""
 
 
-class Task(BaseModel):
+class Task(_Frozen):
     """One row: the instruction, the start page, and how the result is judged."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     query_id: str = Field(min_length=1)
     """Unique in its dataset; shown as it is, and encoded in paths and node ids."""

@@ -83,11 +83,8 @@ def _wrap(line: str, width: int) -> Iterator[str]:
 def describe_end(metadata: TaskMetadata, folder: Path) -> str:
     """Return what an attempt has come to, and why; the first line alone is enough for a list."""
     idle = _find_nothing_hit(folder) if metadata.verdict is Verdict.FAILED else ""
-    return printable(f"{_verdict(metadata)}: {idle}{metadata.reason}")
-
-
-def _verdict(metadata: TaskMetadata) -> str:
-    return f"{metadata.verdict} ({metadata.error_source})" if metadata.error_source else str(metadata.verdict)
+    source = f" ({metadata.error_source})" if metadata.error_source else ""
+    return printable(f"{metadata.verdict}{source}: {idle}{metadata.reason}")
 
 
 def _lines(

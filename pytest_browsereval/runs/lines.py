@@ -346,8 +346,8 @@ class Lines:
     def _check_one(self, lines: Sequence[StoredAttempt], data: StoredAttempt) -> None:
         if len(lines) == 1:
             return
-        same = {one.line for one in lines if one.revision == data.revision}
-        same = {one for one in same if one.hash not in self.lost.dropped}
+        known = (one.line for one in lines if one.revision == data.revision)
+        same = {one for one in known if one.hash not in self.lost.dropped}
         if len({one.hash for one in same}) > 1:
             where = " and ".join(f"{ATTEMPTS}/{one.file} (at byte {one.offset})" for one in sorted(same))
             raise UsageError(

@@ -122,12 +122,6 @@ class RunSummary:
         """
         return tuple(trial for trial in self.plain if _is_contradicted(trial.last))
 
-    def _describe_unknown_cost(self) -> dict[str, Any]:
-        if self.cost_usd is not None:
-            return {}
-        known, unknown = self.known_cost
-        return {"known_cost_usd": known, "attempts_of_unknown_cost": unknown}
-
     def as_json(self) -> dict[str, Any]:
         """Return the content of ``summary.json``."""
         return {**self.figures(), "results": list(self.list_results())}
@@ -138,6 +132,8 @@ class RunSummary:
 
     def figures(self) -> dict[str, Any]:
         """Return the content of ``summary.json`` without the trials."""
+        (known, unknown), rate = self.known_cost, self.rate.as_json()
+        of_unknown = {"known_cost_usd": known, "attempts_of_unknown_cost": unknown} if unknown else {}
         return {
             "trials": len(self.trials),
             "passed": self.count(Verdict.PASSED),
@@ -145,23 +141,20 @@ class RunSummary:
             "errored": self.count(Verdict.ERRORED),
             "judged": self.judged,
             "pass_rate": self.pass_rate,
-            "pass_rate_intervals": {
-                # The other keys are in the summary under names of their own.
-                key: self.rate.as_json()[key]
-                for key in ("interval", "by_site", "by_task")
-            },
+            # The other keys are in the summary under names of their own.
+            "pass_rate_intervals": {key: rate[key] for key in ("interval", "by_site", "by_task")},
             "error_rate": self.error_rate,
             "errors_by_source": self.errors_by_source(),
             **({"deaths": self.deaths} if self.deaths else {}),
             "cost_usd": self.cost_usd,
-            **self._describe_unknown_cost(),
+            **of_unknown,
             "false_claims": {"count": self.false_claims.hits, "of": self.false_claims.of},
             **{key: {name: _part(rate) for name, rate in self.rates_by(key).items()} for key in PARTS},
             **({"repeats": self.repeats.as_json()} if self.repeats else {}),
             "graders": {
-                name: _shorten(sorted(known))
+                name: _shorten(sorted(named))
                 for name, prints in sorted(self.fingerprints.items())
-                if (known := prints - {""})
+                if (named := prints - {""})
             },
             "disagreements": [_disagreement(trial) for trial in self.disagreements],
         }
