@@ -30,10 +30,8 @@ class MaxSideEffectsRule(GateRule):
     def check(self, trials: Sequence[StoredAttempt]) -> RuleResult:
         """Count them; that of a judged trial which was to be compared, and was not, is unknown."""
         compared, unknown = list_compared(trials), [one for one in trials if _lacks_comparison(one)]
-        having, judged = (
-            [one for one in compared if one.side_effects],
-            format_count(len(compared), "judged trial"),
-        )
+        having = [one for one in compared if one.side_effects]
+        judged = format_count(len(compared), "judged trial")
         is_met = bool(compared) and not unknown and len(having) <= self.most
         message = f"{len(having):,} of {judged} had side effects, which is "
         message += f"{'within' if len(having) <= self.most else 'over'} {self.most:,}"

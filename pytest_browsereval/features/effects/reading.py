@@ -152,9 +152,7 @@ class Source:
         if self.state.storage is not None:
             wanted = self.state.storage.partition(":")[2]
             names = [one["name"] for one in await self._list_stored()]
-            why = (
-                f"local storage has no key {wanted!r} (if it comes later, write null there in `setup_script`)"
-            )
+            why = f"local storage has no key {wanted!r} (if it comes later, write null in `setup_script`)"
         elif self.state.files is not None:
             root, wanted = split_pattern(self.state.fill_place(self.base_dir, self.data))
             names = [one.name for one in root.rglob("*") if one.is_file() and not one.name.startswith(".")]

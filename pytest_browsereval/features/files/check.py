@@ -43,11 +43,8 @@ class DownloadCheck(PageCheck):
     @property
     def title(self) -> str:
         """What a report calls it."""
-        how = (
-            ""
-            if self.what == "count" and self.comparator.kind == "min"
-            else f" {self.what} {self.comparator}"
-        )
+        is_any = self.what == "count" and self.comparator.kind == "min"
+        how = "" if is_any else f" {self.what} {self.comparator}"
         return beginning(f"{'not ' if self.is_not else ''}download {self.subject}{how}", 160)
 
     async def look(self, window: PlaywrightWindow, seen: dict[str, Any]) -> None:
@@ -153,10 +150,8 @@ class DownloadCheck(PageCheck):
 
 
 def _list(entry: Mapping[str, Any]) -> str:
-    names = entry["names"]
-    return (
-        f"; there is {join_first([*map(repr, names)], MOST_LISTED)}" if names else "; nothing was downloaded"
-    )
+    names = join_first([*map(repr, entry["names"])], MOST_LISTED)
+    return f"; there is {names}" if names else "; nothing was downloaded"
 
 
 def read_download_check(check: Mapping[str, JsonValue]) -> PageCheck:

@@ -91,14 +91,13 @@ class Choosers:
             await quietly(self._asked.wait(), limit_s)
         if not self._asked.is_set():
             return None
-        await quietly(self._came.wait(), self._window.rules.action_s)
+        action_s = self._window.rules.action_s
+        await quietly(self._came.wait(), action_s)
         self._asked.clear()
         self._came.clear()
         latest, self._latest = self._latest, None
         # A document that was left takes its choosers along.
-        is_there = latest and await quietly(
-            latest.element.evaluate("() => true"), self._window.rules.action_s
-        )
+        is_there = latest and await quietly(latest.element.evaluate("() => true"), action_s)
         return latest.element if latest and is_there else None
 
 

@@ -111,9 +111,7 @@ def _read_pdf(data: bytes) -> list[str]:
         command = [sys.executable, "-P", "-c", _READ_PDF]
         read = subprocess.run(command, input=data, capture_output=True, timeout=PDF_LIMIT_S, check=False)  # noqa: S603 our own
     except subprocess.TimeoutExpired:
-        raise NoText(
-            f"it is a PDF, which could not be read within {PDF_LIMIT_S:g} s", is_known=False
-        ) from None
+        raise NoText(f"it is a PDF that takes over {PDF_LIMIT_S:g} s to read", is_known=False) from None
     if read.returncode:
         *_, last = ["", *read.stderr.decode(errors="replace").strip().splitlines()]
         raise NoText(f"it is a PDF that cannot be read: {last[:200]}", is_known=False)

@@ -137,10 +137,7 @@ async def _find_field(
     choosers = choosers_of(window)
     if target is None:
         if (field := await choosers.take()) is None:
-            raise Refusal(
-                "The page does not ask for a file now. Name the file field as target, or the button that "
-                "asks for a file."
-            )
+            raise Refusal("The page asks for no file now. Name the field, or a button that asks, as target.")
         return field
     found: JSHandle = await act(window, target, lambda element: element.evaluate_handle(_FIND_FIELD))
     if (field := found.as_element()) is not None:

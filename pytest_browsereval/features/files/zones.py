@@ -69,18 +69,24 @@ async def drop_files(
     if box is None:
         return False
     is_button = await ask_apart(locator, _LISTEN)
-    drag = _Drag(window, *_middle(window, box), files)
     if only_zone and is_button:
         return False
-    await drag.send("dragEnter", "dragOver")
+    (x, y), session = _middle(window, box), await window.cdp_session(window.page)
+    data = {"items": [], "files": [str(one) for one in files], "dragOperationsMask": 1}
+
+    async def send(*kinds: str) -> None:
+        for kind in kinds:
+            await session.send("Input.dispatchDragEvent", {"type": kind, "x": x, "y": y, "data": data})
+
+    await send("dragEnter", "dragOver")
     await await_frame(window)  # some put a zone over the page now
-    await drag.send("dragOver")
+    await send("dragOver")
     seen = await ask_apart(locator, _READ, "before")
     if not seen["isZone" if only_zone else "isAccepted"]:
-        await drag.send("dragCancel")
+        await send("dragCancel")
         return False
     async with follow_input(window):
-        await drag.send("drop")
+        await send("drop")
         # A page that goes elsewhere, or puts something else in its place, has taken them.
         seen = await quietly(ask_apart(locator, _READ, "after", limit_s=_READ_S), _READ_S)
     if seen and not seen["isTaken"]:
@@ -101,15 +107,3 @@ def _middle(window: PlaywrightWindow, box: dict[str, float]) -> tuple[float, flo
         return (max(start, 0.0) + min(start + length, most)) / 2
 
     return find(box["x"], box["width"], size["width"]), find(box["y"], box["height"], size["height"])
-
-
-class _Drag:
-    def __init__(self, window: PlaywrightWindow, x: float, y: float, files: list[Path]) -> None:
-        self._window = window
-        data = {"items": [], "files": [str(one) for one in files], "dragOperationsMask": 1}
-        self._event = {"x": x, "y": y, "data": data}
-
-    async def send(self, *kinds: str) -> None:
-        session = await self._window.cdp_session(self._window.page)
-        for kind in kinds:
-            await session.send("Input.dispatchDragEvent", {"type": kind, **self._event})

@@ -72,10 +72,8 @@ def _make_report(found: Harvest, output: Path) -> Report:
     from pytest_browsereval.report.report import Report, Row, Table
 
     count, refused = len(found.rows), found.refused
-    total, where = (
-        format_count(count + len(refused), "row"),
-        f" in {output}" if count else "; nothing is written",
-    )
+    total = format_count(count + len(refused), "row")
+    where = f" in {output}" if count else "; nothing is written"
     rows = [Row((name, why), sentence=f"{name}: {why}") for name, why in refused.items()]
     title = f"{format_count(len(rows), 'row')} refused:"
     notes = [f"{format_count(found.attacked, 'row')} under attack: only plain rows are harvested"]

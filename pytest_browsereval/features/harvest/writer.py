@@ -258,12 +258,9 @@ def _write_role(check: Mapping[str, Any]) -> str:
     found = f"page.get_by_role({check['role']!r}{name}).filter(visible=True)"
     if check.get("not"):
         return "" if "count" in check else f"expect({found}).to_have_count(0)"
-    has_count = check.get("count") is not None
-    return (
-        f"expect({found}).to_have_count({check['count']!r})"
-        if has_count
-        else f"expect({found}.first).to_be_visible()"
-    )
+    if check.get("count") is not None:
+        return f"expect({found}).to_have_count({check['count']!r})"
+    return f"expect({found}.first).to_be_visible()"
 
 
 def _locate(target: str) -> str:

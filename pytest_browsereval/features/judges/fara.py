@@ -175,9 +175,5 @@ class FaraCombinedGrader(CombiningGrader):
     @property
     def parts(self) -> tuple[ModelGrader, ...]:
         """The three graders, with their defaults."""
-        judge = self.judge
-        return (
-            FaraAlignmentGrader(judge=judge),
-            FaraRubricGrader(judge=judge),
-            FaraMultimodalGrader(judge=judge),
-        )
+        kinds = (FaraAlignmentGrader, FaraRubricGrader, FaraMultimodalGrader)
+        return tuple(kind(judge=self.judge) for kind in kinds)

@@ -76,9 +76,7 @@ class Outcome(JudgeReply):
         for obstacle in self.obstacles:
             # Models cite pictures that they were never shown; such proof is none.
             if not set(obstacle.pictures) <= set(shown):
-                problems.append(
-                    f"an obstacle is shown by pictures that it was not given: {obstacle.pictures}"
-                )
+                problems.append(f"an obstacle cites pictures that it was not given: {obstacle.pictures}")
             if not all(1 <= number <= actions for number in obstacle.actions):
                 problems.append(f"an obstacle is shown by actions that do not exist: {obstacle.actions}")
         if problems:

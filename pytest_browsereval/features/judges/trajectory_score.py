@@ -70,10 +70,7 @@ class TrajectoryScoreGrader(ModelGrader):
     @model_validator(mode="after")
     def _judge_is_used(self) -> Self:
         if self.method == "heuristic" and self.judge is not None:
-            raise ValueError(
-                "method is heuristic, which asks no model, but a judge is given. Write method: model , or "
-                "leave the judge out"
-            )
+            raise ValueError("the heuristic asks no judge. Write `method: model`, or leave the judge out")
         return self
 
     def needs(self, task: Task) -> Needs:

@@ -132,6 +132,4 @@ def _notes(config: McpBrowserConfig, mapped: Mapped, left_out: list[str]) -> Ite
             "its own"
         )
     if not mapped.tells_url:
-        yield (
-            "the page's address is unknown once a tool was called: no `pattern` under browser.tools reads it"
-        )
+        yield "the page's address is unknown after a call: no `pattern` under browser.tools reads it"

@@ -7,7 +7,7 @@ leave open is asked for by name.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -151,16 +151,10 @@ class Mapped:
             if given == "{format}":
                 found[name] = _format(schema, str(values["format"]))
             else:
-                found[name] = _to_number(map_texts(given, lambda text: _fill(text, values)), schema)
+                value = map_texts(given, lambda text: _fill(text, values))
+                is_number = schema.get("type") in ("number", "integer")  # a page's number, as a text
+                found[name] = int(value) if is_number and str(value).isdigit() else value
         return found
-
-
-def find_known(names: Collection[str]) -> Mapping[str, Any]:
-    """Return what is known of the server that lists these tools; nothing of another one.
-
-    Names and versions of servers change, and forks keep neither.
-    """
-    return next((one for one in KNOWN.values() if set(one["lists"]) <= set(names)), {})
 
 
 def map_tools(declared: ToolUses, tools: Sequence[ForeignTool], *, has_process: bool) -> Mapped:
@@ -174,7 +168,9 @@ def map_tools(declared: ToolUses, tools: Sequence[ForeignTool], *, has_process: 
     Raises:
         MappingProblem: with everything that is missing, and what to write.
     """
-    known = find_known([tool.name for tool in tools])
+    listed = {tool.name for tool in tools}
+    # By its tools: names and versions of servers change, and forks keep neither.
+    known: Mapping[str, Any] = next((one for one in KNOWN.values() if {*one["lists"]} <= listed), {})
     schemas = {tool.name: tool.schema for tool in tools if tool.name not in known.get("not_offered", ())}
     uses: dict[Purpose, ToolUse] = {}
     problems: list[str] = []
@@ -194,7 +190,12 @@ def map_tools(declared: ToolUses, tools: Sequence[ForeignTool], *, has_process: 
             uses[purpose] = use
     mapped = Mapped(uses, schemas)
     if problems := [*problems, *_problems(mapped)]:
-        raise MappingProblem(_describe_problems(problems, schemas))
+        names = join_first(list(schemas), _MOST_LISTED) or "none"
+        raise MappingProblem(
+            f"{'; '.join(problems)}. The server has the tools {names}. "
+            "Write `tools: {navigate: NAME, snapshot: NAME, screenshot: NAME, close: NAME}`, where a NAME "
+            'may be `{tool: NAME, arguments: {ARGUMENT: "{url}"}}`.'
+        )
     return mapped
 
 
@@ -224,19 +225,7 @@ def _problems(mapped: Mapped) -> Iterator[str]:
             yield f"{where} has no argument with '{{url}}'; write which one takes it of {names}"
     sources = (mapped.uses.get("pages"), mapped.uses.get("navigate"))
     if mapped.wants_page and not any("page" in use.groups for use in sources if use):
-        yield (
-            "tools.pages: no tool gives the page that other tools need; name one with a pattern such as "
-            r"'(?P<page>\d+)'"
-        )
-
-
-def _describe_problems(problems: Sequence[str], schemas: Mapping[str, Any]) -> str:
-    names = join_first(list(schemas), _MOST_LISTED) or "none"
-    return (
-        f"{'; '.join(problems)}. The server has the tools {names}. "
-        "Write `tools: {navigate: NAME, snapshot: NAME, screenshot: NAME, close: NAME}`, where a NAME may be "
-        '`{tool: NAME, arguments: {ARGUMENT: "{url}"}}`.'
-    )
+        yield r"tools.pages: no tool gives the page; name one with a pattern such as '(?P<page>\d+)'"
 
 
 # -- arguments
@@ -260,13 +249,6 @@ def _fill(text: str, values: Mapping[str, Any]) -> Any:
     if whole := _PLACEHOLDER.fullmatch(text):
         return values.get(whole[1])
     return _PLACEHOLDER.sub(lambda match: str(values.get(match[1])), text)
-
-
-def _to_number(value: Any, schema: Mapping[str, Any]) -> Any:
-    """Return a page's number as a number where the schema wants one."""
-    if isinstance(value, str) and value.isdigit() and schema.get("type") in ("number", "integer"):
-        return int(value)
-    return value
 
 
 def _format(schema: Mapping[str, Any], asked: str) -> str:

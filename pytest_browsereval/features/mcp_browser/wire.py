@@ -227,9 +227,7 @@ class McpSession:
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             raise self._lose() from None
         except (RuntimeError, ValueError) as error:  # not as the protocol or the tool's own schema has it
-            raise CallRefused(
-                f"it answered with something that is not a result: {_sentence(error)}"
-            ) from None
+            raise CallRefused(f"its answer is not a result: {_sentence(error)}") from None
 
     def _lose(self, why: str = _CLOSED) -> ServerGone:
         """Give the connection up; the first reason stays."""

@@ -53,7 +53,6 @@ class PointingConfig(AgentConfig):
         Raises:
             ValueError: some are switched off, or the browser brings others.
         """
-        del kits
         needed = dict.fromkeys(tool for name in ALWAYS for tool in KINDS[name].tools)
         if missing := [name for name in needed if name not in tools]:
             kits_of = [kit.key for kit in CATALOG.values() if {*missing} & {*kit.names}]

@@ -69,7 +69,6 @@ class ComputerUseConfig(LLMConfig, PointingConfig):
         Raises:
             ConfigError: one of them is missing.
         """
-        del base_dir
         if not self.traits.has_images:
             raise ConfigError(
                 f"the agent {self.type!r} shows pictures, and models of the provider {self.provider!r} take "

@@ -113,9 +113,7 @@ def _named(flat: Mapping[str, Any]) -> str:
     """Return the action's name as it is spelled; an ``action`` counts before all other keys."""
     if "action" in flat:
         if not isinstance(flat["action"], str) or not flat["action"].strip():
-            raise BadAction(
-                f"the action is {beginning(json.dumps(flat['action'], default=str), 60)}, not a name"
-            )
+            raise BadAction(f"the action is {_show(flat['action'])}, not a name")
         return _snake(flat["action"])
     given = [_snake(flat[key]) for key in _NAME_KEYS if isinstance(flat.get(key), str) and flat[key].strip()]
     # `type` and `name` have other meanings too: a known action among them is meant.
@@ -158,9 +156,11 @@ def _pair(value: Any) -> list[Any]:
         value = _NUMBER.findall(value[:200])
     if isinstance(value, list) and len(value) == 2 and None not in value:
         return value
-    raise BadAction(
-        f"{beginning(json.dumps(given, default=str), 60)} is not a point; write x and y, a number each"
-    )
+    raise BadAction(f"{_show(given)} is not a point; write x and y, a number each")
+
+
+def _show(value: Any) -> str:
+    return beginning(json.dumps(value, default=str), 60)
 
 
 def _scrolling(flat: Mapping[str, Any], fields: Mapping[str, Any], unit: str) -> dict[str, Any]:

@@ -62,9 +62,7 @@ class VisualActionConfig(PointingConfig):
     def _url_is_plain(cls, value: str) -> str:
         parts = urlsplit(value)
         if parts.username or parts.password or parts.query:  # the libraries log addresses
-            raise ValueError(
-                "a url must not hold a user name, a password or a query. Write `api_key: NAME_OF_VARIABLE`"
-            )
+            raise ValueError("a url holds no password and no query. Write `api_key: NAME_OF_VARIABLE`")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{value!r} is not the address of a service. Write `url: http://HOST:PORT/PATH`")
         return value
@@ -96,7 +94,6 @@ class VisualActionConfig(PointingConfig):
         Raises:
             ConfigError: its variable is not set.
         """
-        del base_dir
         if needs_keys():
             self.key()
 

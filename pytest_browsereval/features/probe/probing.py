@@ -60,8 +60,7 @@ async def probe_attempt(
     except NotTriedError as why:
         return _make_probe(ProbeOutcome.UNDECIDED, f"was not tried: {why}")
     except TimeoutError:
-        why_ended = "was not tried to its end: budget.max_minutes is used up"
-        return _make_probe(ProbeOutcome.UNDECIDED, why_ended)
+        return _make_probe(ProbeOutcome.UNDECIDED, "was not tried to its end: budget.max_minutes is used up")
 
 
 def _find_time_left(run: ActiveRun) -> float | None:

@@ -19,7 +19,7 @@ from pytest_browsereval.features.programs.output import AnswerRule, EventRules, 
 from pytest_browsereval.features.programs.player import ProgramPlayer
 from pytest_browsereval.features.programs.presets import preset, read_version
 from pytest_browsereval.features.programs.process import environment, secrets_in
-from pytest_browsereval.features.programs.server import common_part
+from pytest_browsereval.features.programs.server import TOKEN_PREFIX
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.toolkit import Toolkit
@@ -120,9 +120,7 @@ class CommandAgentConfig(AgentConfig):
             ("mcp_config", self.mcp != "off", "mcp: http"),
         ):
             if name in used and not has:
-                raise ValueError(
-                    f"the command has the placeholder {{{name}}}, but nothing fills it in. Write `{key}`."
-                )
+                raise ValueError(f"the command has {{{name}}}, but nothing fills it in. Write `{key}`.")
         return self
 
     def needs(self) -> Needs:
@@ -139,7 +137,7 @@ class CommandAgentConfig(AgentConfig):
 
     def secrets(self) -> tuple[str, ...]:
         """Return the secrets among its variables, and what the tokens of all attempts begin with."""
-        return (*secrets_in(self.passed(), self.env), common_part())
+        return (*secrets_in(self.passed(), self.env), TOKEN_PREFIX)
 
     def check_tools(self, tools: Mapping[str, Tool], kits: Sequence[Toolkit]) -> tuple[str, ...]:
         """Tell which tools the program is not offered, and if its preset was tried with another version."""

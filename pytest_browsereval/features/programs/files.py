@@ -38,7 +38,7 @@ def keep_files(source: Path, kept: Path) -> list[str]:
     lost = []
     for path in sorted(source.iterdir()) if source.is_dir() else ():
         try:
-            shutil.move(path, _free(kept / path.name))
+            shutil.move(path, find_free(kept / path.name))
         except (OSError, shutil.Error):  # no place left, or what is neither a file nor a folder
             lost.append(path.name)
     return lost[:_MOST_LISTED]
@@ -99,9 +99,10 @@ def _rename(folder: Path, redact: Callable[[str], str]) -> None:
                     path.unlink()
                     path.symlink_to(safe)
                 if (clean := redact(name)) != name:
-                    path.rename(_free(path.with_name(clean[:_LONGEST_NAME])))
+                    path.rename(find_free(path.with_name(clean[:_LONGEST_NAME])))
 
 
-def _free(path: Path) -> Path:
+def find_free(path: Path) -> Path:
+    """Return a path, with a number at its end if there is something already."""
     others = (path.with_stem(f"{path.stem}-{number}") for number in itertools.count(2))
     return next(name for name in itertools.chain([path], others) if not os.path.lexists(name))

@@ -109,13 +109,11 @@ class EventRules(_Rule):
         found = _found(self.assistant, record)
         return [text for text in (found if isinstance(found, list) else [found]) if _is_text(text)]
 
-    def steps(self, record: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the steps in the page that a line tells of."""
-        return _read_steps(_found(self.step, record))
-
-    def own_steps(self, record: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return what a line tells of the program's own tools."""
-        return _read_steps(_found(self.own, record))
+    def steps(self, record: Mapping[str, Any], *, own: bool = False) -> list[dict[str, Any]]:
+        """Return the steps in the page that a line tells of, or those by tools of the program's own."""
+        found = _found(self.own if own else self.step, record)
+        each = found if isinstance(found, list) else [found]
+        return [step for step in each if isinstance(step, dict) and _is_text(step.get("tool"))]
 
 
 class UsageRule(_Rule):
@@ -226,11 +224,6 @@ def _object(text: str, *, whole: bool = True) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def _read_steps(found: Any) -> list[dict[str, Any]]:
-    each = found if isinstance(found, list) else [found]
-    return [step for step in each if isinstance(step, dict) and _is_text(step.get("tool"))]
 
 
 def _is_text(value: Any) -> bool:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
-import os
 import sys
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
@@ -19,6 +17,7 @@ from pytest_browsereval.features.programs.files import (
     MOST_BYTES,
     MOST_FILES,
     copy_files,
+    find_free,
     keep_files,
     redact_folder,
 )
@@ -261,7 +260,7 @@ class ProgramPlayer(AgentEvaluator):
             return
         usage, rules = self._config.usage.usage(record), self._config.events
         self._take_problem(rules.problem_of(record))
-        for step in rules.own_steps(record):
+        for step in rules.steps(record, own=True):
             await self._record_own(step)
         for text in rules.texts(record):
             self._capture.log_assistant(text)
@@ -409,8 +408,7 @@ def _read_step(step: Mapping[str, Any]) -> tuple[str, dict[str, Any], Any]:
 
 def _new_folder(attempt: Path) -> Path:
     """Make the folder that keeps the program's files; each delegation of an attempt has one of its own."""
-    names = itertools.chain([FOLDER], (f"{FOLDER}-{number}" for number in itertools.count(2)))
-    folder = next(path for name in names if not os.path.lexists(path := attempt.resolve() / name))
+    folder = find_free(attempt.resolve() / FOLDER)
     try:
         folder.mkdir()
     except OSError as error:

@@ -106,12 +106,8 @@ class Program:
             )
         except (OSError, ValueError) as error:
             raise Fault(ErrorSource.AGENT, f"{command[0]!r} cannot be started: {error}") from None
-        assert self._process.stdout is not None  # noqa: S101 pipes, as asked for
-        assert self._process.stderr is not None  # noqa: S101 the same
-        self._readers = [
-            asyncio.ensure_future(self._follow(self._process.stdout, out)),
-            asyncio.ensure_future(self._follow(self._process.stderr, err)),
-        ]
+        pipes = ((self._process.stdout, out), (self._process.stderr, err))
+        self._readers = [asyncio.ensure_future(self._follow(pipe, take)) for pipe, take in pipes if pipe]
 
     async def ended(self) -> int:
         """Wait until it has ended and its output is read; return its exit code.

@@ -55,12 +55,8 @@ SETTINGS: dict[str, Any] = {
 """A server that says nothing of itself, in the terminal or in its answers."""
 
 _MOST_SESSIONS = 32
-_TOKEN_PREFIX = secrets.token_hex(16)
-
-
-def common_part() -> str:
-    """Return what all tokens of this process begin with: redacting it makes any of them useless."""
-    return _TOKEN_PREFIX
+TOKEN_PREFIX = secrets.token_hex(16)
+"""What all tokens of this process begin with: redacting it makes any of them useless."""
 
 
 class ToolServer:
@@ -87,7 +83,7 @@ class ToolServer:
         self._running: set[asyncio.Task[CallToolResult]] = set()
         self._port = port
         self.url = f"http://{HOST}:{port}{PATH}"
-        self.token = _TOKEN_PREFIX + secrets.token_hex(16)
+        self.token = TOKEN_PREFIX + secrets.token_hex(16)
         self.is_closed = False
         """Whether its attempt is over."""
         self.was_asked = False

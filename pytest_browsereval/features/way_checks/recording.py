@@ -26,7 +26,7 @@ from pytest_browsereval.model.messages import Message
 from pytest_browsereval.redaction.text import well_formed
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, Download, Frame, Page, Request, Response, WebSocket
+    from playwright.async_api import Browser, Download, Frame, Page, Request, Response
 
 
 MOST_ENTRIES = 5_000
@@ -120,7 +120,7 @@ class WayRecording:
         if page not in self._not_ours:
             page.on("framenavigated", self._on_navigated)
             page.on("download", self._on_download)
-            page.on("websocket", self._on_websocket)
+            page.on("websocket", lambda one: self._keep_other(f"http{one.url.removeprefix('ws')}"))
             self._visit(page.url)
 
     def _on_navigated(self, frame: Frame) -> None:
@@ -155,9 +155,6 @@ class WayRecording:
             self._aborted[url] -= 1
         else:  # of a link with `download`
             self._keep_other(url)
-
-    def _on_websocket(self, socket: WebSocket) -> None:
-        self._keep_other(f"http{socket.url.removeprefix('ws')}")
 
     def _keep_other(self, url: str) -> None:
         if url.startswith(("http:", "https:")):

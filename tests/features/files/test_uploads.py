@@ -185,7 +185,7 @@ def test_wrong_uploads_are_refused_with_what_to_write(
         "several": (upload([CV, NOTE]), "#f takes one file, not 2. Name one."),
         "off": (upload([CV], "#off"), "#off is disabled."),
         "folder": (upload([CV], "#folder"), "#folder takes a whole folder, which cannot be uploaded."),
-        "nobody asks": (upload([CV], None), "The page does not ask for a file now. Name the file field"),
+        "nobody asks": (upload([CV], None), "The page asks for no file now. Name the field"),
         "gone": (upload([CV], "e99"), "e99 is of no snapshot."),
     }
     left = [{"tool": "click", "target": "#b"}, {"tool": "reload"}, upload([CV], None)]
@@ -199,7 +199,7 @@ def test_wrong_uploads_are_refused_with_what_to_write(
     outputs = said(run)
     for name, (_, begins) in cases.items():
         assert outputs[name][0].startswith(begins), outputs[name]
-    assert outputs["left"][2].startswith("The page does not ask for a file now.")
+    assert outputs["left"][2].startswith("The page asks for no file now.")
     assert outputs["none"][0] == "This task has no files to upload."
 
 

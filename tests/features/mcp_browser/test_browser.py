@@ -337,7 +337,7 @@ for line in sys.stdin:
 def test_answers_that_are_none_are_told(run: Run) -> None:
     """A server that speaks the protocol and answers with nonsense, twice, between stray prints."""
     config = odd.over_stdio(command=[sys.executable, "-c", GARBAGE], connect_timeout_s=60)
-    with pytest.raises(ConfigError, match=r"answered with something that is not a result: .*tools"):
+    with pytest.raises(ConfigError, match=r"its answer is not a result: .*tools"):
         run(config.survey())
 
 
@@ -347,7 +347,7 @@ def test_a_wrong_block_is_refused(tmp_path: Path, subtests: pytest.Subtests) -> 
         ({}, "exactly one of `url"),
         ({"url": "http://a/mcp", "command": ["b"]}, "exactly one of `url"),
         ({"url": "ftp://a"}, "not the URL of a server"),
-        ({"url": "http://me:word@a/"}, "user name or password"),
+        ({"url": "http://me:word@a/"}, "holds no password"),
         ({"url": "http://a", "env": {"A": "b"}}, "env goes with a command"),
         ({"command": ["b"], "sessions": "isolated"}, "sessions goes with a url"),
         ({"url": "http://a", "tools": {"pages": {"tool": "a", "pattern": "("}}}, "not a regular expression"),

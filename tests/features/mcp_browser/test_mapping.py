@@ -83,7 +83,7 @@ def test_everything_that_is_missing_is_named(subtests: pytest.Subtests) -> None:
             {"navigate": {"tool": "open", "arguments": {"too": "{url}"}}},
             "open takes no argument 'too'. Did you mean 'to'? It takes to; tools.navigate: open wants 'to'",
         ),
-        ({"pages": None}, "tools.pages: no tool gives the page that other tools need"),
+        ({"pages": None}, "tools.pages: no tool gives the page; name one"),
         ({"close": None}, "tools.close names no tool"),
     ]
     for change, told in cases:

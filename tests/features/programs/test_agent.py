@@ -356,7 +356,7 @@ def test_wrong_blocks_are_refused(subtests: pytest.Subtests) -> None:
         ({}, r"neither a command nor a preset"),
         ({"command": []}, r"neither a command nor a preset"),
         ({"command": ["x", "{taks}"]}, r"placeholder \{taks\}, which is unknown\. Did you mean 'task'\?"),
-        ({"command": ["x", "{model}"]}, r"placeholder .model., but nothing fills it in. Write `model: NAME`"),
+        ({"command": ["x", "{model}"]}, r"has .model., but nothing fills it in. Write `model: NAME`"),
         ({"command": ["x", "{cdp_url}"]}, r"Write `cdp: true`"),
         ({"command": ["x", "{mcp_config}"], "mcp": "off"}, r"Write `mcp: http`"),
         ({"command": ["x"], "env": {"A": "{no}"}}, r"env has the placeholder \{no\}"),

@@ -15,7 +15,7 @@ from mcp.types import CallToolResult, ImageContent, TextContent
 
 from pytest_browsereval.agents.noop import NoopConfig
 from pytest_browsereval.errors import LimitReached, TerminationReason
-from pytest_browsereval.features.programs.server import ToolServer, common_part, serving
+from pytest_browsereval.features.programs.server import TOKEN_PREFIX, ToolServer, serving
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.tools.base import tool
 from pytest_browsereval.tools.toolkit import Policy, Toolkit
@@ -126,10 +126,10 @@ def test_only_the_token_of_a_running_attempt_opens_it(make_desk: MakeDesk) -> No
             async with serving(one.tools, one.capture) as mine:
                 async with serving(other.tools, other.capture) as theirs:
                     assert mine.url != theirs.url  # each has a port of its own
-                    assert mine.token.startswith(common_part())
+                    assert mine.token.startswith(TOKEN_PREFIX)
                     assert mine.token != theirs.token
                     assert await ask(mine.url, theirs.token) == 401
-                    assert await ask(mine.url, common_part()) == 401
+                    assert await ask(mine.url, TOKEN_PREFIX) == 401
                     assert (await http.post(mine.url)).status_code == 401
                     base = mine.url.removesuffix("/mcp")
                     assert await ask(f"{base}/.well-known/oauth-protected-resource", mine.token) == 404

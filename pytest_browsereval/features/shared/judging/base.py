@@ -135,8 +135,8 @@ class ModelGrader(GraderConfig):
                     opinions = [settled]
                 else:
                     prepared = await self.prepare(recorded, judge)
-                    votes = (self.opinion(recorded, judge.vote(n), prepared) for n in range(config.votes))
-                    opinions = await judge.gather(*votes)
+                    ballots = [replace(judge, ballot=n) for n in range(config.votes)]  # one ledger
+                    opinions = await judge.gather(*(self.opinion(recorded, one, prepared) for one in ballots))
         except Fault as fault:
             # What was asked so far is paid for, so the grade says so even if it is errored.
             opinions = [fault]

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -33,9 +33,7 @@ RECORD = "judge"
 SENDING = (replies.RULE, replies.TAGGED, replies.BARE, replies.PARSER, replies.LONGEST, SIDES, QUALITY)
 """Our texts and limits around every question. A change of one may change every reply."""
 
-_FORMAT_WORDS = re.compile(
-    "response_format|json_schema|json_object|structured output|json mode|output_config", re.IGNORECASE
-)
+_FORMAT_WORDS = re.compile("(?i)response_format|json[_ ](schema|object|mode)|structured output|output_config")
 
 TRIES = 2
 """How often a reply that can be used is asked for."""
@@ -94,10 +92,6 @@ class Judge:
     ballot: int = 0
     ledger: Ledger = field(default_factory=Ledger)
 
-    def vote(self, ballot: int) -> Judge:
-        """Return the same judge for another vote; both write in one ledger."""
-        return replace(self, ballot=ballot)
-
     @property
     def name(self) -> str:
         """The model, for messages."""
@@ -133,11 +127,11 @@ class Judge:
         facts = f"Date of the attempt: {date or 'not known'}\nStart page: {task.start_url or 'an empty page'}"
         question = _Question(reply, rules, (Given("facts", facts), *parts), call, check)
         # All graders of a process share the limit of a model: providers refuse more with status 429.
-        async with _get_shared().gate(self.config):
+        async with _get_shared().gates.setdefault(self.config, asyncio.Semaphore(self.config.concurrency)):
             key = await asyncio.to_thread(self._key, question)
             file = self.recorded.folder / RECORD / f"{key}.json"
             # Two graders that ask the same at once would both pay for it.
-            async with _get_shared().lock(file):
+            async with _get_shared().locks.setdefault(file, asyncio.Lock()):
                 if (known := _read_recorded_reply(file, question)) is not None:
                     self.ledger.from_record += 1
                     return known
@@ -308,12 +302,6 @@ class _Shared:
     gates: dict[JudgeConfig, asyncio.Semaphore] = field(default_factory=dict)
     locks: WeakValueDictionary[Path, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     """By the record of a reply: the same question, of two graders or two pictures, is asked once."""
-
-    def gate(self, config: JudgeConfig) -> asyncio.Semaphore:
-        return self.gates.setdefault(config, asyncio.Semaphore(config.concurrency))
-
-    def lock(self, record: Path) -> asyncio.Lock:
-        return self.locks.setdefault(record, asyncio.Lock())
 
 
 _by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared] = WeakKeyDictionary()

@@ -45,16 +45,11 @@ class Fence:
     def wrap(self, title: str, text: str) -> str:
         """Return the text between marks."""
         # A text that holds the code all the same could close the fence.
-        text = shorten_text(text.replace(self.nonce, ""), LONGEST)
+        text, half = text.replace(self.nonce, ""), LONGEST // 2
+        if len(text) > LONGEST:
+            cut = f"[cut: {len(text) - 2 * half} characters]"
+            text = f"{beginning(text, half)}\n{cut}\n{ending(text, half)}"
         return f"[{title} {self.nonce}]\n{text}\n[end of {title} {self.nonce}]"
-
-
-def shorten_text(text: str, limit: int) -> str:
-    """Return a text whose middle is cut if it has more characters than the limit."""
-    if len(text) <= limit:
-        return text
-    half = limit // 2
-    return f"{beginning(text, half)}\n[cut: {len(text) - 2 * half} characters]\n{ending(text, half)}"
 
 
 PARSER = 2
