@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
@@ -75,10 +75,6 @@ class Difference:
             return {c: redact_json(clean(c, value), redact) for c, value in row.items()}
 
         return replace(self, before=clean_row(self.before), after=clean_row(self.after))
-
-    def to_json(self) -> dict[str, JsonValue]:
-        """Return it as it is stored."""
-        return asdict(self)
 
 
 def read_difference(stored: Mapping[str, Any]) -> Difference:

@@ -63,7 +63,10 @@ def sum_up_side_effects(run: StoredRun) -> dict[str, Any]:
         return {}
     having = [one for one in compared if one.side_effects]
     rows = Counter(one.query_id for one in having)
-    kinds = Counter(kind for one in having for kind in _list_kinds(one))
+    kinds = Counter[str]()
+    for one in having:
+        grades = (details for _, details in split_grades(one.grades) if details.get("side_effects"))
+        kinds.update({str(each["kind"]) for details in grades for each in details.get("found", ())})
     line = f"in {f'{len(having):,}' if having else 'none'} of {format_count(len(compared), 'judged trial')}"
     if having:
         each = ", ".join(f"{kind} {n:,}" for kind, n in sorted(kinds.items()))
@@ -76,9 +79,3 @@ def sum_up_side_effects(run: StoredRun) -> dict[str, Any]:
         "by_row": dict(rows.most_common()),
         "by_kind": dict(sorted(kinds.items())),
     }
-
-
-def _list_kinds(attempt: StoredAttempt) -> set[str]:
-    """Return what kinds of side effects an attempt had: ``added``, ``changed``, ``removed``."""
-    details = (details for _, details in split_grades(attempt.grades) if details.get("side_effects"))
-    return {str(one["kind"]) for each in details for one in each.get("found", ())}

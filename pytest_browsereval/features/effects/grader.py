@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -202,8 +203,8 @@ async def keep_differences(
     def write(after: Sequence[State | bytes]) -> None:
         found: dict[str, Any] = {}
         for one, old, new in zip(sources, before, after, strict=True):
-            clean = [each.redact(one.site.hide, redact).to_json() for each in one.compare(old, new)]
-            differences = [{**each, "site": one.name} for each in clean]
+            clean = (each.redact(one.site.hide, redact) for each in one.compare(old, new))
+            differences = [asdict(replace(each, site=one.name)) for each in clean]
             found[one.name] = {"settings": hash_settings(one.site), "differences": differences}
         if task.protected:
             UNSAVED[folder] = {"sites": found}

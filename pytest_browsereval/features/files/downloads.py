@@ -48,6 +48,7 @@ class Keeper:
             window.downloads.keep, window.downloads.folder = self._keep, self._folder
 
     async def _keep(self, loading: Loading) -> str:
+        suggested = shorten(self._redact(loading.suggested_filename), 80)
         async with self._turn:  # the limits hold for all of them together
             name = self._choose_name(self._redact(loading.suggested_filename))
             try:
@@ -56,14 +57,12 @@ class Keeper:
                 is_ours = self._window.downloads.is_over or is_closed_error(error)
                 problem = "it was still loading when the attempt ended" if is_ours else "it was broken off"
                 self._note(loading, name, None, problem)
-                suggested = shorten(self._redact(loading.suggested_filename), 80)
                 if isinstance(error, OSError):  # a full disk, say, which is not the page's
                     self._window.warn(f"a download was not kept: {error.strerror}")
                 elif not is_ours:
                     self._window.warn(f"The download of {suggested!r} was broken off.")
                 raise
             self._note(loading, name, size, problem)
-        suggested = shorten(self._redact(loading.suggested_filename), 80)
         told = f"Downloaded file name {suggested!r} ({size} bytes)"
         if problem:
             told = f"{told}, which is not kept: {problem}."

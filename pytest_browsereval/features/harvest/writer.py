@@ -88,7 +88,7 @@ def make_tests(found: Harvest, config: EvalConfig, output: Path) -> str:
         else:
             tests[name] = "\n    ".join([f"def test_{name}(page: Page, sites):", about, *lines])
     folders = {
-        name: None if one.static is None else _find_way(one.folder(config.base_dir), home)
+        name: one.static and Path(os.path.relpath(one.folder(config.base_dir), home)).as_posix()
         for name, one in config.sites.items()
     }
     resets = {
@@ -120,10 +120,6 @@ def make_rows(found: Harvest, config: EvalConfig, output: Path) -> str:
         files = {"files": [one.path for one in row.task.files]} if row.task.files else {}
         lines.append(json.dumps({**given, **files}, ensure_ascii=False))
     return "".join(f"{line}\n" for line in lines)
-
-
-def _find_way(path: Path, home: Path) -> str:
-    return Path(os.path.relpath(path, home)).as_posix()
 
 
 class _Writer:

@@ -19,8 +19,6 @@ from pytest_browsereval.features.mcp_browser.mapping import ToolUses
 from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.redaction.names import SHORTEST_SECRET, is_secret_name
 
-ENDPOINT_PATH = "/mcp"
-
 _OLDEST_SDK = (2, 3)
 """The first one that limits how much one event of a server may hold."""
 _REFUSED = (
@@ -68,15 +66,12 @@ class McpBrowserConfig(BrowserConfig):
             raise ValueError(f"{value!r} is not the URL of a server. Write `url: http://localhost:PORT/mcp`")
         if parts.username or parts.password:
             raise ValueError("a url holds no password. Write `headers: {Authorization: Basic ${NAME}}`")
-        return value if parts.path.strip("/") else parts._replace(path=ENDPOINT_PATH).geturl()
+        return value if parts.path.strip("/") else parts._replace(path="/mcp").geturl()
 
     @model_validator(mode="after")
     def _one_way_to_it(self) -> Self:
         if bool(self.url) == bool(self.command):
-            raise ValueError(
-                "give exactly one of `url: http://localhost:PORT/mcp` (a server that runs) and "
-                "`command: [npx, ...]` (a program for each attempt)."
-            )
+            raise ValueError("give one of `url: http://localhost:PORT/mcp` and `command: [npx, ...]`")
         others = ("headers", "sessions") if self.command else ("env", "cwd")
         if wrong := [name for name in others if getattr(self, name)]:
             other, own = ("url", "command") if self.command else ("command", "url")

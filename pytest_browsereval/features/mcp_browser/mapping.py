@@ -145,7 +145,7 @@ class Mapped:
     def arguments(self, use: ToolUse, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments with what the placeholders stand for, of the types that the schema wants."""
         properties = _properties(self.schemas[use.tool])
-        found = {}
+        found: dict[str, Any] = {}
         for name, given in use.arguments.items():
             schema = properties.get(name, {})
             if given == "{format}":

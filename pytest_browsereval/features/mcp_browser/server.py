@@ -47,7 +47,6 @@ def replace_halves(data: bytes) -> bytes:
 _CONNECT_S = 30.0
 _BODY_BYTES = 2_000
 _MESSAGES = ("application/json", "text/event-stream")
-_NOT_FOUND = 404
 _SESSION = "mcp-session-id"
 """With this header, 404 says that the server knows the session no more."""
 
@@ -66,7 +65,7 @@ class Watch:
         with suppress(ValueError):
             parsed = json.loads(body)
             # The specification has 404 say that a session is lost; servers wrap it in such an error.
-            is_lost = has_session and response.status_code == _NOT_FOUND
+            is_lost = has_session and response.status_code == 404
             if isinstance(parsed, dict) and {"jsonrpc", "error"} <= {*parsed} and not is_lost:
                 return
         # Half of it first: its last bytes may be a part of a secret.

@@ -257,9 +257,8 @@ class McpWindow(Window):
             reason = " ".join(answer.texts) or "its answer has no picture"
         except (*_REFUSALS, ValueError) as error:
             reason = str(error) or "it took too long"
-        raise Fault(
-            ErrorSource.SCREENSHOT, f"{self._uses['screenshot'].tool} gave no picture: {_short(reason)}"
-        )
+        tool = self._uses["screenshot"].tool
+        raise Fault(ErrorSource.SCREENSHOT, f"{tool} gave no picture: {_short(reason)}")
 
     # -- the end
 

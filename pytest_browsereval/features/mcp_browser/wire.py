@@ -105,8 +105,7 @@ class McpSession:
                 await asyncio.shield(ready)
         except TimeoutError:
             await self.close()
-            message = self._describe_loss(f"did not answer within {limit_s:g} s")
-            raise ServerGone(message) from None
+            raise ServerGone(self._describe_loss(f"did not answer within {limit_s:g} s")) from None
         except BaseException:
             await asyncio.shield(self.close())
             raise

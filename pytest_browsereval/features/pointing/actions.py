@@ -114,10 +114,6 @@ class Action(BaseModel):
             wrong = (f"{e['loc'][0]}: {e['msg'].removeprefix('Value error, ')}" for e in error.errors())
             raise BadAction(f"{name}: {'; '.join(wrong)}") from None
 
-    def plain(self) -> dict[str, Any]:
-        """Return what was given, as plain JSON."""
-        return self.model_dump(mode="json", exclude_defaults=True, exclude={"unit"})
-
 
 @dataclass(frozen=True)
 class Geometry:
@@ -144,8 +140,9 @@ class Geometry:
         if not (0 <= x < width and 0 <= y < height):
             ranges = f"x goes from 0 to {width - 1}, y from 0 to {height - 1}"
             raise BadAction(f"({x:g}, {y:g}) is outside the picture: {ranges}")
-        across, down = self.viewport
-        return _scaled(x, width, across), _scaled(y, height, down)
+        sides = zip((x, y), self.extent, self.viewport, strict=True)
+        across, down = (min(math.floor(at * size / of + 0.5), size - 1) for at, of, size in sides)
+        return across, down
 
     def notches(self, action: Action) -> int:
         """Return how many notches of the wheel a scroll is, three by default."""
@@ -154,10 +151,6 @@ class Geometry:
         size = self.viewport[0 if action.direction in ("left", "right") else 1]
         px = {"notches": NOTCH_PX, "pixels": 1.0, "grid": size / GRID}[action.unit] * action.amount
         return max(1, min(MOST_NOTCHES, round(px / NOTCH_PX)))
-
-
-def _scaled(value: float, extent: int, size: int) -> int:
-    return min(math.floor(value * size / extent + 0.5), size - 1)
 
 
 ToolCall = tuple[str, dict[str, Any]]

@@ -120,7 +120,8 @@ class VisualActionAgent(PointingAgent):
         action, result = await self.act(PREDICTION, body, ending="", unit="grid")
         # What was refused is left out: the service would take it for done.
         if action is not None:
-            self._history.append(action.plain() | ({} if result.ok else {"error": result.output}))
+            given = action.model_dump(mode="json", exclude_defaults=True, exclude={"unit"})
+            self._history.append(given | ({} if result.ok else {"error": result.output}))
         return action is not None
 
     async def _ask(self) -> dict[str, Any]:

@@ -18,9 +18,10 @@ from pytest_browsereval.features.programs.mcp_file import IN_FILE, McpFile, chec
 from pytest_browsereval.features.programs.output import AnswerRule, EventRules, UsageRule
 from pytest_browsereval.features.programs.player import ProgramPlayer
 from pytest_browsereval.features.programs.presets import preset, read_version
-from pytest_browsereval.features.programs.process import environment, secrets_in
+from pytest_browsereval.features.programs.process import environment
 from pytest_browsereval.features.programs.server import TOKEN_PREFIX
 from pytest_browsereval.needs import Needs
+from pytest_browsereval.redaction.names import secret_values
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.toolkit import Toolkit
 from pytest_browsereval.tools.toolkits import veto_note, vetoes
@@ -137,7 +138,8 @@ class CommandAgentConfig(AgentConfig):
 
     def secrets(self) -> tuple[str, ...]:
         """Return the secrets among its variables, and what the tokens of all attempts begin with."""
-        return (*secrets_in(self.passed(), self.env), TOKEN_PREFIX)
+        passed = {name: os.environ.get(name, "") for name in self.passed()}
+        return (*secret_values({**passed, **self.env}), TOKEN_PREFIX)
 
     def check_tools(self, tools: Mapping[str, Tool], kits: Sequence[Toolkit]) -> tuple[str, ...]:
         """Tell which tools the program is not offered, and if its preset was tried with another version."""
@@ -169,7 +171,7 @@ class CommandAgentConfig(AgentConfig):
         env = environment(self.passed(), self.env)
         program = self._program(base_dir)
         # By the PATH that the program gets, which the block may have changed.
-        if shutil.which(program, path=env.get("PATH")) is None:
+        if (path := shutil.which(program, path=env.get("PATH"))) is None:
             how = f"Run `{own.install}`" if own else "Install it"
             raise ConfigError(
                 f"the agent {self.label()!r} runs {program!r}, which does not exist or cannot be executed. "
@@ -188,8 +190,7 @@ class CommandAgentConfig(AgentConfig):
                 "installed. Run `pip install 'pytest-browsereval[mcp]'`, or write `mcp: off`."
             )
         if own:
-            found = read_version(shutil.which(program, path=env.get("PATH")) or program, environment((), {}))
-            self._version_note = own.compare(found)
+            self._version_note = own.compare(read_version(path, environment((), {})))
 
     def _words(self) -> tuple[str, ...]:
         first = self.command[0] if self.program is None else self.program

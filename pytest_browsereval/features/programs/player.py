@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 FOLDER = "agent"
 """In the attempt's folder: the program's output, and what it has left where it ran."""
-HOME = "HOME"
 LONGEST_PROBLEM = 300
 CDP_VARIABLE, OUTPUT_VARIABLE = "BROWSEREVAL_CDP_URL", "BROWSEREVAL_OUTPUT_DIR"
 FILES_VARIABLE = "BROWSEREVAL_FILES_DIR"
@@ -207,7 +206,7 @@ class ProgramPlayer(AgentEvaluator):
             CDP_VARIABLE: values["cdp_url"] if self._config.cdp else None,
             # An instrumented program's spans join ours.
             TRACE_VARIABLE: None if TRACE_VARIABLE in passed else ids and ids.traceparent,
-            HOME: None if HOME in passed else str(self._home),
+            "HOME": None if "HOME" in passed else str(self._home),
         }
         given = {name: value for name, value in ours.items() if value is not None}
         return environment(passed, {**given, **filled(self._config.env, values)})
@@ -261,7 +260,11 @@ class ProgramPlayer(AgentEvaluator):
         usage, rules = self._config.usage.usage(record), self._config.events
         self._take_problem(rules.problem_of(record))
         for step in rules.steps(record, own=True):
-            await self._record_own(step)
+            # By a tool of its own, which is no step in the browser.
+            name, params, result = _read_step(step)
+            call = await self._capture.before_tool_call(name, params, is_step=False, picture=False)
+            await self._capture.after_tool_call(call, result, is_error=False, picture=False)
+            self._capture.add_warning(ErrorSource.AGENT, f"the program used a tool of its own: {name}")
         for text in rules.texts(record):
             self._capture.log_assistant(text)
         # Steps by MCP are recorded where they are served: reported once more, they would count twice.
@@ -270,13 +273,6 @@ class ProgramPlayer(AgentEvaluator):
         if usage is not None:
             self._has_reported_usage = True
             self._capture.spend(usage)
-
-    async def _record_own(self, step: Mapping[str, Any]) -> None:
-        """Record what the program did by a tool of its own, which is no step in the browser."""
-        name, params, result = _read_step(step)
-        call = await self._capture.before_tool_call(name, params, is_step=False, picture=False)
-        await self._capture.after_tool_call(call, result, is_error=False, picture=False)
-        self._capture.add_warning(ErrorSource.AGENT, f"the program used a tool of its own: {name}")
 
     def _take_problem(self, problem: str | None) -> None:
         """Note what the program says of why it cannot go on; "" says that it goes on.

@@ -47,22 +47,16 @@ class Preset:
 
 
 @functools.cache
-def presets() -> Mapping[str, Preset]:
-    """Return all presets by their names."""
-    text = files(__package__).joinpath("presets.yaml").read_text(encoding="utf-8")
-    return {name: Preset(**keys) for name, keys in yaml.safe_load(text).items()}
-
-
 def preset(name: str) -> Preset:
     """Return a preset.
 
     Raises:
         ValueError: there is none of the name.
     """
-    known = presets()
+    known = yaml.safe_load(files(__package__).joinpath("presets.yaml").read_text(encoding="utf-8"))
     if name not in known:
         raise ValueError(f"unknown preset {name!r}.{nearest(name, known)} Known: {', '.join(known)}.")
-    return known[name]
+    return Preset(**known[name])
 
 
 def read_version(program: str, env: Mapping[str, str]) -> str:

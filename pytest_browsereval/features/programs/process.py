@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -13,7 +12,6 @@ from typing import IO
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.shared.process import end_supervised
 from pytest_browsereval.features.shared.processes import supervise_command
-from pytest_browsereval.redaction.names import secret_values
 from pytest_browsereval.temporary import read_environment
 
 OUTPUT_LIMIT_BYTES, LINE_LIMIT_BYTES = 64_000_000, 8_000_000
@@ -49,12 +47,6 @@ def environment(names: Iterable[str], given: Mapping[str, str]) -> dict[str, str
         for name in ("NO_PROXY", "no_proxy"):
             result[name] = ",".join(filter(None, (result.get(name), _LOOPBACK)))
     return result
-
-
-def secrets_in(names: Iterable[str], given: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values among a program's variables that must never be written."""
-    passed = {name: os.environ.get(name, "") for name in names}
-    return secret_values({**passed, **given})
 
 
 TakeLine = Callable[[bytes], Awaitable[None]]

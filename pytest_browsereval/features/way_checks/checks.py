@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -110,17 +110,13 @@ def _name_nearest(wanted: str, known: Iterable[str]) -> str:
     return f"; the nearest is {near[0]}" if near else ""
 
 
-def _read_visited(check: Mapping[str, JsonValue]) -> PageCheck:
-    return VisitedCheck("visited", read_count(check), check_address(check["visited"], "visited"))
-
-
 VISITED = CheckForm(
     "address, in which `*` stands for any characters but a slash, and `**` for any",
     "An address that a tab showed at any moment of the attempt: the start page, where links, forms and "
     "scripts led, and what a page without a reload calls its address; not what only redirects.",
     ("count", "weight", "not"),
     '[{"visited": "{shop}/cart*"}, {"visited": "{shop}/admin/**", "not": true}]',
-    read=_read_visited,
+    read=lambda check: VisitedCheck("visited", read_count(check), check_address(check["visited"], "visited")),
     schema={"visited": {"type": "string", "minLength": 1}},
 )
 
@@ -288,8 +284,7 @@ class CalledCheck(WayCheck):
         """Add the calls of the log."""
         self._add(recorded.messages, seen)
 
-    def _add(self, messages: Iterable[Message], seen: dict[str, Any]) -> None:
-        messages = tuple(messages)
+    def _add(self, messages: Sequence[Message], seen: dict[str, Any]) -> None:
         results = (one for one in messages if isinstance(one, ToolResultMessage))
         has_worked = {one.tool_call_id: not one.is_error for one in results}
         calls = (one for one in messages if isinstance(one, ToolCallMessage) and one.tool == self.subject)

@@ -12,8 +12,9 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_browsereval.capture.output_log import OutputLog
+from pytest_browsereval.features.programs.agent import CommandAgentConfig
 from pytest_browsereval.features.programs.mcp_file import McpFile, as_toml, check_placeholders, filled
-from pytest_browsereval.features.programs.process import environment, secrets_in
+from pytest_browsereval.features.programs.process import environment
 
 VALUES = {"mcp_url": "http://127.0.0.1:1/a/mcp", "mcp_token": "t0k", "output_dir": "/out"}
 
@@ -95,4 +96,5 @@ def test_a_program_gets_few_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert "NOT_SET" not in named
     given = {"OPENAI_API_KEY": "key-123", "short_token": "abc", "MODEL": "not-secret"}
-    assert secrets_in(("AAA_TOKEN", "BBB", "NOT_SET"), given) == ("secret-1", "key-123")
+    config = CommandAgentConfig(command=("x",), pass_env=("AAA_TOKEN", "BBB", "NOT_SET"), env=given)
+    assert config.secrets()[:-1] == ("secret-1", "key-123")

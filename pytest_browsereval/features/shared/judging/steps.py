@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,9 +58,8 @@ class Step:
         return f"{self.number}. {self.tool}({arguments}){failed}"
 
 
-def list_steps(messages: Iterable[Message]) -> list[Step]:
+def list_steps(messages: Sequence[Message]) -> list[Step]:
     """Return the tool calls of an attempt in the order in which they were made."""
-    messages = list(messages)
     results = {m.tool_call_id: m for m in messages if isinstance(m, ToolResultMessage)}
     steps: list[Step] = []
     # What the model said belongs to the next call only.
