@@ -66,10 +66,9 @@ def compare_sides(first: Side, second: Side) -> dict[str, Any]:
     rates = {"attack_success": _is_compromised, "utility_under_attack": _is_useful, "utility": _is_passed}
     differences = {name: _measure(a, b, value) for name, value in rates.items()}
     if not differences["attack_success"]["pairs"]:
-        raise UsageError(
-            f"{first.label} and {second.label} have no pair of attempts at the same row in which the same "
-            "attack was delivered. Compare runs whose rows and `attacks` are the same."
-        )
+        why = "have no pair of attempts at the same row in which the same attack was delivered"
+        how = "Compare runs whose rows and `attacks` are the same."
+        raise UsageError(f"{first.label} and {second.label} {why}. {how}")
     named = [{"name": side.label, **side.figures.as_json()} for side in (first, second)]
     return {"first": named[0], "second": named[1], "differences": differences}
 

@@ -42,10 +42,8 @@ def calibrate(
     by_attempt, homeless = match(lines, attempts)
     known = [*dict.fromkeys(name for attempt in attempts for name in attempt.grader_results)]
     if unknown := [name for name in graders if name not in known]:
-        raise UsageError(
-            f"no attempt of these runs was graded by {unknown[0]!r}.{nearest(unknown[0], known)} "
-            f"Their graders: {', '.join(sorted(known)) or 'none'}."
-        )
+        has = f"{nearest(unknown[0], known)} Their graders: {', '.join(sorted(known)) or 'none'}."
+        raise UsageError(f"no attempt of these runs was graded by {unknown[0]!r}.{has}")
     words = {folder: settle_labels(labels) for folder, labels in by_attempt.items()}
     said = Counter(words.values())
     # A label that was taken back is on record, but says nothing.

@@ -83,11 +83,8 @@ def _lines(files: Sequence[Path] | None, runs: Sequence[StoredRun]) -> list[Labe
     if files:
         return [line for file in files for line in read_labels(file)]
     if not any((run.folder / FILE).exists() for run in runs):
-        first = format_path(runs[0].folder)
-        raise UsageError(
-            f"none of these runs has a file {FILE}. Write some with `browsereval label {first}` or "
-            "name a file with --labels."
-        )
+        how = f"Run `browsereval label {format_path(runs[0].folder)}`, or name a file with --labels."
+        raise UsageError(f"none of these runs has a file {FILE}. {how}")
     return [line for run in runs for line in own_labels(run)]
 
 

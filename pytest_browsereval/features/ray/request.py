@@ -87,10 +87,8 @@ class Request:
         if there is None or not there.of:
             return ()
         if there.of != self.of:
-            raise UsageError(
-                f"{self.place} is a run in {format_count(there.of, 'part')}. Write --parts {there.of}, or "
-                "another --name."
-            )
+            how = f"Write --parts {there.of}, or another --name."
+            raise UsageError(f"{self.place} is a run in {format_count(there.of, 'part')}. {how}")
         return there.done.keys()
 
 
@@ -141,10 +139,8 @@ def _check_arguments(arguments: argparse.Namespace) -> None:
     """Refuse what this machine does not have, and options that are not for parts."""
     for word in (one.partition("=")[0] for one in arguments.pytest_options):
         if word in REFUSED:
-            raise UsageError(
-                f"{word} cannot be given to parts of a run. `browsereval ray --help` lists what is said "
-                "before the --."
-            )
+            how = "`browsereval ray --help` lists what is said before the --."
+            raise UsageError(f"{word} cannot be given to parts of a run. {how}")
     name = arguments.name
     if name is not None and (not name or safe_id(name) != name):
         raise UsageError(f"--name {name!a}: use up to 100 characters of A-Z a-z 0-9 . _ -, such as nightly.")
@@ -153,10 +149,9 @@ def _check_arguments(arguments: argparse.Namespace) -> None:
             place = urlsplit(f"//{arguments.address}")
             socket.create_connection((place.hostname or "", place.port or 0), CONNECT_S).close()
         except (OSError, ValueError) as error:
-            raise UsageError(
-                f"--address {arguments.address!a}: nothing answers there ({error}). Write HOST:PORT, or run "
-                "this on a node of the cluster with --address auto; ray:// is for Ray's client."
-            ) from None
+            why = f"nothing answers there ({error})"
+            how = "Write HOST:PORT, or run this on a node with --address auto; ray:// is for Ray's client."
+            raise UsageError(f"--address {arguments.address!a}: {why}. {how}") from None
     if arguments.address is None and arguments.cpus > (cores := os.cpu_count() or 1):
         raise UsageError(f"--cpus has to be up to {cores}, which this machine has.")
     for variable in arguments.env:

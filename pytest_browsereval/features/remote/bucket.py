@@ -165,10 +165,8 @@ class Bucket:
         is_first, is_second = (self.put_new(probe, secrets.token_bytes(8)) for _ in range(2))
         _ask(self.url, partial(self._store.delete, probe))
         if not is_first or is_second:
-            raise RemoteError(
-                f"{self.url}: this store ignores `If-None-Match`, so it cannot tell which of two writers "
-                "counts. Take one that knows conditional writes, as S3, Google Cloud Storage and Azure do."
-            )
+            how = "Take one that knows conditional writes, as S3, Google Cloud Storage and Azure do."
+            raise RemoteError(f"{self.url}: this store ignores `If-None-Match`. {how}")
 
 
 def _check_url(url: str) -> None:

@@ -136,10 +136,8 @@ class Uploading:
             return (yield)
         for active_run in self._runs():
             if not active_run.trials.makes_attempts:
-                raise pytest.UsageError(
-                    f"--eval-output={self._url} is for new runs. Grade again first, then push the run: "
-                    "`browsereval push RUN URL --name NAME`."
-                )
+                how = "Grade again first, then push the run: `browsereval push RUN URL --name NAME`."
+                raise pytest.UsageError(f"--eval-output={self._url} is for new runs. {how}")
             with usage_errors():
                 self._check_free(self._push_of(active_run).part)
         self._has_begun = True

@@ -235,10 +235,8 @@ def _find(url: str) -> list[tuple[Part, Done]]:
     if not done:
         raise RemoteError(f"there is no run at {url}. Give the URL of a run: FOLDER/EVAL/ID.")
     if open_ones := [part.path for part, one in done if one is None]:
-        raise RemoteError(
-            f"{home}: {', '.join(open_ones)} is begun and not done, so nobody knows which try of it counts. "
-            "Run `browsereval push` where it was made, or the part again."
-        )
+        how = "Run `browsereval push` where it was made, or the part again."
+        raise RemoteError(f"{home}: {', '.join(open_ones)} is begun and not done. {how}")
     return [(part, one) for part, one in done if one is not None]
 
 

@@ -92,7 +92,7 @@ def test_wrong_usage(run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFix
         ("calibrate", "nowhere"): "there is no run 'nowhere'",
         ("calibrate", "."): "has no `tasks/`",
         ("calibrate", "run", "run"): "is named twice",
-        ("calibrate", "other"): "Write some with `browsereval label other`",
+        ("calibrate", "other"): "Run `browsereval label other`",
         ("calibrate", "run", "--grader", "juge"): "Did you mean 'judge'?",
         ("calibrate", "run", "--labels", "label.jsonl"): "no such file",
         ("label", "broken"): "has no graded attempt",
