@@ -199,6 +199,6 @@ def test_the_heuristic_needs_no_judge_and_refuses_one() -> None:
     with pytest.raises(ValueError, match="the config names none"):
         need.choose_model(None)
     judge = {"provider": "openai", "model": "m", "api_key": "none"}
-    with pytest.raises(ValidationError, match="Write method: model , or leave the judge out"):
+    with pytest.raises(ValidationError, match="Write `method: model`, or leave the judge out"):
         TrajectoryScoreGrader.model_validate({"type": "trajectory_score", "judge": judge})
     assert json.loads(TrajectoryScoreGrader().model_dump_json())["method"] == "heuristic"
