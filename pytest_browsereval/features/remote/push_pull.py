@@ -50,10 +50,8 @@ def check_name(name: str) -> None:
         RemoteError: it is not.
     """
     if not name or safe_id(name) != name or name == LATEST or name.startswith(LATEST_ON):  # as %2e%2e is not
-        raise RemoteError(
-            f"{name[:80]!a} cannot be the name of a run at a URL. Take up to 100 of A-Z a-z 0-9 . _ -, "
-            f"such as nightly-2026-11-25; {LATEST} stands for the newest run."
-        )
+        how = f"Take up to 100 of A-Z a-z 0-9 . _ -, such as nightly-2026-11-25; {LATEST} is the newest run."
+        raise RemoteError(f"{name[:80]!a} cannot be the name of a run at a URL. {how}")
 
 
 class Push:
