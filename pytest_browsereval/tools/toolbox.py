@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -100,7 +101,9 @@ class Toolbox:
         """The tools that are switched on."""
         return tuple(self._tools.values())
 
-    def call(self, name: str, arguments: dict[str, Any] | None = None) -> Coroutine[Any, Any, ToolResult]:
+    def call(
+        self, name: str, arguments: dict[str, Any] | None = None, **more: object
+    ) -> Coroutine[Any, Any, ToolResult]:
         """Run a tool by its name and record the call, once it is awaited.
 
         Args:
@@ -111,7 +114,11 @@ class Toolbox:
         Raises:
             LimitReached: the attempt has used its steps.
             Fault: the window has died.
+            TypeError: arguments are not in one dict.
         """
+        if more:
+            given = json.dumps({**(arguments or {}), **more}, default=repr)
+            raise TypeError(f"the arguments of a tool are one dict. Write call({name!r}, {given})")
         self.unawaited.append(name)
         return self._call(name, arguments)
 

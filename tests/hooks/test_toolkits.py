@@ -127,7 +127,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a tool of its own name": (
         {"toolkits": {"type": "clashing", "tool_name": "clashing"}},
-        "*tools: Two tools or toolkits are named 'clashing': *Take the toolkit 'clashing' out*",
+        "*tools: Two tools or toolkits are named 'clashing': *Rename one, or take a toolkit out*",
     ),
     "an unknown toolkit": (
         {"toolkits": ["wrods"]},

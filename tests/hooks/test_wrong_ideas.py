@@ -225,9 +225,11 @@ def test_wrong_code_of_an_agent_is_its_fault(evals: Evals, subtests: pytest.Subt
     """The answer of one that awaits nothing would be graded as if it had acted; to await later is right."""
     evals.write([row("a")], agent=FUNCTION)
     cases = [("async def", *one) for one in AGENTS.items()] + [("def", *one) for one in SYNC_AGENTS.items()]
-    for keyword, code, message in cases:
+    for number, (keyword, code, message) in enumerate(cases):
         with subtests.test(code=code):
-            write_agent(evals, f"{keyword} solve(context):\n    {code}\n    return 'right'\n")
+            # Of another size each time: Python takes a module of the same second and size for the same.
+            agent = f"{keyword} solve(context):\n    {code}\n    return 'right'\n{'#' * 20 * number}\n"
+            write_agent(evals, agent)
             assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.TESTS_FAILED
             record = metadata(evals.run_folder(), "a")
             assert (record.verdict, record.error_source) == ("errored", "agent")

@@ -224,8 +224,4 @@ def _take_leftovers(draft: Draft, why_browser: str) -> None:
     for name, why in reasons.items():
         by_reason.setdefault(why, []).append(name)
     for why, names in by_reason.items():
-        draft.notes.append(f"{', '.join(names)} {_is(names)} not used: {why}.")
-
-
-def _is(names: list[Any]) -> str:
-    return "is" if len(names) == 1 else "are"
+        draft.notes.append(f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not used: {why}.")

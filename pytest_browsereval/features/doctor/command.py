@@ -51,13 +51,14 @@ def examine_machine() -> int:
 
     from pytest_browsereval.features.shared.browser_binary import find_binary
     from pytest_browsereval.features.shared.browser_install import this_machine, ways
+    from pytest_browsereval.providers import PROVIDERS
 
     say("python", f"{platform.python_version()} ({sys.executable})")
     for name in PACKAGES:
         say(name, version_of(name))
-    for state, keys in ("set", True), ("not set", False):
-        named = sorted(key for key in _key_variables() if (key in os.environ) is keys)
-        say(f"keys {state}", ", ".join(named) or "none")
+    variables = sorted({one.key_variable for one in PROVIDERS.values() if one.key_variable})
+    for state, is_set in ("set", True), ("not set", False):
+        say(f"keys {state}", ", ".join(key for key in variables if (key in os.environ) is is_set) or "none")
     binary = asyncio.run(find_binary())
     say("browser", str(binary))
     if not binary.is_headless_shell:
@@ -67,12 +68,6 @@ def examine_machine() -> int:
         print("There is no font: pages with text crash. Run `browsereval install-browser`.", file=sys.stderr)
         return 1
     return 0
-
-
-def _key_variables() -> set[str]:
-    from pytest_browsereval.providers import PROVIDERS
-
-    return {one.key_variable for one in PROVIDERS.values() if one.key_variable}
 
 
 def examine_config(arguments: argparse.Namespace) -> int:

@@ -31,7 +31,8 @@ def explain(family: str, name: str) -> str:
 
 def _explain_agent(name: str) -> str:
     if function := _FUNCTION.fullmatch(name):
-        block = f'{{type: function, function: "{_dotted(function[1])}:{function[2]}"}}'
+        module = function[1].removeprefix("./").replace("/", ".")
+        block = f'{{type: function, function: "{module}:{function[2]}"}}'
         return (
             f"a function of yours is an agent of the type `function`. Write `agent: {block}` into the "
             f"config, or `--eval-set 'agent={block}'`."
@@ -54,10 +55,6 @@ def split_provider(name: str) -> tuple[str | None, str]:
     if mark and first in PROVIDERS:
         return first, rest
     return find_maker(name), name
-
-
-def _dotted(path: str) -> str:
-    return path.removeprefix("./").replace("/", ".")
 
 
 def _explain_grader(name: str) -> str:

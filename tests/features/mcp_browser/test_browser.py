@@ -344,8 +344,8 @@ def test_answers_that_are_none_are_told(run: Run) -> None:
 def test_a_wrong_block_is_refused(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """Each with what is allowed."""
     cases: list[tuple[dict[str, Any], str]] = [
-        ({}, "exactly one of `url"),
-        ({"url": "http://a/mcp", "command": ["b"]}, "exactly one of `url"),
+        ({}, "give one of `url"),
+        ({"url": "http://a/mcp", "command": ["b"]}, "give one of `url"),
         ({"url": "ftp://a"}, "not the URL of a server"),
         ({"url": "http://me:word@a/"}, "holds no password"),
         ({"url": "http://a", "env": {"A": "b"}}, "env goes with a command"),
