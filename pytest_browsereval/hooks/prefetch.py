@@ -221,7 +221,7 @@ class Prefetch:
         """Return why an item cannot be run for what it depends on; "" if it can."""
         for key in needs_of(item):
             verdict = self._verdicts.get(key) or item.active_run.store.verdict(key[1])
-            if key in self._selected and verdict is not Verdict.PASSED:  # others are told before the first
+            if key in self._selected and verdict is not Verdict.PASSED:  # others are shown before the first
                 came_to = verdict or "has no result"
                 return f"it depends on {key[1].query_id!r}, which {came_to}: it was not run"
         return ""

@@ -73,25 +73,28 @@ class Server:
                 waited_s = time.monotonic() - began
                 if limits is not None and waited_s >= limits.outermost.time_s / 2:
                     latest = TryFailed(f"no reply within {waited_s:.1f} s")
-                if latest is not None:
-                    self._blame(latest, tries, cancelled)
+                if latest is not None and (fault := self._blame(latest, tries, is_waiting=waited_s > 0)):
+                    raise fault from cancelled
                 raise
         raise AssertionError("a count has no end")
 
-    def _blame(self, failure: TryFailed, tries: int, cancelled: asyncio.CancelledError) -> None:
-        """Tell of requests that failed, or of one without a reply, until the agent was out of time.
+    def _blame(self, failure: TryFailed, tries: int, *, is_waiting: bool) -> Fault | None:
+        """Return why the agent is out of time: requests failed, or one has no reply; None if that is not why.
 
-        Raises:
-            Fault: the time limit has ended the agent, and not another one who cancels.
+        Args:
+            failure: of the last request.
+            tries: how many requests there were.
+            is_waiting: whether the last one has no reply yet.
         """
         limits = current_limits.get()
         reached = limits.find() if limits is not None else None
         if limits is not None and reached is not None and reached.reason == TerminationReason.TIMEOUT:
             fault = self.fault(failure, tries, over=str(reached))
-            limits.outermost.unseen += failure.may_be_billed
+            limits.outermost.unseen += is_waiting and self.kind == "model"
             # An agent may swallow it, and that of a part is lost where the whole is cancelled.
             (limits.outermost if limits.outermost.find() else limits).why_late = fault
-            raise fault from cancelled
+            return fault
+        return None
 
     async def _try(self, limit_s: float, attempt: Callable[[], Awaitable[ReplyT]]) -> ReplyT:
         try:

@@ -86,7 +86,7 @@ def manifest(
             for kit in kits
         ],
         "tool_schema_hash": tool_schema_hash(tools),
-        "tool_hashes": {tool.name: tool_schema_hash([tool]) for tool in tools},  # a drift is told by name
+        "tool_hashes": {tool.name: tool_schema_hash([tool]) for tool in tools},  # a drift is reported by name
         "plugins": list(plugins),
         "model_calls": model_calls,
         "python": platform.python_version(),

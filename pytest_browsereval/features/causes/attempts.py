@@ -134,9 +134,7 @@ def _list_earlier(run: Path) -> tuple[Path, ...]:
     return tuple(islice(earlier(run), MOST_EARLIER))
 
 
-@lru_cache(maxsize=8)
-def _find_run(folder: Path) -> StoredRun:
-    return StoredRun(folder)
+_find_run = lru_cache(maxsize=8)(StoredRun)
 
 
 def _list_passed(run: Path, like: TaskMetadata) -> Iterator[StoredAttempt]:

@@ -191,7 +191,7 @@ class ActionService:
         self._timeout_s = timeout_s
         self._policy = policy
         self._client: httpx.AsyncClient | None = None
-        # Shared by attempts: an outage is told from a slow start by when it last answered.
+        # Shared by attempts: when it last answered tells an outage from a slow start.
         known = Server("service", url, "the api_key" if key else "", lambda: (key or "",))
         self._server = _servers.setdefault((url, key), known)
 

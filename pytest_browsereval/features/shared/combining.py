@@ -113,7 +113,7 @@ class CombiningGrader(GraderConfig):
         return {"seen": seen, "unobserved": unobserved} if seen or unobserved else None
 
     async def grade(self, recorded: Recorded) -> GraderResult:
-        """Ask all parts at once and combine their grades."""
+        """Ask all parts and combine their grades."""
         results = await asyncio.gather(*(self._ask_part(part, recorded) for part in self.parts))
         grades = {part.label: result for part, result in zip(self.parts, results, strict=True)}
         verdict, why = self._decide(grades)

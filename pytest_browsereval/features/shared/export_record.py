@@ -94,13 +94,11 @@ def describe_record(record: TaskMetadata, *, counts: bool) -> dict[str, Any]:
         record: of the attempt.
         counts: whether it is the last one of its trial.
     """
-    grades = {name: _without_files(grade) for name, grade in record.grader_results.items()}
+    grades = {
+        name: grade.model_copy(update={"evidence": ()}) for name, grade in record.grader_results.items()
+    }
     plain = record.model_copy(update={"grader_results": grades}).model_dump(
         mode="json", exclude_defaults=True
     )
     kept: dict[str, Any] = clean_json({**plain, "counts": counts})
     return kept
-
-
-def _without_files(grade: GraderResult) -> GraderResult:
-    return grade.model_copy(update={"evidence": ()})

@@ -96,7 +96,7 @@ def test_a_run_from_its_start_to_its_end(server: DashboardServer, session: Sessi
 
 
 def test_what_one_wants_of_the_run(server: DashboardServer, session: Session, watch: Watch) -> None:
-    """Pause and resume, stop: each is told by the page once the run folder has it."""
+    """Pause, resume, stop: the page shows each once the run folder has it."""
     session.begin("buy", "find")
 
     async def work(watcher: Watcher) -> None:

@@ -80,7 +80,7 @@ def test_scoring_never_breaks_a_run(evals: Evals, monkeypatch: pytest.MonkeyPatc
 
 
 def test_it_is_off_or_refused(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is scored or written where it is off; what is wrong is told before anything runs."""
+    """Nothing is scored or written where it is off; what is wrong is reported before anything runs."""
     evals.write_rows(row("a"))
     evals.write_config()
     for enable, file, message in (
