@@ -94,8 +94,9 @@ async def act(
 ) -> T:
     """Do something to a target.
 
-    A ref that has gone never comes back, so that it is refused at once and not when the time is up. It
-    is looked for while the action runs, which costs no time. So is what a target finds.
+    A ref that has gone never comes back, so that it is refused at once and not when the time is up. It is
+    asked for right before the action and awaited while that runs, which costs no time: after the action, it
+    may have gone by the action. What a target finds is looked up meanwhile as well.
 
     Args:
         window: where it is.
@@ -111,14 +112,15 @@ async def act(
     ref = ref_of(target)
     if ref is not None:
         window.check_ref(ref)
+    counting = asyncio.ensure_future(locator.count()) if ref else None
     doing = asyncio.ensure_future(action(locator))
     others: list[asyncio.Future[Any]] = []
     if has_hit:
         is_named = not ref and ">>" not in target and _NAMED.match(target) is not None
         others.append(asyncio.ensure_future(note_element(window, locator, at, is_named=is_named)))
     try:
-        if ref:
-            others.append(counting := asyncio.ensure_future(locator.count()))
+        if ref and counting:
+            others.append(counting)
             await asyncio.wait((doing, counting), return_when=asyncio.FIRST_COMPLETED)
             if not doing.done() and counting.exception() is None and not counting.result():
                 raise await _describe_lost(window, ref, target)
