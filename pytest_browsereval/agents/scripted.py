@@ -158,7 +158,7 @@ def _check_step(where: str, step: Mapping[str, JsonValue], tools: Mapping[str, T
     try:
         tools[name].check_arguments(arguments)
     except ValueError as error:
-        known = ", ".join(tools[name].schema["properties"]) or "none"
+        known = ", ".join(tools[name].parameters) or "none"
         raise ValueError(f"{where}: wrong arguments for {name}: {error}. It takes: {known}.") from None
 
 

@@ -44,7 +44,7 @@ def json_value(text: str) -> Any:
 def is_deep(value: Any, levels: int) -> bool:
     """Return whether a value has lists and objects in each other on more levels than these."""
     level = [value]
-    for _ in range(levels):
+    while level and (levels := levels - 1) >= 0:
         inner = [part for part in level if isinstance(part, dict | list)]
         level = [one for part in inner for one in (part.values() if isinstance(part, dict) else part)]
     return bool(level)

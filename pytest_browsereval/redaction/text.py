@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import to_json
 
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _HALVES = re.compile("[\ud800-\udfff]+")
@@ -57,8 +57,15 @@ def redact_json(value: Any, redact: Callable[[str], str]) -> Any:
     """Return a JSON value with every text in it redacted and fit for UTF-8, names of fields too.
 
     Before it becomes JSON text: there a quote or a line break in a secret would be written in another
-    way, and the secret not be found.
+    way, and the secret not be found. Most values hold no secret: all texts of one are looked through at
+    once, and only one in which something is found is gone through text by text.
+
+    Args:
+        value: is not changed itself, and returned where nothing is found.
+        redact: replaces secrets in a text, wherever they stand in it.
     """
+    if redact(joined := "\n".join(_texts(value))) == well_formed(joined) == joined:
+        return value
 
     def safe(text: str) -> str:
         return redact(well_formed(text))
@@ -67,20 +74,7 @@ def redact_json(value: Any, redact: Callable[[str], str]) -> Any:
 
 
 def redact_line(value: Any, redact: Callable[[str], str]) -> tuple[bytes, Any]:
-    """Return a JSON value as one line without secrets, with its end; and the value, if that was changed.
-
-    Most lines hold no secret: all texts of one are looked through at once, and only a line in which
-    something is found is gone through text by text.
-
-    Args:
-        value: what JSON can say.
-        redact: replaces secrets in a text, wherever they stand in it.
-    """
-    if redact is str or redact(joined := "\n".join(_texts(value))) == joined:
-        try:
-            return to_json(value) + b"\n", None
-        except PydanticSerializationError:  # halves of surrogate pairs
-            pass
+    """Return a JSON value as one line without secrets, with its end; and the value, if that was changed."""
     safe = redact_json(value, redact)
     return to_json(safe) + b"\n", None if safe == value else safe
 
@@ -94,6 +88,6 @@ def _texts(value: Any) -> list[str]:
         elif isinstance(each, dict):
             inner += each
             inner += each.values()
-        elif isinstance(each, list):
+        elif isinstance(each, list | tuple):
             inner += each
     return found

@@ -75,17 +75,16 @@ class Deaths:
 
     def is_suspect(self, key: TrialKey) -> bool:
         """Whether a process has died at a trial, which runs alone for that reason."""
-        place = self._place(key)
-        return any(place in one.trials for one in self._list())
+        return any(self._place(key) in one.trials for one in self._list())
 
     def count_tries(self, key: TrialKey) -> int:
         """Return how many tries at a trial deaths have used up, with those of this session that erred.
 
         (A new process does not know what another one has tried before it died.)
         """
-        place, run = self._place(key), self._run
         if not (deaths := self._list()):
             return 0
+        place, run = self._place(key), self._run
         blamed = [one for one in deaths if one.is_known and place in one.trials]
         if not run.trials.makes_attempts:
             return len(blamed)

@@ -210,7 +210,7 @@ def check_agent(
     if typed and not is_trusted:
         raise refuse_untrusted(f"the query has ${{{typed[0]}}}")
     names: dict[str, Collection[str]] = {name: () for kit in toolsets.kits for name in kit.names}
-    names |= {name: tool.schema["properties"] for name, tool in tools.items()}
+    names |= {name: tool.parameters for name, tool in tools.items()}
     has_others = not ask_needs(agent).tools
     for grader in (one for outer in graders for one in unfold(outer)):
         grader.check_tools(task, names, has_others=has_others)

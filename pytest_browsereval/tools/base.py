@@ -132,6 +132,11 @@ class Tool:
         return deepcopy(self._schema)
 
     @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the arguments, in the order of the schema."""
+        return tuple(self.schema["properties"])
+
+    @cached_property
     def _schema(self) -> dict[str, Any]:
         schema = self.arguments.model_json_schema()
         for name in ("title", "description"):

@@ -55,6 +55,7 @@ class Connection:
 
     def __init__(self, driver: Playwright, browser: Chromium, *, name: str, lost: str) -> None:
         self.driver = driver
+        self.devices = driver.devices  # which Playwright copies each time
         self.browser = browser
         self.name = name
         self.is_retired = False
@@ -215,7 +216,7 @@ class ChromiumBrowser(Browser):
         self, connection: Connection, request: WindowRequest, rules: WindowRules
     ) -> PlaywrightWindow:
         """Open a window with an empty tab."""
-        return await connection.new_window(self._options(request, connection.driver.devices), rules)
+        return await connection.new_window(self._options(request, connection.devices), rules)
 
     @property
     def _connection(self) -> Connection | None:

@@ -117,7 +117,8 @@ def shorten(text: str, limit: int = 120) -> str:
 
     Characters that are not to be seen, such as those that steer a terminal, become question marks.
     """
-    flat = "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
+    flat = " ".join(text.split())
+    flat = flat if flat.isprintable() else "".join(c if c.isprintable() else "?" for c in flat)
     if len(flat) <= limit:
         return flat
     head = (limit - 1) * 2 // 3
