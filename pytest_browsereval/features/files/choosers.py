@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, FileChooser, Page
 
 ASKS = "The page asks for a file: call upload_file."
-NOT_OURS = "The page asks for a file by a picker that only people can answer (showOpenFilePicker)."
 
 _ATTACH_S = 5.0
 
@@ -39,7 +38,6 @@ class Choosers:
         session = await self._window.cdp_session(page)
         # Chromium tells of it before it answers the click, Playwright some time later.
         session.on("Page.fileChooserOpened", self._on_asked)
-        await session.send("Page.enable")
         await session.send("Page.setInterceptFileChooserDialog", {"enabled": True})
 
     def attach_soon(self, page: Page) -> None:
@@ -51,11 +49,9 @@ class Choosers:
     # Playwright ends its connection when a listener raises: these stay simple.
 
     def _on_asked(self, event: dict[str, Any]) -> None:
-        if "backendNodeId" not in event:
-            self._window.say(NOT_OURS)
-            return
-        self._told += 1
-        self._tell()
+        if "backendNodeId" in event:
+            self._told += 1
+            self._tell()
 
     def _on_chooser(self, chooser: FileChooser) -> None:
         self._latest = chooser

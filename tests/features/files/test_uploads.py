@@ -6,7 +6,7 @@ import pytest
 
 from pytest_browsereval.browsers.binary import candidates
 from pytest_browsereval.features.files import tools
-from pytest_browsereval.features.files.choosers import ASKS, NOT_OURS
+from pytest_browsereval.features.files.choosers import ASKS
 from tests.features.files.conftest import act, play, said, upload
 from tests.hooks.small_evals import Evals, row
 from tests.support import PageServer
@@ -30,8 +30,7 @@ PAGE = f"""{SHOW}<input type=file id=f onchange="show(this)">
 <x-up></x-up><script>customElements.define("x-up", class extends HTMLElement {{
   constructor() {{ super(); this.attachShadow({{mode: "open"}}).innerHTML =
     `<input type=file style="opacity:0;position:absolute"><span>Cloud</span>`;
-    this.shadowRoot.querySelector("input").onchange = (event) => show(event.target); }} }});</script>
-<button id=picker onclick="showOpenFilePicker().catch(() => 0)">Picker</button>"""
+    this.shadowRoot.querySelector("input").onchange = (event) => show(event.target); }} }});</script>"""
 CV, NOTE = "fixtures/cv.pdf", "fixtures/note.txt"
 
 
@@ -153,7 +152,6 @@ def test_calls_on_a_field_for_files_say_what_to_call(evals_with_files: Evals, si
         "key": ({"tool": "press_key", "key": "Enter", "target": "#b"}, f"Pressed Enter in #b. {ASKS}"),
         "fill": ({"tool": "fill", "target": "#f", "text": "x"}, "#f takes a file. Call upload_file."),
         "type": ({"tool": "type_text", "target": "#f", "text": "x"}, "#f takes a file. Call upload_file."),
-        "picker": ({"tool": "click", "target": "#picker"}, f"Clicked #picker. {NOT_OURS}"),
     }
     run = play(evals_with_files, *(act(name, url, call, files=[CV]) for name, (call, _) in cases.items()))
     assert {name: outputs[0] for name, outputs in said(run).items()} == {
