@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 
@@ -17,9 +14,11 @@ from pytest_browsereval.features.mcp_browser.config import McpBrowserConfig
 from pytest_browsereval.features.pointing.visual_action import ActionService
 from pytest_browsereval.graders.observing import fetch_json
 from pytest_browsereval.llm.retries import RetryPolicy
+from pytest_browsereval.local_server import LocalHandler
+from tests.support import serving
 
 KEY = "sk-of-the-user-only"
-Ask = Callable[[str], Coroutine[Any, Any, object]]
+Ask = Callable[[str], Coroutine[None, None, object]]
 
 
 @contextmanager
@@ -27,34 +26,16 @@ def server(status: int, location: str = "") -> Iterator[tuple[str, list[str]]]:
     """Yield the address of a server that answers so, and the lines of the requests that it gets."""
     asked: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def _answer(self) -> None:
+    class Handler(LocalHandler):
+        def do_GET(self) -> None:
             asked.append(self.requestline)
             self.rfile.read(int(self.headers.get("content-length", 0)))
-            self.send_response(status)
-            if location:
-                self.send_header("Location", location)
-            self.send_header("Content-Length", "2")
-            self.end_headers()
-            self.wfile.write(b"{}")
+            self.send(status, "application/json", b"{}", {"Location": location} if location else {})
 
-        def do_GET(self) -> None:
-            self._answer()
+        do_POST = do_GET
 
-        def do_POST(self) -> None:
-            self._answer()
-
-        def log_message(self, *args: Any) -> None:
-            """Write nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as made:
-        thread = threading.Thread(target=made.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{made.server_port}", asked
-        finally:
-            made.shutdown()
-            thread.join()
+    with serving(Handler) as url:
+        yield url, asked
 
 
 async def predict(url: str) -> None:
