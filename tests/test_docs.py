@@ -8,7 +8,7 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -158,20 +158,31 @@ def read_config(block: Mapping[str, Any], text: str, file: Path, registry: Regis
     load_config(file, registry=registry, environ=environ)
 
 
-def test_configs_are_accepted(tmp_path: Path, subtests: pytest.Subtests) -> None:
-    """Each block of YAML whose keys are those of a config is one, with a dataset where it names none."""
+def look_at_examples(
+    subtests: pytest.Subtests, languages: tuple[str, ...], look: Callable[[str, Example, Registry], None]
+) -> None:
+    """Look at each example in some languages; what is raised becomes a line of its page's report."""
     for page in WITH_EXAMPLES:
         with subtests.test(page=page):
             wrong = []
             registry = make_registry(page)
-            for example in find_examples(page, "yaml"):
+            for example in find_examples(page, *languages):
                 try:
-                    block = yaml.safe_load(example.text)
-                    if isinstance(block, dict) and block.keys() <= KEYS:
-                        read_config(block, example.text, tmp_path / "example.yaml", registry)
+                    look(page, example, registry)
                 except Exception as error:  # noqa: BLE001 each is a line of the report
                     wrong.append(describe(page, example.line, error))
             assert wrong == []
+
+
+def test_configs_are_accepted(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """Each block of YAML whose keys are those of a config is one, with a dataset where it names none."""
+
+    def look(_page: str, example: Example, registry: Registry) -> None:
+        block = yaml.safe_load(example.text)
+        if isinstance(block, dict) and block.keys() <= KEYS:
+            read_config(block, example.text, tmp_path / "example.yaml", registry)
+
+    look_at_examples(subtests, ("yaml",), look)
 
 
 def read_rows(text: str) -> Iterator[Any]:
@@ -205,17 +216,12 @@ def check_row(value: Any, registry: Registry) -> None:
 
 def test_rows_are_accepted(subtests: pytest.Subtests) -> None:
     """Each block of JSON can be read; rows in it are rows, and checks are those of graders."""
-    for page in WITH_EXAMPLES:
-        with subtests.test(page=page):
-            wrong = []
-            registry = make_registry(page)
-            for example in find_examples(page, "json", "jsonl"):
-                try:
-                    for value in read_rows(example.text):
-                        check_row(value, registry)
-                except Exception as error:  # noqa: BLE001 each is a line of the report
-                    wrong.append(describe(page, example.line, error))
-            assert wrong == []
+
+    def look(_page: str, example: Example, registry: Registry) -> None:
+        for value in read_rows(example.text):
+            check_row(value, registry)
+
+    look_at_examples(subtests, ("json", "jsonl"), look)
 
 
 def test_examples_of_checks_are_right(subtests: pytest.Subtests) -> None:
@@ -236,18 +242,14 @@ def find_missing_names(tree: ast.Module) -> Iterator[str]:
 
 def test_code_runs(subtests: pytest.Subtests) -> None:
     """Each block of Python compiles and imports what there is; one that registers members registers them."""
-    for page in WITH_EXAMPLES:
-        with subtests.test(page=page):
-            wrong = []
-            for example in find_examples(page, "python"):
-                try:
-                    tree = ast.parse(example.text)
-                    wrong += [describe(page, example.line, f"no {name}") for name in find_missing_names(tree)]
-                    if registers_members(example.text):
-                        run_plugin(example.text, page)
-                except Exception as error:  # noqa: BLE001 each is a line of the report
-                    wrong.append(describe(page, example.line, error))
-            assert wrong == []
+
+    def look(page: str, example: Example, _registry: Registry) -> None:
+        missing = list(find_missing_names(ast.parse(example.text)))
+        assert missing == []
+        if registers_members(example.text):
+            run_plugin(example.text, page)
+
+    look_at_examples(subtests, ("python",), look)
 
 
 def find_commands(page: str) -> Iterator[tuple[int, list[str]]]:
