@@ -9,7 +9,7 @@ import pytest
 from tests.hooks.small_evals import Evals, row
 
 PLUGIN = """
-import asyncio, sys
+import asyncio
 from typing import Literal
 from pytest_browsereval import (
     AgentConfig, AgentEvaluator, AgentResult, AssistantMessage, ErrorSource, Fault, GraderConfig,
@@ -54,10 +54,6 @@ class Broken(GraderConfig):
         return {"seen": True}
 
     async def grade(self, _):
-        if self.at == "exit":
-            sys.exit("enough")
-        if self.at == "interrupt":
-            raise KeyboardInterrupt("mine")
         if self.at == "nothing":
             return None
         raise KeyError("no such rule")
@@ -86,8 +82,6 @@ DEATHS = {
 BREAKS = {
     "observe": "the final page could not be read: RuntimeError: no page (",
     "grade": "KeyError: 'no such rule' (",
-    "exit": "SystemExit: enough (",
-    "interrupt": "KeyboardInterrupt: mine (",
     "nothing": "it returned None, which is not a GraderResult",
 }
 

@@ -56,19 +56,6 @@ def test_width_is_used_and_kept(lanes: Lanes) -> None:
     assert course.order == list(range(10))
 
 
-def test_several_groups_are_waited_for_without_a_deadlock(lanes: Lanes) -> None:
-    """Whatever order they are named in; attempts that share none go on beside them."""
-    course, other = Course(), Course()
-    wanted = [["a", "b"], ["b", "a"], ["b"], ["a"], ["c"]]
-    for number, groups in enumerate(wanted):
-        lanes.want(number, (other if groups == ["c"] else course).attempt(number), groups=groups)
-    course.may_end.set()
-    other.may_end.set()
-    assert [lanes.take(number) for number in range(5)] == list(range(5))
-    assert course.most <= 2  # the last two share nothing
-    assert sorted(course.order) == [0, 1, 2, 3]
-
-
 def test_held_back_attempts_are_cancelled_and_can_be_forced() -> None:
     """While ``may_start`` says no, only an attempt that must run is started."""
     lanes = Lanes(1, may_start=lambda: False)

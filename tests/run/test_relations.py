@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.relations import relations_of, sites_to_reset, together
 from pytest_browsereval.sites import SiteConfig
@@ -20,21 +18,6 @@ SITES = {
 
 def task(query_id: str = "a", **fields: Any) -> Task:
     return Task.model_validate({"query_id": query_id, "query": "Do it.", **fields})
-
-
-def test_what_shares_a_tie_belongs_together(subtests: pytest.Subtests) -> None:
-    """Also by way of others, whatever order they come in."""
-    cases: list[tuple[list[str], list[list[int]]]] = [
-        ([], []),
-        (["", "", ""], [[0], [1], [2]]),
-        (["x", "", "x"], [[0, 2], [1]]),
-        (["x", "y", "z", "xz", "yz"], [[0, 1, 2, 3, 4]]),
-        (["", "y", "x", "y", "x", "w"], [[0], [1, 3], [2, 4], [5]]),
-        (["", "a", "b", "ab"], [[0], [1, 2, 3]]),
-    ]
-    for ties, groups in cases:
-        with subtests.test(ties=ties, groups=groups):
-            assert together(ties) == groups
 
 
 def test_a_long_chain_is_no_matter_of_depth() -> None:
