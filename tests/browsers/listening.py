@@ -56,21 +56,9 @@ class Listening:
 
     def __init__(self, folder: Path, program: Path, port: int, *flags: str) -> None:
         self._log = (folder / "browser.log").open("wb")
-        self._process = subprocess.Popen(
-            [
-                program,
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                f"--remote-debugging-port={port}",
-                f"--user-data-dir={folder / 'profile'}",
-                *flags,
-                "about:blank",
-            ],
-            stdout=self._log,
-            stderr=self._log,
-            start_new_session=True,
-        )
+        flags += (f"--remote-debugging-port={port}", f"--user-data-dir={folder / 'profile'}")
+        command = [str(program), "--headless", "--no-sandbox", "--disable-gpu", *flags, "about:blank"]
+        self._process = subprocess.Popen(command, stdout=self._log, stderr=self._log, start_new_session=True)
         if port:
             path = self._asked(port)
         else:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import ExitStack, closing, nullcontext
+from collections.abc import Callable, Coroutine
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,13 @@ import pytest
 
 from pytest_browsereval.browsers.base import PictureFormat
 from pytest_browsereval.capture import context as context_module
-from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
+from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import LimitReached
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.tools.base import Tool, ToolResult
 from pytest_browsereval.tools.toolbox import Toolbox
 from tests.agents.desk import wait
+from tests.capture.conftest import Contexts
 from tests.support import StillWindow, until
 
 
@@ -38,21 +39,6 @@ class SlowWindow(StillWindow):
 @pytest.fixture
 def window() -> SlowWindow:
     return SlowWindow()
-
-
-Contexts = Callable[..., CaptureContext]
-
-
-@pytest.fixture
-def context(tmp_path: Path, window: SlowWindow) -> Iterator[Contexts]:
-    with ExitStack() as stack:
-
-        def make(**options: Any) -> CaptureContext:
-            return stack.enter_context(
-                closing(CaptureContext(CaptureContextConfig(tmp_path, **options), window))
-            )
-
-        yield make
 
 
 async def step(capture: CaptureContext, result: Any = "ok", *, picture: bool = True) -> int | None:

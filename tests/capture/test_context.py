@@ -1,37 +1,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from pytest_browsereval.capture.context import CUT_OFF, CaptureContext, CaptureContextConfig, ScreenshotMode
+from pytest_browsereval.capture.context import CUT_OFF, CaptureContext, ScreenshotMode
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
 from pytest_browsereval.model.messages import ErrorMessage, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.runs.folder import find_pictures
+from tests.capture.conftest import Contexts
 from tests.support import StillWindow
-
-Contexts = Callable[..., CaptureContext]
-
-
-@pytest.fixture
-def window() -> StillWindow:
-    return StillWindow()
-
-
-@pytest.fixture
-def context(tmp_path: Path, window: StillWindow) -> Iterator[Contexts]:
-    with ExitStack() as stack:
-
-        def make(**options: Any) -> CaptureContext:
-            config = CaptureContextConfig(tmp_path, **options)
-            return stack.enter_context(closing(CaptureContext(config, window)))
-
-        yield make
 
 
 async def step(context: CaptureContext, *, picture: bool = True) -> int | None:

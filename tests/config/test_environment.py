@@ -13,19 +13,11 @@ SMALL = "agent: scripted\ndataset: rows.jsonl\n"
 
 
 def test_variables_are_filled_in(load: Load) -> None:
-    """``${NAME}`` is replaced anywhere in a text, and numbers are read from it."""
+    """``${NAME}`` is replaced in any text, once; ``$${`` is a plain ``${``, other dollar signs stay."""
     environ = {"STAGE": "dev", "STEPS": "7", "EMPTY": ""}
     config = load(SMALL + "name: shop-${STAGE}${EMPTY}\nlimits: {max_steps: '${STEPS}'}\n", environ=environ)
     assert (config.name, config.limits.max_steps) == ("shop-dev", 7)
-
-
-def test_two_dollars_stand_for_one(load: Load) -> None:
-    """``$${`` is a plain ``${``; other dollar signs stay."""
     assert load(SMALL + "name: a $${X} $Y $ {Z}\n").name == "a ${X} $Y $ {Z}"
-
-
-def test_values_are_not_filled_in_twice(load: Load) -> None:
-    """The value of a variable is used as it is."""
     assert load(SMALL + "name: ${A}\n", environ={"A": "${B}", "B": "b"}).name == "${B}"
 
 
@@ -44,17 +36,8 @@ def test_all_unset_variables_are_reported(refused: Refused) -> None:
 
 def test_secret_variables_are_remembered(load: Load, subtests: pytest.Subtests) -> None:
     """The value of a variable with a secret name is redacted, and never dumped."""
-    cases: list[str] = [
-        "SHOP_TOKEN",
-        "DB_PASSWORD",
-        "STRIPE_KEY",
-        "MY_SECRET",
-        "SHOP_PW",
-        "CARD_PIN_2",
-        "GPG_PASSPHRASE",
-        "Otp",
-    ]
-    for name in cases:
+    names = ["SHOP_TOKEN", "DB_PASSWORD", "STRIPE_KEY", "MY_SECRET", "SHOP_PW", "CARD_PIN_2"]
+    for name in (*names, "GPG_PASSPHRASE", "Otp"):
         with subtests.test(name=name):
             text = "agent: noop\ndataset: a.jsonl\nsites: {shop: {command: [serve, '--key=${%s}']}}\n" % name  # noqa: UP031
             config = load(text, environ={name: "hunter22"})

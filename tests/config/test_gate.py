@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic.alias_generators import to_camel
 
 from pytest_browsereval.config import GateConfig, gate_from, load_gate
 from pytest_browsereval.errors import ConfigError
@@ -14,55 +17,37 @@ from tests.config.conftest import Load
 
 SMALL = "agent: noop\ndataset: rows.jsonl\ngraders: [answer]\n"
 
-ALL = """gate:
-  minPassRate: 0.9
-  tags: {smoke: 1, my tag: 0.5}
-  websites: {shop.example: 0.8}
-  variants: {kimi: 0.7}
-  minTaskRate: 0.6
-  passedTrials: 2
-  mustPass: [login]
-  quarantine: {checkout: 2027-01-31}
-  maxErrorRate: 0
-  maxCostUsd: 2.5
-  maxMeanSteps: 12
-  maxP95Steps: 20
-  maxMeanDurationS: 30.5
-  maxP95DurationS: 60
-  baseline: base.json
-  maxRegressions: 1
-  maxDrop: 0.02
-  confidence: 0.9
-  undecided: pass
-  rows: fail
-"""
+KEYS: dict[str, Any] = {
+    "min_pass_rate": 0.9,
+    "min_task_rate": 0.6,
+    "passed_trials": 2,
+    "max_error_rate": 0,
+    "max_cost_usd": 2.5,
+    "tags": {"smoke": 1, "my tag": 0.5},
+    "websites": {"shop.example": 0.8},
+    "variants": {"kimi": 0.7},
+    "must_pass": ["login"],
+    "quarantine": {"checkout": "2027-01-31"},
+    "undecided": "pass",
+    "rows": "fail",
+    "max_mean_steps": 12,
+    "max_p95_steps": 20,
+    "max_mean_duration_s": 30.5,
+    "max_p95_duration_s": 60,
+    "baseline": "base.json",
+    "max_regressions": 1,
+    "max_drop": 0.02,
+    "confidence": 0.9,
+}
 
 
 def test_all_keys_of_the_gate(load: Load, tmp_path: Path) -> None:
     """The gate of a config, in either spelling, is the same as the gate read alone."""
-    gate = load(SMALL + "trials: 2\n" + ALL).gate
-    assert gate == GateConfig(
-        min_pass_rate=0.9,
-        tags={"smoke": 1, "my tag": 0.5},
-        websites={"shop.example": 0.8},
-        variants={"kimi": 0.7},
-        min_task_rate=0.6,
-        passed_trials=2,
-        must_pass=("login",),
-        quarantine={"checkout": date(2027, 1, 31)},
-        max_error_rate=0,
-        max_cost_usd=2.5,
-        max_mean_steps=12,
-        max_p95_steps=20,
-        max_mean_duration_s=30.5,
-        max_p95_duration_s=60,
-        baseline=Path("base.json"),
-        max_regressions=1,
-        max_drop=0.02,
-        confidence=0.9,
-        undecided="pass",
-        rows="fail",
-    )
+    camel = json.dumps({to_camel(key): value for key, value in KEYS.items()})
+    gate = load(SMALL + f"trials: 2\ngate: {camel}\n").gate
+    assert load(SMALL + f"trials: 2\ngate: {json.dumps(KEYS)}\n").gate == gate
+    assert gate.model_dump(mode="json", exclude_unset=True) == KEYS
+    assert (gate.quarantine["checkout"], gate.baseline) == (date(2027, 1, 31), Path("base.json"))
     assert load_gate(tmp_path / "evals/shop.yaml", registry=Registry) == gate
     assert gate_from(gate.model_dump(mode="json"), registry=Registry, name="manifest.json") == gate
     assert gate_from({}, registry=Registry, name="manifest.json") == GateConfig()

@@ -99,13 +99,6 @@ def test_all_formats_say_the_same(load: Load, suffix: str, tmp_path: Path) -> No
     assert config.output_dir.resolve() == tmp_path / "out"
 
 
-def test_camel_case_is_accepted(load: Load) -> None:
-    """All blocks accept the spelling of BrowserOS."""
-    config = load(SMALL + "numWorkers: 3\nlimits: {timeoutMs: 5000, maxSteps: 2}\ngate: {minPassRate: 0.5}\n")
-    assert (config.num_workers, config.limits.timeout_ms, config.limits.max_steps) == (3, 5000, 2)
-    assert config.gate.min_pass_rate == 0.5
-
-
 @pytest.mark.parametrize(
     ("text", "name"),
     [
@@ -127,6 +120,10 @@ def test_words_of_yaml_1_1_do_what_they_say(load: Load) -> None:
     config = load(SMALL + "capture: {screenshots: off}\ntools: {pointer: no, tabs: on}\n")
     assert config.capture.screenshots == "off"
     assert config.tools == {"pointer": False, "tabs": True}
+    modes = {"on": "on", "true": "on", "off": "off", "false": "off", "retain-on-failure": "retain-on-failure"}
+    for written, mode in modes.items():
+        capture = load(f"{SMALL}capture: {{trace: {written}}}\n").capture
+        assert (capture.trace, capture.console, capture.dom, capture.har) == (mode, False, False, False)
 
 
 # -- everything wrong at once
@@ -226,6 +223,10 @@ def test_one_problem(refused: Refused, subtests: pytest.Subtests) -> None:
         (
             SMALL + "graders: answer\npass_when: {primary: x}\n",
             "evals/shop.yaml:4: pass_when: no grader is named 'x'.",
+        ),
+        (
+            SMALL + "capture: {trace: retain-on-fail}\n",
+            "'retain-on-fail' is not allowed. Did you mean 'retain-on-failure'?",
         ),
         (SMALL + "pass_when: 3\n", "evals/shop.yaml:3: pass_when: 3 is not a rule."),
         (SMALL + "lanes: 2\nnum_workers: 2\n", "evals/shop.yaml:4: num_workers: cannot be combined with "),

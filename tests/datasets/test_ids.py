@@ -24,23 +24,8 @@ SEPARATORS = ("/", "\\", ":", "[", "]", "@", " ", "%", "~", "*", "?", '"', "<", 
 @cache
 def many_ids() -> list[str]:
     draw = random.Random(20_240_501)  # noqa: S311 repeatable, not secret
-    ids = {
-        "CON",
-        "con",
-        "nul.txt",
-        "COM1",
-        "aux.",
-        "lpt9.a.b",
-        "..",
-        ".",
-        "a..b",
-        "-x",
-        "a.",
-        "A",
-        "a",
-        "aA",
-        "Aa",
-    }
+    ids = {"CON", "con", "nul.txt", "COM1", "aux.", "lpt9.a.b", "..", ".", "a..b", "-x", "a."}
+    ids |= {"A", "a", "aA", "Aa"}
     for alphabet in ALPHABETS:
         for _ in range(800):
             ids.add("".join(draw.choices(alphabet, k=draw.choice((1, 2, 3, 5, 8, 40, 99, 100, 101, 300)))))

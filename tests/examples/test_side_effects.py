@@ -248,12 +248,6 @@ def test_one_thing_too_many_is_named(evals: Evals, subtests: pytest.Subtests, ex
             assert counted == (True, sorted((one["kind"], one["table"]) for one in found))
 
 
-def test_there_are_thirty_agents() -> None:
-    """And each changes what its row does not ask for."""
-    assert sum(map(len, TOO_MUCH.values())) == 30
-    assert all(words for each in TOO_MUCH.values() for *_, words in each)
-
-
 def test_doing_nothing_passes_no_row_of_the_mailbox(evals: Evals) -> None:
     """An agent that does nothing fails each row, and none is errored."""
     result = run(evals, "mail", "--eval-set=agent.type=noop", "--tb=no")

@@ -97,6 +97,19 @@ def test_right_answers(subtests: pytest.Subtests) -> None:
         ("set", [100, 200, 300], "100,200,300"),
         ("set", ["Salt and Pepper", "Lyon, France"], "Lyon, France and Salt and Pepper"),
         ("set", ["東京", "大阪"], "東京、大阪"),
+        *(("number", 5, text) for text in ("5, five, and 5.0", "\uff15")),
+        ("number", 1234.5, "1.234,50 € oder 1\u2019234.50 Fr."),
+        *(("number", 15000, "1万5000円"), ("number", 7.5, "7,5 km"), ("number", 3, "up by 3%")),
+        ("number", 7.25, "\u0667\u066b\u0662\u0665"),
+        *(("date", "2025-03-04", text) for text in ("4th of March 2025", "Tue, 4 Mar 2025", "03/04/2025")),
+        *(("date", "March 4", text) for text in ("2025-03-04", "2025-03-04T23:59:59-08:00")),
+        *(("date", "2025-03-14", "14/03/2025"), ("date", "2025-03", "March 4, 2025")),
+        *(("date", "2024-02-29", "29 Feb 2024"), ("date", "2025-03-04 17:00", "4 March 2025 5pm")),
+        ("date", "2025-03-04T17:00Z", "2025-03-04 18:00:00+01:00"),
+        ("date", "2025-03-04", "2025-03-04, that is March 4, 2025"),
+        *(("set", ["red", "green", "5"], text) for text in ("red, green, and 5", "- red\n- green\n\n* 5")),
+        *(("set", ["red", "green"], "1. red\n2) green"), ("set", ["sand", "wind"], "sand, wind")),
+        *(("set", ["Paris, France", "Oslo"], "Paris, France; Oslo"), ("set", [1234, 5], "1,234, 5")),
     ]
     for match, reference, answer in cases:
         with subtests.test(match=match, reference=reference, answer=answer):
@@ -157,6 +170,16 @@ def test_wrong_answers(subtests: pytest.Subtests) -> None:
             )
         ),
         ("date", "2024", "not 2024", "no date that can be read"),
+        *(
+            ("date", "2025-03-04", text, "no date that can be read")
+            for text in ("soon", "May", "Sunday", "1741046400000", "2025-02-30", "Order 2025/17 of May")
+        ),
+        *(("number", 5, text, "several numbers") for text in ("2\u20135", "-5 degrees, then 5")),
+        ("number", 5, "192.168.0.1, 5'11, 1,2,5", "no unambiguous number"),
+        ("date", "2025-03-04", "From 2025-03-04 until 2025-03-06", "contains 2 dates"),
+        ("date", "2025-03-04", "March 2025", "it names no day"),
+        ("date", "2025-03-04 17:00", "2025-03-04", "it names no hour"),
+        ("date", "2025-03-04T17:00Z", "2025-03-04T17:00+01:00", "the hour is 16, not 17"),
         ("date", "2024-05-05", "3 to 5 May 2024", "contains 2 dates"),
         ("date", "2024-05-03", "2024年5月3日〜5日", "contains 2 dates"),
         ("date", "2024-05-03", "2024-05-03/05", "no date that can be read"),
@@ -197,6 +220,7 @@ def test_answers_that_may_mean_two_things(subtests: pytest.Subtests) -> None:
         ("number", 3, "the 3rd"),
         ("number", 12, "12pcs"),
         ("number", 17, "Order ORD-17"),
+        ("number", 5, "item-5, ±5"),
         ("number", 3000, "3 ribu"),
         ("date", "2024-05-13", "24/05/13"),
         ("date", "2024-11-03", "3. marraskuuta 2024"),

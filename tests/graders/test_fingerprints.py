@@ -12,21 +12,10 @@ from pytest_browsereval.graders.nested import observation_keys
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 
-STATE = {"type": "state_diff", "source": {"js": "window.state"}}
-ATTACK = {"attack": "review", "channel": "text", "payload": "Open it.", "block": {}}
-REQUIRED: dict[str, dict[str, Any]] = {
-    "attack": {**ATTACK, "goal": {"checks": [{"request": "/collect"}]}},
-    "state_diff": STATE,
-    "command": {"command": ["verify"]},
-    "combined": {"graders": ["answer", STATE, "page_state"]},
-    "llm": {"prompt": "{answer}"},
-}
-"""Options of the graders that have some without a default."""
-
 
 def grader(name: str, **options: Any) -> GraderConfig:
     registry = builtin_registry()
-    block = {"type": name, **REQUIRED.get(name, {}), **options}
+    block = {"type": name, **options}
     made = registry.get("grader", name).model_validate(block, context={"registry": registry})
     assert isinstance(made, GraderConfig)
     return made

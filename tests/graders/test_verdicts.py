@@ -94,6 +94,8 @@ def test_the_reason_names_grader_and_first_line() -> None:
     assert combine(grades(P, F, F), "all") == (F, None, "g1: reason 1 (and 1 more)")
     assert combine(grades(P, E), "all") == (E, ErrorSource.GRADER, "g1: reason 1")
     assert combine(grades(P, F), "any") == (P, None, "1 of 2 graders passed: g0")
+    silent = {"mine": GraderResult(grader="mine", verdict=F, score=0.0)}
+    assert combine(silent, "all")[2] == "mine: no reason given"
 
 
 def test_a_veto_comes_first_in_the_reason() -> None:
@@ -103,12 +105,6 @@ def test_a_veto_comes_first_in_the_reason() -> None:
     assert combine(given, "all")[2] == "g2: reason 2; g0: reason 0 (and 1 more)"
     given |= grades(P, P)
     assert combine(given, "all")[2] == "g2: reason 2"
-
-
-def test_a_grade_without_reasoning_says_so() -> None:
-    """A failed grade that gives no reason still makes a sentence."""
-    silent = {"mine": GraderResult(grader="mine", verdict=F, score=0.0)}
-    assert combine(silent, "all")[2] == "mine: no reason given"
 
 
 def test_pass_when_is_read_from_a_config() -> None:

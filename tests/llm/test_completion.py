@@ -47,13 +47,6 @@ def test_of_several_choices_the_first_is_the_reply() -> None:
     assert read_body(check_body({"choices": choices[:1]})).text == "1"
 
 
-def test_an_error_in_a_good_response_has_its_status() -> None:
-    """A gateway that answers 200 with an error inside is classified by that error."""
-    with pytest.raises(TryFailed, match="upstream is busy") as caught:
-        check_body({"error": {"message": "upstream is busy", "code": 429}})
-    assert caught.value.status == 429
-
-
 def test_text_is_read_from_strings_parts_and_refusals() -> None:
     """All forms of content give the same text."""
     assert read_body(body({"content": "hello"})).text == "hello"

@@ -30,21 +30,10 @@ def test_both_spellings_are_read() -> None:
 
 def test_every_field_of_browseros_is_accepted() -> None:
     """A BrowserOS block loads unchanged, fields without a meaning here included."""
-    block = {
-        "provider": "openrouter",
-        "providerId": "p1",
-        "model": "m",
-        "apiKey": "MY_KEY",
-        "resourceName": "r",
-        "region": "eu",
-        "accessKeyId": "AKIA",
-        "secretAccessKey": "s",
-        "sessionToken": "t",
-        "reasoningSummary": "auto",
-        "acpAgentId": "a",
-        "acpCommand": "c",
-        "acpFixedWorkspacePath": "w",
-    }
+    names = ["model", "apiKey", "resourceName", "region", "accessKeyId", "secretAccessKey", "sessionToken"]
+    names += ["acpAgentId", "acpCommand", "acpFixedWorkspacePath"]
+    block = {"provider": "openrouter", "providerId": "p1", "reasoningSummary": "auto"}
+    block |= dict.fromkeys(names, "x")
     assert LLMConfig.model_validate(block).provider_id == "p1"
 
 

@@ -85,9 +85,3 @@ def test_a_price_is_never_guessed(subtests: pytest.Subtests) -> None:
     for fields in cases:
         with subtests.test(fields=fields):
             assert cost(**fields) is None
-
-
-def test_a_reply_without_usage_has_no_price() -> None:
-    """No tokens told is not the same as nothing spent."""
-    prices = {"input_per_mtok": 2, "output_per_mtok": 10}
-    assert cost(Usage(requests=1), provider="openai", model="gpt-4o", prices=prices) is None

@@ -14,21 +14,6 @@ from pytest_browsereval.llm.server import Server
 from pytest_browsereval.model.limits import Limits, current_limits
 
 
-def test_back_off_doubles_up_to_its_cap() -> None:
-    """Full jitter: the drawn share of a bound that doubles with every try."""
-    policy = RetryPolicy(base_s=1, cap_s=10, draw=lambda: 1.0)
-    delays = [policy.delay(tries, TryFailed("x")) for tries in range(1, 7)]
-    assert delays == [1, 2, 4, 8, 10, 10]
-    assert RetryPolicy(draw=lambda: 0.0).delay(5, TryFailed("x")) == 0
-
-
-def test_the_provider_s_word_is_a_lower_bound() -> None:
-    """No try comes before the moment that the provider named."""
-    failure = TryFailed("x", status=429, retry_after_s=20)
-    assert RetryPolicy(draw=lambda: 0.0).delay(1, failure) == 20
-    assert 20 < RetryPolicy(draw=lambda: 1.0).delay(1, failure) <= 21
-
-
 def test_retry_after_is_read_in_seconds(subtests: pytest.Subtests) -> None:
     """Seconds, milliseconds and nonsense are told apart."""
     cases: list[tuple[dict[str, str], float | None]] = [

@@ -69,6 +69,9 @@ def test_the_picture_after_a_click_shows_the_new_page(visit: Visits, pages: Page
         ("", "!!", 'Unexpected token "!" while parsing css selector "!!".'),
         ("", "role=foo[", "Unexpected end of selector while parsing selector `foo[`"),
         ("", "#a >>> ", "The target '#a >>> ' has an empty part. Write FRAME >>> TARGET, or a target alone."),
+        ("", " >>> b", "The target ' >>> b' has an empty part."),
+        ("", "a >>> >>> b", "The target 'a >>> >>> b' has an empty part."),
+        ("<iframe></iframe><iframe></iframe>", "iframe >>> b", "iframe >>> b matches 2 elements"),
         ("<p id=a>", "#a >>> #b", 'Selector "#a" resolved to <p id="a"></p>, <iframe> was expected'),
     ],
 )

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.benchmarks.agisdk import grader
-from pytest_browsereval.benchmarks.agisdk.checks import read_verdict
 from pytest_browsereval.benchmarks.agisdk.grader import AgisdkGrader
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
@@ -63,10 +62,11 @@ def package(tmp_path: Path) -> Path:
     for name, text in {
         "eval_shop_1": SCRIPT,
         "eval_shop_2": "print('UNSUCCESSFUL')",
+        "eval_shop_7": "print('SUCCESS or FAILURE')",
         "eval_shop_3": "print('SUCCESS'); raise SystemExit('broken')",
         "eval_shop_4": "",
         "eval_shop_5": "import time; print('SUCCESS', flush=True); time.sleep(280)",
-        "eval_shop_6": "print('FAILURE'); raise SystemExit(1)",
+        "eval_shop_6": "print('SUCCESS'); print('failure: no diff'); raise SystemExit(1)",
     }.items():
         (scripts / f"{name}.py").write_text(text)
     website = {"id": "shop", "url": "http://shop.test"}
@@ -132,6 +132,7 @@ def test_a_script_without_a_clear_verdict_is_a_fault(package: Path, subtests: py
     cases: list[tuple[int, str]] = [
         (1, r"ended with code 1: .*KeyError"),
         (2, r"printed \"UNSUCCESSFUL\" and ended with code 0"),
+        (7, r"printed \"SUCCESS or FAILURE\" and ended with code 0"),
         (3, r"printed \"SUCCESS\" and ended with code 1: broken"),
         (5, r"did not end within 0.5 s and was killed"),
     ]
@@ -177,14 +178,6 @@ def test_rows_without_checks_are_looked_up(package: Path) -> None:
         hostile = make_task(start_url="http://shop.test/", metadata={"additional": {"agisdk_task_id": name}})
         with pytest.raises(ValueError, match="has 0 tasks"):
             grade(hostile, package_dir="agisdk", base_dir=package)
-
-
-def test_what_a_script_says() -> None:
-    """The last clear word counts, as a whole word."""
-    assert read_verdict(["FAILURE", "debugging", "SUCCESS"]) is True
-    assert read_verdict(["SUCCESS", "failure: no diff"]) is False
-    assert read_verdict(["SUCCESS or FAILURE"]) is None
-    assert read_verdict(["unsuccessful", ""]) is None
 
 
 # -- the judge

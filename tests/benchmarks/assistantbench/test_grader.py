@@ -73,18 +73,8 @@ def test_no_answer(subtests: pytest.Subtests) -> None:
 
 def test_odd_answers_are_scored_all_the_same(subtests: pytest.Subtests) -> None:
     """Whatever an agent writes, nothing breaks."""
-    cases: list[str] = [
-        "null",
-        "true",
-        "[null]",
-        "[[1], {}]",
-        "[" * 5_000,
-        "[" * 400 + "]" * 400,
-        "9" * 5_000,
-        "-inf",
-        "[true, 3]",
-    ]
-    for answer in cases:
+    cases = ["null", "true", "[null]", "[[1], {}]", "[" * 5_000, "[" * 400 + "]" * 400, "9" * 5_000]
+    for answer in (*cases, "-inf", "[true, 3]"):
         for reference in ["100", "red", "red\nblue", '{"a": [1], "b": null}', "[1, 2]"]:
             with subtests.test(answer=answer, reference=reference):
                 result = grade(reference, answer)

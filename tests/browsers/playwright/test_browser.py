@@ -383,6 +383,3 @@ def test_a_browser_that_cannot_close_a_window_is_replaced(run: Run, pages: PageS
     with running(PlaywrightBrowserConfig(), run) as browser:
         run(asyncio.wait_for(stick(browser), 120))
     run(until(lambda: chromiums() <= before))
-
-
-# -- origins
