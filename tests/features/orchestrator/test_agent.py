@@ -87,7 +87,6 @@ def test_a_model_that_repeats_itself_delegates_one_goal_a_turn(pair: Pair) -> No
         (call("delgate", instruction="a"), "Did you mean 'delegate'?"),
         (call("delegate"), "instruction: Field required"),
         (call("delegate", instruction="  "), "at least 1 character"),
-        (call("delegate", instruction=["a"]), "valid string"),
         (Call("delegate", '{"instruction": "go'), "not a JSON object"),
     ],
 )
@@ -156,21 +155,19 @@ def test_the_attempts_own_steps_count_too(make_desk: MakeDesk) -> None:
     assert pair.results == []
 
 
-def test_a_provider_that_refuses_the_key_stops_the_run(pair: Pair) -> None:
-    """An executor's provider is no doing of the executor's."""
-    with pytest.raises(StopRun) as caught:
-        pair.solve([delegates("a"), done("x")], [refuses(401, "no such key")])
-    assert caught.value.source is ErrorSource.PROVIDER
-    assert pair.record().status is None
-
-
-def test_a_browser_that_dies_is_a_fault(pair: Pair) -> None:
-    """It is not called blocked."""
-    pair.desk.window.dies_at = "button Buy"
-    with pytest.raises(Fault) as caught:
-        pair.solve([delegates("a"), done("x")], [calls(CLICK), done("y")])
-    assert caught.value.source is ErrorSource.BROWSER
-    assert "died" in pair.record().summary
+def test_what_is_no_doing_of_an_executor_s_is_a_fault(make_desk: MakeDesk) -> None:
+    """A provider that refuses the key stops the run; a browser that dies is not called blocked."""
+    script = [delegates("a"), done("x")]
+    refused = Pair(make_desk())
+    with pytest.raises(StopRun) as stopped:
+        refused.solve(script, [refuses(401, "no such key")])
+    assert (stopped.value.source, refused.record().status) == (ErrorSource.PROVIDER, None)
+    dying = Pair(make_desk())
+    dying.desk.window.dies_at = "button Buy"
+    with pytest.raises(Fault) as died:
+        dying.solve(script, [calls(CLICK), done("y")])
+    assert died.value.source is ErrorSource.BROWSER
+    assert "died" in dying.record().summary
 
 
 # -- the block
@@ -198,9 +195,6 @@ def test_a_wrong_block_is_refused(subtests: pytest.Subtests) -> None:
         ({"executor": pair_config(executor="noop")}, "cannot itself delegate"),
         ({"executor": {"type": "orchestrated", "executor": "noop"}}, "orchestrator"),
         ({"executor": {"type": "singel"}}, "Did you mean 'single'?"),
-        ({"executor": {"model": "m", "maxSteps": 3}}, "Extra inputs"),
-        ({"executor": "noop", "max_actions": 0}, "greater than or equal to 1"),
-        ({"executor": "noop", "delegation_timeout_s": 0}, "greater than 0"),
         ({}, "executor"),
     ]
     for fields, told in cases:

@@ -49,7 +49,6 @@ def worker(desk: Desk, name: str, code: str) -> dict[str, Any]:
         ([says(""), says("")], "blocked", 0, "[harness] It ended without a report."),
         ([done("  ")], "blocked", 0, "[harness] It ended without a report."),
         ([calls(call("give_up"))] * 3, "blocked", 0, "[harness] It ended without a report."),
-        ([CLICK] * 4, "max_steps", 3, "[harness] Stopped: 3 steps were allowed; all were used."),
         ([calls(call("fly"))] * 4, "max_steps", 3, "[harness] Stopped: 3 steps were allowed"),
         (
             [calls(call("click", target="nothing"), text="I look."), *[CLICK] * 3],
@@ -76,7 +75,6 @@ def test_a_models_ending_is_told_as_it_was(
     ("code", "status", "summary"),
     [
         ("async def work(context): return 'found ' + context.task.query", "done", "found Do it."),
-        ("def work(context): return 'found ' + context.task.query", "done", "found Do it."),
         ("def work(context): pass", "blocked", "[harness] It ended without a report."),
         (
             "def work(context): context.tools.call('give_up', {'reason': 'no way'}); return 'text'",

@@ -55,18 +55,6 @@ def test_placeholders_are_filled_in_once() -> None:
         check_placeholders(("x", {"a": "{modle}"}), [*values], "here")
 
 
-def test_the_log_keeps_the_beginning_and_the_end(tmp_path: Path) -> None:
-    """Between them it says how much was left out."""
-    kept = OutputLog(tmp_path / "out.log", str, head_bytes=10, tail_bytes=8)
-    for number in range(100, 200):
-        kept.write(str(number).encode())
-    kept.write(b"  ")
-    kept.close()
-    kept.close()
-    assert (tmp_path / "out.log").read_text() == "100\n101\n[388 bytes left out]\n199\n  \n"
-    assert kept.last_words == "196 | 197 | 198 | 199"
-
-
 def test_a_full_disk_is_remembered(tmp_path: Path) -> None:
     """The program goes on; what was not kept is told."""
     if not Path("/dev/full").exists():

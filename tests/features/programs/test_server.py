@@ -83,32 +83,21 @@ def test_a_client_lists_and_calls_the_attempt_s_tools(make_desk: MakeDesk) -> No
             wrong = await client.call_tool("click", {"goal": 1})
             assert wrong.is_error
             assert text(wrong).startswith("wrong arguments for click: target: Field required")
-            await client.call_tool("done", {"answer": "bought"})
-            assert server.is_over.is_set()
-
-    serve(desk, work)
-    assert desk.called == ["click", "clik", "click", "done"]
-    results = [m for m in desk.capture.messages.messages if isinstance(m, ToolResultMessage)]
-    assert [m.screenshot for m in results] == [1, 2, 3, None]
-    assert desk.capture.steps == 3
-
-
-def test_the_picture_tool_returns_the_picture(make_desk: MakeDesk) -> None:
-    """It is the recorded file."""
-    desk = make_desk(tools=TOOLS, screenshots="after")
-
-    async def work(server: ToolServer) -> None:
-        async with connected(server) as client:
             said, shown = (await client.call_tool("screenshot", {})).content
             assert isinstance(said, TextContent)
             assert isinstance(shown, ImageContent)
             assert shown.mime_type == "image/jpeg"
             data = base64.b64decode(shown.data)
             assert data[:2] == b"\xff\xd8"
-            assert data == desk.capture.screenshot.path(1).read_bytes()
+            assert data == desk.capture.screenshot.path(4).read_bytes()
+            await client.call_tool("done", {"answer": "bought"})
+            assert server.is_over.is_set()
 
     serve(desk, work)
-    assert desk.window.pictures == 1
+    assert desk.called == ["click", "clik", "click", "screenshot", "done"]
+    results = [m for m in desk.capture.messages.messages if isinstance(m, ToolResultMessage)]
+    assert [m.screenshot for m in results] == [1, 2, 3, 4, None]
+    assert (desk.capture.steps, desk.window.pictures) == (4, 4)
 
 
 def test_only_the_token_of_a_running_attempt_opens_it(make_desk: MakeDesk) -> None:
@@ -161,23 +150,6 @@ def test_parallel_calls_take_turns(make_desk: MakeDesk) -> None:
     serve(desk, work)
     assert desk.window.text.count("clicked") == 30
     assert desk.called == ["click"] * 30
-
-
-def test_calls_after_done_do_nothing(make_desk: MakeDesk) -> None:
-    """The page stays as it was when the answer was given, and the record tells of the late calls."""
-    desk = make_desk()
-
-    async def work(server: ToolServer) -> None:
-        async with connected(server) as client:
-            await client.call_tool("done", {"answer": "yes"})
-            late = await client.call_tool("click", {"target": "button Buy"})
-            assert late.is_error
-            assert text(late) == "The task is over: it was ended already. Call no more tools."
-            assert (await client.call_tool("done", {"answer": "no"})).is_error
-
-    serve(desk, work)
-    assert desk.window.text == "button Buy"
-    assert desk.warned == "2 tool calls came after the task was over, and were refused"
 
 
 def test_a_call_goes_on_without_its_caller(make_desk: MakeDesk) -> None:

@@ -19,7 +19,7 @@ from pytest_browsereval.features.ray import request as asked
 from pytest_browsereval.features.ray.request import Request
 from pytest_browsereval.features.ray.tasks import PartResult, run_part
 from pytest_browsereval.testing.evals import EvalRun
-from tests.features.remote.test_push_and_pull import bucket, cache
+from tests.features.remote.conftest import bucket, cache
 from tests.hooks.small_evals import Evals, row
 
 __all__ = ["bucket", "cache"]

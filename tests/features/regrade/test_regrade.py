@@ -210,31 +210,35 @@ def test_edited_and_protected_rows(ran: Evals) -> None:
     )
 
 
-WRONG = {
-    "an empty variable": (["--eval-regrade="], "there is no run ''"),
-    "with an agent": (["--eval-regrade=latest", "--eval-agent=noop"], "runs no agent"),
-    "no config": (None, "needs the config of the run"),
-    "damaged": (["--eval-regrade=latest"], "task.json is damaged"),
-    "no time": (["--eval-regrade=latest"], "messages.jsonl:1 is damaged: the user has no timestamp"),
-}
+WRONG = (
+    (["shop.eval.yaml", "--eval-regrade="], "there is no run ''"),
+    (["shop.eval.yaml", "--eval-regrade=latest", "--eval-agent=noop"], "runs no agent"),
+    (["test_other.py", "--eval-regrade=latest"], "needs the config of the run"),
+)
+SAID = '{"type": "user", "content": "Go.", "timestamp": ""}\n'
+DAMAGED = (
+    ("task.json", "{", "task.json is damaged"),
+    ("evidence.json", "[1]", "evidence.json is damaged"),
+    ("messages.jsonl", SAID + '{"type\n' + SAID, "messages.jsonl:2 is damaged"),
+    ("messages.jsonl", '{"type": "user", "content": "Go."}\n', ":1 is damaged: the user has no timestamp"),
+)
 
 
 def test_what_cannot_be_graded_is_refused_early(ran: Evals) -> None:
     """A wrong run, contradicting options and damaged files end with exit code 4 before anything is graded."""
-    before = read(ran, "a")
+    before = read(ran, "t")
     ran.pytester.makepyfile(test_other="def test_other(): raise SystemExit('it ran')")
-    for case, (options, message) in WRONG.items():
-        if case == "no time":
-            (attempt(ran, "b") / "messages.jsonl").write_text('{"type": "user", "content": "Go."}\n')
-        if case == "damaged":
-            (attempt(ran, "a") / "task.json").write_text("{")
-        arguments = (
-            ["test_other.py", "--eval-regrade=latest"] if options is None else ["shop.eval.yaml", *options]
-        )
+    for arguments, message in WRONG:
         result = ran.run(*arguments)
-        assert result.ret == 4, case
-        assert message in result.stderr.str(), case
-    assert read(ran, "a") == before
+        assert (result.ret, message in result.stderr.str()) == (4, True), message
+    for name, text, message in DAMAGED:
+        file = attempt(ran, "t") / name
+        whole = file.read_text()
+        file.write_text(text)
+        result = ran.run("shop.eval.yaml", "--eval-regrade=latest")
+        file.write_text(whole)
+        assert (result.ret, message in result.stderr.str()) == (4, True), message
+    assert read(ran, "t") == before
     assert len(list((ran.path / "results/shop").iterdir())) == 1
 
 

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_browsereval.model.tasks import Task
+from tests.features.regrade.test_regrade import attempt, read
 from tests.hooks.small_evals import Evals, row
 from tests.recorded import read_history
 
 CURRENT = ("--eval-config=shop.eval.yaml", "--eval-regrade=latest", "--eval-regrade-rows=current")
 STORED = CURRENT[:2]
-
-
-def attempt(evals: Evals, query_id: str) -> Path:
-    return evals.run_folder() / "tasks" / query_id / "default/1/attempt-1"
-
-
-def read(evals: Evals, query_id: str, name: str = "metadata.json") -> Any:
-    return json.loads((attempt(evals, query_id) / name).read_text())
 
 
 def hash_of(given: dict[str, Any]) -> str:

@@ -8,10 +8,8 @@ import pytest
 
 from pytest_browsereval.__main__ import make_parser
 from pytest_browsereval.commands.base import open_door
-from tests.features.remote.test_push_and_pull import bucket, cache, objects, pushed, written
+from tests.features.remote.test_push_and_pull import objects, pushed, written
 from tests.hooks.small_evals import Evals
-
-__all__ = ["bucket", "cache"]
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "attacks": ("URL",),

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.features.remote.test_push_and_pull import bucket, cache, objects
+from tests.features.remote.test_push_and_pull import objects
 from tests.features.remote.test_resume import NAME, calls, write
 from tests.hooks.small_evals import Evals
-
-__all__ = ["bucket", "cache"]
 
 
 @pytest.mark.parametrize("more", [(), pytest.param(("-n2",), marks=pytest.mark.slow)])

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pytest_browsereval import open_run
 from pytest_browsereval.features.remote.bucket import Bucket
-from tests.features.remote.test_push_and_pull import bucket, cache, objects, pushed, written
+from tests.features.remote.test_push_and_pull import objects, pushed, written
 from tests.hooks.small_evals import Evals
-
-__all__ = ["bucket", "cache"]
 
 
 @pytest.fixture
@@ -119,27 +115,6 @@ def test_a_copy_that_was_not_completed_is_completed(
     assert evals.run_command("view", url).ret == 0
     assert len(list(cache.rglob("*.jpeg"))) == len(objects(evals, "*.jpeg"))
     assert {path: path.read_bytes() for path in before} == before, "a gate may be reading it"
-
-
-SPOILED: tuple[Callable[[Path], object], ...] = (
-    lambda path: path.write_bytes(path.read_bytes()[:-1]),
-    lambda path: path.write_bytes(path.read_bytes().replace(b"failed", b"passed")),
-    lambda path: path.write_bytes(path.read_bytes() + b"more"),
-    Path.unlink,
-)
-
-
-def test_lines_that_are_not_those_of_the_run_are_not_read(evals: Evals, bucket: str) -> None:
-    """The object that says that the run is done has their hash."""
-    url = pushed(evals, written(evals), bucket)
-    (lines,) = objects(evals, "attempts/*.jsonl")
-    whole = lines.read_bytes()
-    for spoil in SPOILED:
-        lines.write_bytes(whole)
-        spoil(lines)
-        result = evals.run_command("gate", url, "--config=shop.eval.yaml")
-        assert result.ret == 4
-        assert re.search(r"attempts/.*\.jsonl is (missing|damaged)", result.stderr.str())
 
 
 def test_messages_and_pictures_are_fetched_when_python_asks_for_them(evals: Evals, bucket: str) -> None:

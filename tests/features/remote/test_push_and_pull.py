@@ -12,20 +12,6 @@ from pytest_browsereval.features.remote.claims import list_paths
 from tests.hooks.small_evals import Evals, row
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Have copies of runs in a folder of the test."""
-    folder = tmp_path_factory.mktemp("cache")
-    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: folder / name)
-    return folder
-
-
-@pytest.fixture
-def bucket(evals: Evals) -> str:
-    """Return the URL of an empty folder."""
-    return _bucket_of(evals).as_uri()
-
-
 def written(evals: Evals, *args: str) -> Path:
     """Run an eval of a right and a wrong row, and return its run folder."""
     evals.write([row("good"), row("bad", says="wrong"), row("r1"), row("r2")], gate={"min_pass_rate": 0.9})
@@ -41,10 +27,10 @@ def pushed(evals: Evals, run: Path, bucket: str, *args: str) -> str:
 
 def objects(evals: Evals, pattern: str) -> list[Path]:
     """Return files of the bucket."""
-    return sorted(path for path in _bucket_of(evals).rglob(pattern) if path.is_file())
+    return sorted(path for path in bucket_of(evals).rglob(pattern) if path.is_file())
 
 
-def _bucket_of(evals: Evals) -> Path:
+def bucket_of(evals: Evals) -> Path:
     """Return a folder that is not below that of the evals, where run folders are looked for."""
     return evals.path.with_name(f"{evals.path.name}-bucket")
 
@@ -134,7 +120,7 @@ SPOILED: list[tuple[str, Callable[[Path], object], str]] = [
 
 def test_what_is_damaged_is_not_read(evals: Evals, cache: Path, subtests: pytest.Subtests) -> None:
     """Nothing leads out of the folder, and no part of it is left in the cache."""
-    url = pushed(evals, written(evals), _bucket_of(evals).as_uri())
+    url = pushed(evals, written(evals), bucket_of(evals).as_uri())
     for pattern, spoil, message in SPOILED:
         with subtests.test(pattern=pattern, message=message):
             path = objects(evals, pattern)[0]
@@ -156,15 +142,28 @@ def test_links_are_not_followed(evals: Evals, bucket: str) -> None:
     assert objects(evals, "*") == []
 
 
-def test_a_gate_is_not_green_without_an_object(evals: Evals, bucket: str, cache: Path) -> None:
-    """What is done says what it consists of; a line that is gone would be a failed row less."""
-    url = pushed(evals, evals.play([row("good"), row("r1")], gate={"min_pass_rate": 0.9}).folder, bucket)
+SPOILED_LINES: tuple[Callable[[Path], object], ...] = (
+    lambda path: path.write_bytes(path.read_bytes()[:-1]),
+    lambda path: path.write_bytes(path.read_bytes().replace(b"failed", b"passed")),
+    lambda path: path.write_bytes(path.read_bytes() + b"more"),
+    Path.unlink,
+)
+
+
+def test_a_gate_is_not_green_without_an_object(evals: Evals, bucket: str) -> None:
+    """What is done says what it consists of, with hashes; a line that is gone would be a failed row less."""
+    rows = [row("good"), row("bad", says="wrong")]
+    url = pushed(evals, evals.play(rows, gate={"min_pass_rate": 0.5}).folder, bucket)
     gate = ("gate", url, "--config", "shop.eval.yaml")
     for pattern in ("manifest.json", "attempts/*.jsonl", "selected.jsonl"):
         (path,) = objects(evals, pattern)
-        path.rename(path.with_name("away"))
-        assert evals.run_command(*gate).ret == 4
-        path.with_name("away").rename(path)
+        whole = path.read_bytes()
+        for spoil in SPOILED_LINES if "attempts" in pattern else (Path.unlink,):
+            spoil(path)
+            result = evals.run_command(*gate)
+            path.write_bytes(whole)
+            assert result.ret == 4
+            assert re.search(r"\.jsonl? is (missing|damaged)", result.stderr.str())
     assert evals.run_command(*gate).ret == 0
 
 

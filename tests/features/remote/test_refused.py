@@ -9,11 +9,8 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
-from tests.features.remote.test_push_and_pull import bucket, cache, objects, pushed, written
+from tests.features.remote.test_push_and_pull import objects, pushed, written
 from tests.hooks.small_evals import Evals
-
-__all__ = ["bucket", "cache"]
-
 
 NAMES = ("", ".", "../x", "a/b", "%2e%2e", "a:b", "x\ny", "CON", "x" * 101, "latest", "latest-on-x")
 

@@ -10,10 +10,8 @@ import pytest
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import Part
 from pytest_browsereval.run.shards import Shard
-from tests.features.remote.test_push_and_pull import bucket, cache, objects
+from tests.features.remote.test_push_and_pull import objects
 from tests.hooks.small_evals import Evals, row
-
-__all__ = ["bucket", "cache"]
 
 NAME = "--eval-run-name=nightly"
 

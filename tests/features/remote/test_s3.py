@@ -18,12 +18,10 @@ from pytest_browsereval.features.remote.bucket import RETRIES, Bucket, RemoteErr
 from pytest_browsereval.features.remote.claims import Done, Part, list_paths
 from pytest_browsereval.run.shards import Shard
 from tests.features.remote.servers import Faults, faulty
-from tests.features.remote.test_push_and_pull import cache, pushed, written
+from tests.features.remote.test_push_and_pull import pushed, written
 from tests.hooks.small_evals import Evals, row
 
 pytestmark = pytest.mark.cluster
-
-__all__ = ["cache"]
 
 SECRET = "hunter22-hunter22"
 

@@ -10,10 +10,8 @@ import pytest
 
 from pytest_browsereval.features.remote.bucket import Bucket, RemoteError
 from pytest_browsereval.features.remote.claims import list_paths
-from tests.features.remote.test_push_and_pull import bucket, cache, objects
+from tests.features.remote.test_push_and_pull import objects
 from tests.hooks.small_evals import Evals, row
-
-__all__ = ["bucket", "cache"]
 
 ROWS = [row("good"), row("bad", says="wrong"), row("r1"), row("r2")]
 
@@ -39,64 +37,34 @@ def test_a_run_is_made_here_and_counts_there(evals: Evals, bucket: str, args: tu
     again.stdout.fnmatch_lines([f"{len(list(list_paths(run.folder)))} objects: {url}"])
 
 
-def test_finished_attempts_go_while_the_run_goes_on(
-    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The last row waits until the first one is there; errors on the way are tried again."""
-    monkeypatch.setattr("pytest_browsereval.features.remote.hooks.INTERVAL_S", 0.02)
-    put, failures = Bucket.put, 0
-
-    def flaky(self: Bucket, path: str, content: bytes) -> None:
-        nonlocal failures
-        if failures < 3 and "/try-" in path:
-            failures += 1
-            raise RemoteError("the cable is out")
-        put(self, path, content)
-
-    monkeypatch.setattr(Bucket, "put", flaky)
-    (evals.path / "waiting.py").write_text(
-        WAITING.format(folder=url2pathname(bucket.removeprefix("file://")))
-    )
-    evals.write([row("first"), row("last")], agent={"type": "function", "function": "waiting:solve"})
-    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}")
-    run.assert_outcomes(passed=2)
-    assert run.ret == 0
-    assert failures == 3
-
-
-WAITING = """
-import time
-from pathlib import Path
-
-def solve(context):
-    deadline = time.monotonic() + 60
-    there = Path({folder!r})
-    while context.task.query_id == "last" and not list(there.rglob("first/*/1/attempt-1/metadata.json")):
-        assert time.monotonic() < deadline, "the first row did not come"
-        time.sleep(0.02)
-    return "right"
-"""
+OUTAGES: tuple[tuple[BaseException, int, str], ...] = (
+    (RemoteError("the bucket is gone."), 3, "the bucket is gone."),
+    (KeyboardInterrupt(), pytest.ExitCode.INTERRUPTED, "interrupted."),
+)
 
 
 def test_what_cannot_be_sent_makes_the_run_incomplete(
     evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exit code 3 and the line that completes it; no attempt has failed for it."""
+    """Its exit code and the line that completes it, not a traceback; no attempt has failed for it."""
     write(evals)
+    for number, (error, code, told) in enumerate(OUTAGES):
 
-    def gone(self: Bucket, path: str, content: bytes) -> None:
-        raise RemoteError("the bucket is gone.")
+        def fail(self: Bucket, path: str, content: bytes, error: BaseException = error) -> None:
+            raise error
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Bucket, "put", gone)
-        run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", "--eval-run-name=nightly")
-    assert run.ret == 3
-    assert (run.summary["passed"], run.summary["failed"], run.summary["errored"]) == (3, 1, 0)
-    line = f"browsereval push {run.folder} {bucket} --name nightly"
-    run.stdout.fnmatch_lines([f"NOT SENT: the bucket is gone. Later: {line}"])
-    assert evals.run_command("gate", f"{bucket}/shop/nightly").ret != 0
-    assert evals.run_command(*line.split()[1:]).ret == 0
-    assert evals.run_command("gate", f"{bucket}/shop/nightly", "--config", "shop.eval.yaml").ret == 0
+        name, url = f"nightly-{number}", f"{bucket}/shop/nightly-{number}"
+        with monkeypatch.context() as patch:
+            patch.setattr(Bucket, "put", fail)
+            run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", f"--eval-run-name={name}")
+        assert run.ret == code
+        assert (run.summary["passed"], run.summary["failed"], run.summary["errored"]) == (3, 1, 0)
+        line = f"browsereval push {run.folder} {bucket} --name {name}"
+        run.stdout.fnmatch_lines([f"NOT SENT: {told} Later: {line}"])
+        assert len(objects(evals, "done")) == number
+        assert evals.run_command("gate", url).ret != 0
+        assert evals.run_command(*line.split()[1:]).ret == 0
+        assert evals.run_command("gate", url, "--config", "shop.eval.yaml").ret == 0
 
 
 def test_a_run_that_is_not_complete_does_not_count(evals: Evals, bucket: str) -> None:
@@ -143,25 +111,6 @@ def test_a_run_that_is_graded_again_is_not_sent(evals: Evals, bucket: str) -> No
     assert {path: path.read_bytes() for path in objects(evals, "*")} == before
 
 
-def test_ctrl_c_ends_what_is_sent_at_the_end(
-    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Exit code 2 and the line that completes it, not a traceback."""
-    write(evals)
-
-    def interrupt(self: Bucket, path: str, content: bytes) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Bucket, "put", interrupt)
-        run = evals.run("shop.eval.yaml", f"--eval-output={bucket}")
-    assert run.ret == pytest.ExitCode.INTERRUPTED
-    line = f"browsereval push {run.folder} {bucket}"
-    run.stdout.fnmatch_lines([f"NOT SENT: interrupted. Later: {line}"])
-    assert objects(evals, "done") == []
-    assert evals.run_command(*line.split()[1:]).ret == 0
-
-
 def test_ctrl_c_reaches_who_waits_for_a_bucket(
     evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,12 +145,16 @@ def test_one_shard_may_have_all_rows(evals: Evals, bucket: str) -> None:
 def test_attempts_go_once_and_nothing_from_outside(
     evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An agent's program can append a line, and make links."""
+    """While the run goes on, again after errors; an agent's program can append a line, and make links."""
     monkeypatch.setattr("pytest_browsereval.features.remote.hooks.INTERVAL_S", 0.02)
     given: list[str] = []
-    put = Bucket.put
+    put, failures = Bucket.put, 0
 
     def watched(self: Bucket, path: str, content: bytes) -> None:
+        nonlocal failures
+        if failures < 3 and "/try-" in path:
+            failures += 1
+            raise RemoteError("the cable is out")
         put(self, path, content)
         given.extend([path] * path.endswith("/metadata.json"))
 
@@ -216,6 +169,7 @@ def test_attempts_go_once_and_nothing_from_outside(
     evals.write_config(agent={"type": "function", "function": "forging:solve"})
     run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", "--eval-lanes=1")
     run.assert_outcomes(passed=3)
+    assert failures == 3
     assert len(given) == len(set(given)) >= 2
     assert objects(evals, "*private*") == []
     run.stdout.fnmatch_lines(["NOT SENT: *link is not a plain file*"])

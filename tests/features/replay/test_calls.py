@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
 
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun, TerminationReason
 from pytest_browsereval.features.replay import calls as replay_calls
-from pytest_browsereval.features.replay.calls import (
-    AttemptCalls,
-    CallRecorder,
-    CallReplayer,
-    RecordedCall,
-    current_calls,
-)
+from pytest_browsereval.features.replay.calls import AttemptCalls, CallRecorder, CallReplayer, RecordedCall
 from pytest_browsereval.features.replay.cassettes import ModelCalls
 from pytest_browsereval.features.replay.hooks import ReplayHooks
 
@@ -171,41 +164,17 @@ def test_an_end_by_time_stops_neither_judges_nor_who_was_not_there() -> None:
         asyncio.run(replayer.exchange("judge", asked("k"), nobody))
 
 
-@contextmanager
-def in_mode(mode: ModelCalls) -> Iterator[ReplayHooks]:
-    hooks = ReplayHooks(cast("Any", None), mode)
-    try:
-        yield hooks
-    finally:
-        hooks.pytest_unconfigure()
-
-
-def test_each_task_has_its_own_recorder() -> None:
-    """Lanes run side by side, and what they start goes by their recorders too."""
-    recorders = [CallRecorder(same), CallRecorder(same)]
-
-    async def attempt(recorder: CallRecorder, name: str) -> None:
-        current_calls.set(recorder)
-        await asyncio.gather(
-            *(models.exchange("agent", asked(f"{name}{number}"), Model()) for number in range(3))
-        )
-
-    async def lanes() -> None:
-        await asyncio.gather(attempt(recorders[0], "a"), attempt(recorders[1], "b"))
-
-    with in_mode(ModelCalls.RECORD) as models:
-        asyncio.run(lanes())
-    asked_for = [[one.request["messages"][0]["content"] for one in recorder.calls] for recorder in recorders]
-    assert asked_for == [["a0", "a1", "a2"], ["b0", "b1", "b2"]]
-
-
 def test_a_call_outside_of_an_attempt_is_sent_or_refused() -> None:
     """Never sent where nothing may be."""
-    model = Model()
-    with in_mode(ModelCalls.RECORD) as recording:
-        assert text_of(asyncio.run(recording.exchange("agent", asked("a"), model))) == "to a"
-    with in_mode(ModelCalls.REPLAY) as offline:
+    recording, offline = (
+        ReplayHooks(cast("Any", None), mode) for mode in (ModelCalls.RECORD, ModelCalls.REPLAY)
+    )
+    try:
+        assert text_of(asyncio.run(recording.exchange("agent", asked("a"), Model()))) == "to a"
         assert offline.is_offline
         with pytest.raises(Fault, match="the judge asked a model outside its attempt") as caught:
             asyncio.run(offline.exchange("judge", asked("a"), nobody))
-    assert caught.value.source is ErrorSource.REPLAY
+        assert caught.value.source is ErrorSource.REPLAY
+    finally:
+        recording.pytest_unconfigure()
+        offline.pytest_unconfigure()

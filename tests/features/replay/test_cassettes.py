@@ -17,10 +17,9 @@ from pytest_browsereval.features.replay.calls import CallRecorder, RecordedCall
 from pytest_browsereval.features.replay.cassette_file import CassetteError, read_cassette
 from pytest_browsereval.features.replay.cassettes import FileCassettes, ModelCalls
 from pytest_browsereval.features.replay.restoring import RestoringRedactor
-from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.cassettes import name_cassette
+from tests.recorded import ERRORED, FAILED, attempt
 
 KEY = TrialKey("mugs/Red", "fast", 2)
 NAME = name_cassette(KEY)
@@ -31,23 +30,6 @@ def made(folder: Path, mode: ModelCalls, **keys: Any) -> FileCassettes:
     (folder / "rows.jsonl").touch()
     path.write_text(json.dumps({"agent": "noop", "dataset": "rows.jsonl", **keys}))
     return FileCassettes(load_config(path, registry=builtin_registry()), mode, RestoringRedactor({}, str))
-
-
-def metadata(
-    verdict: Verdict = Verdict.PASSED, ended: TerminationReason = TerminationReason.COMPLETED
-) -> TaskMetadata:
-    return TaskMetadata(
-        query_id=KEY.query_id,
-        dataset="unit",
-        query="Buy it.",
-        started_at="2026-01-01T00:00:00Z",
-        completed_at="2026-01-01T00:00:01Z",
-        total_duration_ms=1.0,
-        total_steps=0,
-        termination_reason=ended,
-        final_answer=None,
-        verdict=verdict,
-    )
 
 
 def call(role: str, number: int, *said: str, **more: Any) -> RecordedCall:
@@ -71,7 +53,7 @@ def kept(folder: Path, calls: list[RecordedCall] = CALLS) -> Path:
     cassettes = made(folder, ModelCalls.RECORD)
     recorder = CallRecorder(lambda value: value)
     recorder.calls += calls
-    cassettes.save(NAME, metadata(Verdict.FAILED, TerminationReason.TIMEOUT), recorder)
+    cassettes.save(NAME, attempt("a", FAILED, termination_reason=TerminationReason.TIMEOUT), recorder)
     return cassettes.path(NAME)
 
 
@@ -110,7 +92,7 @@ def test_an_errored_attempt_leaves_no_cassette(tmp_path: Path) -> None:
     path = kept(tmp_path)
     before = path.read_bytes()
     cassettes = made(tmp_path, ModelCalls.RECORD)
-    cassettes.save(NAME, metadata(Verdict.ERRORED), CallRecorder(lambda value: value))
+    cassettes.save(NAME, attempt("a", ERRORED), CallRecorder(lambda value: value))
     assert path.read_bytes() == before
 
 

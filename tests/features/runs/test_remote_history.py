@@ -11,7 +11,8 @@ import pytest
 
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.remote.claims import BucketRuns, describe_content
-from tests.features.remote.test_push_and_pull import bucket, cache, objects
+from tests.features.remote.conftest import bucket, cache
+from tests.features.remote.test_push_and_pull import objects
 from tests.features.runs.test_choice import GATE, ON_MAIN, commit, no_ci, project
 from tests.hooks.small_evals import Evals, row
 
