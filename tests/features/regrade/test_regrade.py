@@ -176,12 +176,17 @@ def test_a_refused_key_costs_no_grade(ran: Evals, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.slow
 def test_evidence_of_the_live_page(ran: Evals) -> None:
     """Graders read what they observed in the run; one that did not observe then says so and errs."""
-    ran.write_config(graders=["titled", {"type": "titled", "name": "late"}], browser=NO_BROWSER)
+    late = {"type": "titled", "name": "late"}
+    both = {"type": "combined", "name": "both", "graders": ["answer", {**late, "name": "later"}]}
+    said = {"type": "combined", "name": "said", "graders": [{"type": "answer", "name": "again"}]}
+    ran.write_config(graders=["titled", late, both, said], browser=NO_BROWSER)
     ran.run("shop.eval.yaml::t", "--eval-regrade=latest").assert_outcomes(errors=1)
     grades = read(ran, "t")["grader_results"]
     assert grades["titled"]["reasoning"] == "saw about:blank"
-    assert grades["late"]["verdict"] == "errored"
-    assert "the run did not observe it for this grader" in grades["late"]["reasoning"]
+    verdicts = {"titled": "passed", "late": "errored", "both": "errored", "said": "passed"}
+    assert {name: grade["verdict"] for name, grade in grades.items()} == verdicts
+    for name in ("late", "both"):
+        assert "the run did not observe it for this grader" in grades[name]["reasoning"]
 
 
 @pytest.mark.slow
