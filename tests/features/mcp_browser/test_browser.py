@@ -299,23 +299,6 @@ def test_a_refusal_is_told_with_status_and_body(
         run(odd.over_http("http://127.0.0.1:9").survey())
 
 
-NO_SERVERS = [
-    ("import sys; sys.exit('no such browser')", 60, "Its last output: no such browser"),
-    ("print('Welcome!'); import sys; sys.stdin.read()", 1, "did not answer within 1 s"),
-    ("print('Welcome!'); print('{}'); import os; os.close(1)", 60, "closed the connection"),
-]
-
-
-def test_a_program_that_is_no_server_is_told(run: Run, subtests: pytest.Subtests) -> None:
-    """One that ends, one that is silent, one that closes its output: refused before anything is spent."""
-    for code, limit_s, told in NO_SERVERS:
-        config = odd.over_stdio(command=[sys.executable, "-c", code], connect_timeout_s=limit_s)
-        with subtests.test(told=told), pytest.raises(ConfigError, match=told):
-            run(config.survey())
-    codes = {code for code, _, _ in NO_SERVERS}
-    run(until(lambda: not any(codes & {*line} for line in odd.below(psutil.Process()).values())))
-
-
 GARBAGE = """
 import json, sys
 
@@ -333,12 +316,22 @@ for line in sys.stdin:
         print("hello", json.dumps(answer), json.dumps(answer), sep="\\n", flush=True)
 """
 
+NO_SERVERS = [
+    ("import sys; sys.exit('no such browser')", 60, "Its last output: no such browser"),
+    ("print('Welcome!'); import sys; sys.stdin.read()", 1, "did not answer within 1 s"),
+    ("print('Welcome!'); print('{}'); import os; os.close(1)", 60, "closed the connection"),
+    (GARBAGE, 60, r"its answer is not a result: .*tools"),
+]
 
-def test_answers_that_are_none_are_told(run: Run) -> None:
-    """A server that speaks the protocol and answers with nonsense, twice, between stray prints."""
-    config = odd.over_stdio(command=[sys.executable, "-c", GARBAGE], connect_timeout_s=60)
-    with pytest.raises(ConfigError, match=r"its answer is not a result: .*tools"):
-        run(config.survey())
+
+def test_a_program_that_is_no_server_is_told(run: Run, subtests: pytest.Subtests) -> None:
+    """One that ends, is silent, closes its output or answers nonsense: refused before anything is spent."""
+    for code, limit_s, told in NO_SERVERS:
+        config = odd.over_stdio(command=[sys.executable, "-c", code], connect_timeout_s=limit_s)
+        with subtests.test(told=told), pytest.raises(ConfigError, match=told):
+            run(config.survey())
+    codes = {code for code, _, _ in NO_SERVERS}
+    run(until(lambda: not any(codes & {*line} for line in odd.below(psutil.Process()).values())))
 
 
 def test_a_wrong_block_is_refused(tmp_path: Path, subtests: pytest.Subtests) -> None:

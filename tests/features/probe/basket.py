@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import sys
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
+
+from pytest_browsereval.local_server import LocalHandler
 
 
 def main(port: int) -> None:
     """Serve the basket."""
     basket: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(LocalHandler):
         def do_GET(self) -> None:
-            self.answer(200)
+            self.send(200, "text/plain", b"")
 
         def do_POST(self) -> None:
             basket.append(self.path)
-            self.answer(200)
+            self.send(200, "text/plain", b"")
 
         def do_DELETE(self) -> None:
             is_there = self.path in basket
             basket[:] = [one for one in basket if one != self.path]
-            self.answer(200 if is_there else 409)
-
-        def answer(self, status: int) -> None:
-            self.send_response(status)
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Print nothing."""
+            self.send(200 if is_there else 409, "text/plain", b"")
 
     ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
 

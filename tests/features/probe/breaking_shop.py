@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
+
+from pytest_browsereval.local_server import LocalHandler
 
 BREAKAGES = (
     "renamed", "removed", "error500", "moved", "flow", "slow", "login", "modal", "price", "api",
@@ -48,7 +50,7 @@ INSTEAD = {
 def main(port: int, switches: Path) -> None:
     """Serve the shop."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(LocalHandler):
         def do_GET(self) -> None:
             page, broken = self.read_path()
             if page == "cart" and broken == "slow":
@@ -86,14 +88,7 @@ def main(port: int, switches: Path) -> None:
 
         def answer(self, text: str, status: int = 200) -> None:
             body = f"<!doctype html><title>Shop</title>{text}".encode() if "<" in text else text.encode()
-            self.send_response(status)
-            self.send_header("content-type", "text/html; charset=utf-8")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """Print nothing."""
+            self.send(status, "text/html; charset=utf-8", body)
 
     ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
 

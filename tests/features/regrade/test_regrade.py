@@ -178,7 +178,7 @@ def test_evidence_of_the_live_page(ran: Evals) -> None:
     """Graders read what they observed in the run; one that did not observe then says so and errs."""
     late = {"type": "titled", "name": "late"}
     both = {"type": "combined", "name": "both", "graders": ["answer", {**late, "name": "later"}]}
-    said = {"type": "combined", "name": "said", "graders": [{"type": "answer", "name": "again"}]}
+    said = {**both, "name": "said", "graders": [{"type": "answer", "name": name} for name in "cd"]}
     ran.write_config(graders=["titled", late, both, said], browser=NO_BROWSER)
     ran.run("shop.eval.yaml::t", "--eval-regrade=latest").assert_outcomes(errors=1)
     grades = read(ran, "t")["grader_results"]
