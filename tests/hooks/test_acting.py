@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
 
+from pytest_browsereval.local_server import LocalHandler
 from pytest_browsereval.model.messages import ToolResultMessage, UserMessage
 from pytest_browsereval.runs.folder import read_messages
 from tests.hooks.small_evals import Evals, row
@@ -44,7 +44,7 @@ def test_a_download_is_in_the_result_of_its_click(evals: Evals, pages: PageServe
 def slow_site() -> Iterator[str]:
     """Serve a file that takes longer than any call waits for it."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(LocalHandler):
         def do_GET(self) -> None:
             is_page = self.path == "/"
             body = b"<a href='/data.csv'>data</a>" if is_page else b"1,2"
@@ -53,11 +53,9 @@ def slow_site() -> Iterator[str]:
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body[:2])
+            self.wfile.flush()
             time.sleep(0 if is_page else 6)
             self.wfile.write(body[2:])
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            """Stay silent."""
 
     with serving(Handler) as url:
         yield url

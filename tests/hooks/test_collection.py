@@ -53,17 +53,8 @@ def test_a_config_of_another_name_is_recognized(evals: Evals) -> None:
 
 
 ODD_IDS = [
-    "a/b",
-    "..",
-    "../../etc/passwd",
-    "two words",
-    "x" * 300,
-    "🛒 cart",
-    "we[ir]d",
-    "a::b",
-    "a@b",
-    "A",
-    "a",
+    *("a/b", "..", "../../etc/passwd", "two words", "x" * 300, "🛒 cart"),
+    *("we[ir]d", "a::b", "a@b", "A", "a"),
 ]
 
 
@@ -121,17 +112,16 @@ BAD_ROWS = {
 }
 
 
-@pytest.mark.parametrize("case", BAD_ROWS)
-def test_a_bad_row_stops_the_run_before_it_starts(evals: Evals, case: str) -> None:
+def test_a_bad_row_stops_the_run_before_it_starts(evals: Evals, subtests: pytest.Subtests) -> None:
     """One bad row ends the run with exit code 4, file and line, though other rows are good."""
-    text, message = BAD_ROWS[case]
-    good = "" if case == "empty" else json.dumps(row("good")) + "\n"
-    (evals.path / "rows.jsonl").write_text(text + good)
     evals.write_config()
-    result = evals.run("shop.eval.yaml")
-    assert result.ret == 4
-    assert message in result.stderr.str()
-    assert not (evals.path / "results").exists()
+    for case, (text, message) in BAD_ROWS.items():
+        with subtests.test(case):
+            (evals.path / "rows.jsonl").write_text(text and text + json.dumps(row("good")) + "\n")
+            result = evals.run("shop.eval.yaml")
+            assert result.ret == 4
+            assert message in result.stderr.str()
+            assert not (evals.path / "results").exists()
 
 
 @pytest.mark.slow
@@ -181,15 +171,16 @@ REFUSED_AGENTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED_AGENTS)
-def test_another_agent_stands_in_for_a_refused_one(evals: Evals, case: str) -> None:
+def test_another_agent_stands_in_for_a_refused_one(evals: Evals, subtests: pytest.Subtests) -> None:
     """`--eval-agent=noop` proves rows and graders of a config whose own agent cannot run here."""
-    evals.write([row("a")], agent=None)
-    keys = {"dataset": "rows.jsonl", "browser": "blank", **REFUSED_AGENTS[case]}
-    (evals.path / "shop.eval.yaml").write_text(json.dumps(keys))
-    assert evals.run("shop.eval.yaml").ret == 4
-    evals.run("shop.eval.yaml", "--eval-agent=noop").assert_outcomes(failed=1)
-    assert evals.run("shop.eval.yaml", "--eval-agent=nothing").ret == 4
+    evals.write_rows(row("a"))
+    for case, refused in REFUSED_AGENTS.items():
+        with subtests.test(case):
+            keys = {"dataset": "rows.jsonl", "browser": "blank", **refused}
+            (evals.path / "shop.eval.yaml").write_text(json.dumps(keys))
+            assert evals.run("shop.eval.yaml").ret == 4
+            evals.run("shop.eval.yaml", "--eval-agent=noop").assert_outcomes(failed=1)
+            assert evals.run("shop.eval.yaml", "--eval-agent=nothing").ret == 4
 
 
 def test_the_chosen_variant_is_the_only_one_that_counts(evals: Evals) -> None:

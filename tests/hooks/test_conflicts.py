@@ -17,21 +17,19 @@ CONFLICTS = {
 }
 
 
-def test_a_conflict_ends_the_session(pytester: pytest.Pytester, subtests: pytest.Subtests) -> None:
+def test_a_conflict_ends_the_session(evals: Evals, subtests: pytest.Subtests) -> None:
     """With exit code 4 and what to type instead, and nothing was written."""
-    evals = Evals(pytester.path)
     evals.write([row("one")], browser="playwright")
     for given, message in CONFLICTS.items():
         with subtests.test(given):
             result = evals.run("shop.eval.yaml", *given.split())
             assert result.ret == pytest.ExitCode.USAGE_ERROR
             result.stderr.fnmatch_lines([message])
-            assert not (pytester.path / "results").exists()
+            assert not (evals.path / "results").exists()
 
 
-def test_one_session_has_one_earlier_run(pytester: pytest.Pytester) -> None:
+def test_one_session_has_one_earlier_run(evals: Evals) -> None:
     """Two options that name one are refused, whoever brings them."""
-    evals = Evals(pytester.path)
     result = evals.play([row("one")], "--eval-regrade=latest", "--eval-resume=latest")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
@@ -42,12 +40,11 @@ def test_one_session_has_one_earlier_run(pytester: pytest.Pytester) -> None:
 @pytest.mark.parametrize(
     "option", ["--eval-min-pass-rate=0.8", "--eval-set=gate.min_pass_rate=0.8", "--eval-llm=replay"]
 )
-def test_options_of_evals_are_refused_where_there_is_none(pytester: pytest.Pytester, option: str) -> None:
+def test_options_of_evals_are_refused_where_there_is_none(evals: Evals, option: str) -> None:
     """A config whose name pytest does not look for would let a job be green for ever."""
-    evals = Evals(pytester.path)
     evals.write_rows(row("one", says="wrong"))
     evals.write_config("shop-eval.yaml")
-    pytester.makepyfile("def test_of_something_else(): pass")
+    evals.pytester.makepyfile("def test_of_something_else(): pass")
     result = evals.run(option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     name = option.partition("=")[0]

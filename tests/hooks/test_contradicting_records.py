@@ -11,20 +11,12 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.testing.evals import EvalRun
-from tests.hooks.small_evals import Evals, row
+from tests.hooks.small_evals import Evals
 from tests.hooks.test_foreign_results import told
 from tests.recorded import change_line, copy_line, remove_lines
 
 Json = dict[str, Any]
 FAILED = "tasks/r2/default/1/attempt-1"
-
-
-@pytest.fixture
-def run(evals: Evals) -> EvalRun:
-    """Return a run of three rows, one of which fails; its gate is met."""
-    made = evals.play([row("r0"), row("r1"), row("r2", says="wrong")], gate={"min_pass_rate": 0.5})
-    assert made.ret == 0, made.stdout.str()
-    return made
 
 
 def turn(folder: Path) -> None:

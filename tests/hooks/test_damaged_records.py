@@ -15,12 +15,6 @@ from tests.hooks.test_foreign_results import told
 TRIAL = "tasks/r0/default/1"
 
 
-@pytest.fixture
-def run(evals: Evals) -> EvalRun:
-    """Return a run of two rows."""
-    return evals.play([row("r0"), row("r1")], gate={"min_pass_rate": 0.5})
-
-
 def regraded(evals: Evals, run: EvalRun) -> tuple[int, str]:
     """Return what grading again comes to."""
     again = evals.run("shop.eval.yaml", f"--eval-regrade={run.folder}")

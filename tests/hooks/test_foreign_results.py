@@ -12,14 +12,6 @@ from tests.hooks.small_evals import Evals, row
 from tests.recorded import copy_line, remove_lines
 
 
-@pytest.fixture
-def run(evals: Evals) -> EvalRun:
-    """Return a run of three rows, one of which fails; its gate is met."""
-    made = evals.play([row("r0"), row("r1"), row("r2", says="wrong")], gate={"min_pass_rate": 0.5})
-    assert made.ret == 0, made.stdout.str()
-    return made
-
-
 def replace(run: Path, gone: str = "r2", by: str = "r0") -> None:
     """Put a passed row of another run into the place of one of the run."""
     copy_line(run, by, query_id="zzz")

@@ -21,20 +21,17 @@ def test_a_page_that_forges_json_changes_no_verdict(evals: Evals, *, is_done: bo
     page = PAGE.replace("done: false", f"done: {str(is_done).lower()}")
     (evals.path / "site").mkdir()
     (evals.path / "site" / "index.html").write_text(page)
-    checks: dict[str, Any] = {
-        "of-value": ("page_state", {"js": "window.state", "path": "done", "equals": True}),
-        "of-literal": ("page_state", {"js": "({all: [state]})", "path": "all[0].done", "equals": True}),
-        "of-state": ("state", {"path": "done", "equals": True}),
+    looks = {"type": "page_state", "wait_s": 0}
+    state = {"type": "state_diff", "name": "state", "source": {"js": "window.state"}, "wait_s": 0}
+    checks: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+        "of-value": (looks, {"js": "window.state", "path": "done", "equals": True}),
+        "of-literal": (looks, {"js": "({all: [state]})", "path": "all[0].done", "equals": True}),
+        "of-state": (state, {"path": "done", "equals": True}),
     }
     rows = [
         row(name, start_url="{app}/", graders=[grader], checks=[check])
         for name, (grader, check) in checks.items()
     ]
-    state = {"type": "state_diff", "name": "state", "source": {"js": "window.state"}, "wait_s": 0}
-    for one in rows:
-        one["graders"] = [
-            state if name == "state" else {"type": name, "wait_s": 0} for name in one["graders"]
-        ]
     run = evals.play(rows, browser="playwright", sites={"app": {"static": "site"}})
     verdicts = {attempt.query_id: str(attempt.verdict) for attempt in run.attempts}
     assert verdicts == dict.fromkeys(checks, "passed" if is_done else "failed")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from tests.hooks.launched import FUNCTION, go, metadata, verdicts, write_agent
@@ -12,79 +10,34 @@ from tests.hooks.small_evals import Evals, row
 AGENTS = """
 async def solve(context):
     name = begins(context)
-    if name == "waits":
-        await asyncio.sleep(1000)
-    if name == "steps":
-        while True:
-            await context.tools.call("read_text")
-    if name == "deaf":
-        while True:
-            try:
-                await asyncio.sleep(1000)
-            except asyncio.CancelledError:
-                pass
-    if name == "exits":
-        sys.exit(3)
-    if name == "skips":
-        pytest.skip("not today")
-    return "right"
+    while True:
+        try:
+            await asyncio.sleep(1000)
+        except asyncio.CancelledError:
+            if name == "waits":
+                raise
 
 def block(context):
-    name = begins(context)
-    if name == "sleeps":
-        time.sleep(1000)
-    if name == "steps":
-        while True:
-            context.tools.call("read_text")
-    if name == "exits":
-        sys.exit(3)
-    return "right"
+    begins(context)
+    time.sleep(1000)
 """
 
 
-def hurried(evals: Evals, *names: str, **keys: Any) -> str:
-    """Write an eval whose limit is a second, which nothing in it has to be done in, and return its file."""
-    evals.write_rows(*(row(name) for name in names), name="hurried.jsonl")
-    return evals.write_config(
-        "hurried.eval.yaml", dataset="hurried.jsonl", limits={"timeout_ms": 1000}, **keys
-    ).name
-
-
 @pytest.mark.slow
-def test_limits_hold_for_every_async_agent(evals: Evals) -> None:
-    """A limit is a reason to stop, and graders judge; agents that are deaf to it are left behind."""
+def test_agents_that_hear_no_limit_are_left_behind(evals: Evals) -> None:
+    """A coroutine and a thread alike: the limit is a reason to stop, graders judge, and pytest ends."""
     write_agent(evals, AGENTS)
-    evals.write_rows(*(row(name) for name in ("steps", "exits", "skips", "fine")))
-    evals.write_config(agent=FUNCTION, lanes=6, limits={"max_steps": 3})
-    code, output = go(evals, hurried(evals, "waits", "deaf", agent=FUNCTION, lanes=6))
-    assert code == 1, output
-    assert verdicts(evals.summary("hurried")) == {"waits": "failed (timeout)", "deaf": "failed (timeout)"}
-    assert verdicts(evals.summary()) == {
-        "steps": "failed (max_steps)",
-        "exits": "errored (agent)",
-        "skips": "errored (agent)",
-        "fine": "passed",
-    }
-    assert "3 failed, 1 passed, 2 errors" in output
-    (error,) = metadata(evals.run_folder("hurried"), "deaf").errors
-    assert "did not end when it was cancelled" in error.message
-
-
-@pytest.mark.slow
-def test_limits_hold_for_synchronous_agents(evals: Evals) -> None:
-    """A thread that sleeps for ever is left behind at its limit, and pytest ends."""
-    write_agent(evals, AGENTS)
-    evals.write_rows(*(row(name) for name in ("steps", "exits", "fine")))
+    limits = {"timeout_ms": 1000}
+    evals.write([row("waits"), row("deaf")], agent=FUNCTION, lanes=2, limits=limits)
+    evals.write_rows(row("sleeps"), name="thread.jsonl")
     agent = {**FUNCTION, "function": "my_agent:block"}
-    evals.write_config(agent=agent, lanes=4, limits={"max_steps": 3})
-    code, output = go(evals, hurried(evals, "sleeps", agent=agent))
+    evals.write_config("thread.eval.yaml", dataset="thread.jsonl", agent=agent, limits=limits)
+    code, output = go(evals, "thread.eval.yaml")
     assert code == 1, output
-    assert verdicts(evals.summary("hurried")) == {"sleeps": "failed (timeout)"}
-    assert verdicts(evals.summary()) == {
-        "steps": "failed (max_steps)",
-        "exits": "errored (agent)",
-        "fine": "passed",
-    }
+    found = verdicts(evals.summary()) | verdicts(evals.summary("thread"))
+    assert found == dict.fromkeys(("waits", "deaf", "sleeps"), "failed (timeout)")
+    (error,) = metadata(evals.run_folder(), "deaf").errors
+    assert "did not end when it was cancelled" in error.message
 
 
 BLOCKED_PLACES = """
@@ -143,14 +96,8 @@ def test_code_that_blocks_the_loop_has_an_owner(evals: Evals) -> None:
     """An agent, also in a task of its own, a tool, a grader or a hook; the line and the ways out are told."""
     evals.pytester.makeconftest(BLOCKED_PLACES)
     evals.pytester.makepyfile(my_agent="from conftest import solve")
-    owners = {
-        "agent": "agent",
-        "task": "agent",
-        "tool": "tool",
-        "observe": "grader",
-        "grade": "grader",
-        "hook": "harness",
-    }
+    owners = {"agent": "agent", "task": "agent", "tool": "tool", "observe": "grader", "grade": "grader"}
+    owners["hook"] = "harness"
     evals.write_rows(*(row(name, graders=["judge"]) for name in (*owners, "fine")))
     evals.write_config(agent=FUNCTION, toolkits=["holding"], limits={"stuck_s": 3})
     code, output = go(evals)

@@ -48,8 +48,6 @@ class Odd(AgentEvaluator):
 
     async def execute(self):
         name = self.context.task.query_id
-        if name == "interrupts":
-            await interrupts()
         if name == "task":
             await asyncio.create_task(interrupts())
         if name == "exits":
@@ -92,7 +90,6 @@ WRONG = {
     "note": "the agent returned the note None, which is not a text.",
     "unbuilt": "the agent was not built: int has no `execute`.",
     "sync": "the agent cannot be awaited: `execute` of SimpleNamespace is not async.",
-    "interrupts": "the agent raised KeyboardInterrupt: mine",
     "task": "the agent raised KeyboardInterrupt: mine",
     "exits": "the agent raised KeyboardInterrupt: mine",
 }

@@ -33,21 +33,20 @@ def pytest_browsereval_register(registry):
 @pytest.mark.parametrize("gate", GATES, ids=["no gate", "gate"])
 @pytest.mark.parametrize("workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)])
 def test_a_task_of_another_id_is_an_error(evals: Evals, gate: dict[str, Any], workers: list[str]) -> None:
-    """``modify_task`` cannot have a row count as another one: it is errored, and the hook is named."""
+    """Nor what is no task: the row is errored, and the hook is named."""
     evals.pytester.makeconftest(
         """
         def pytest_browsereval_modify_task(task):
-            return task.model_copy(update={"query_id": "other"})
+            return task.model_copy(update={"query_id": "other"}) if task.query_id == "a" else "b"
         """
     )
     result = evals.play([row("a"), row("b", says="wrong")], *workers, **gate)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert {one.query_id: str(one.error_source) for one in result.attempts} == {
-        "a": "harness",
-        "b": "harness",
-    }
+    sources = {one.query_id: str(one.error_source) for one in result.attempts}
+    assert sources == {"a": "harness", "b": "harness"}
     told = result.attempt("a").reason
     assert re.search(r"modify_task \(\S*conftest.py:1\) changed the query_id of 'a' to 'other'", told)
+    assert re.search(r"modify_task \(\S*conftest.py:1\) returned a `?str", result.attempt("b").reason)
 
 
 @pytest.mark.parametrize(

@@ -87,14 +87,12 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "Windows": {"browser": "nimbus/windows"},
     "Blank": {"browser": "nimbus/windows"},
 }
+FAMILIES = {"Agent": "agent", "Rows": "dataset", "Grader": "grader", "Kit": "toolkit", "Windows": "browser"}
 NAMES = {
-    "Agent": "the agent 'nimbus/agent' (conftest.Agent): ",
-    "Rows": "the dataset 'nimbus/rows' (conftest.Rows): ",
-    "Grader": "the grader 'nimbus/grader' (conftest.Grader): ",
-    "Kit": "the toolkit 'nimbus/kit' (conftest.Kit): ",
-    "Windows": "the browser 'nimbus/windows' (conftest.Windows): ",
-    "Blank": "the browser 'nimbus/windows' (conftest.Windows): ",
+    member: f"the {family} 'nimbus/{member.lower()}' (conftest.{member}): "
+    for member, family in FAMILIES.items()
 }
+NAMES["Blank"] = NAMES["Windows"]
 NONE = "returned None, which is not "
 BEFORE: dict[str, tuple[str, str]] = {
     "Agent.check = boom": ("Agent", f"`check` {RAISED}"),
@@ -192,23 +190,10 @@ Agent.secrets = Windows.secrets = lambda self: ("tok-0123456",)
     assert "tok-0123456" not in text
 
 
-DURING: dict[str, tuple[str, str, str]] = {
-    "Blank.open_window = anone": (
-        "Blank",
-        "window_creation",
-        f"{NAMES['Blank']}`open_window` {NONE}a Window ({{conftest}}:",
-    ),
-    "Blank.open_window = interrupted": (
-        "Blank",
-        "window_creation",
-        f"{NAMES['Blank']}`open_window` raised KeyboardInterrupt: by itself ({{conftest}}:",
-    ),
-    "Blank.open_window = aboom": ("Blank", "window_creation", f"{NAMES['Blank']}`open_window` {RAISED}"),
-    "def pytest_browsereval_modify_task(task): return 'a'": (
-        "",
-        "harness",
-        "pytest_browsereval_modify_task ({conftest}:",
-    ),
+DURING: dict[str, str] = {
+    "anone": f"{NONE}a Window ({{conftest}}:",
+    "interrupted": "raised KeyboardInterrupt: by itself ({conftest}:",
+    "aboom": RAISED,
 }
 
 
@@ -234,13 +219,13 @@ def test_a_hook_that_raises_in_an_attempt_is_named(evals: Evals, hook: str) -> N
 @pytest.mark.parametrize("does", DURING)
 def test_a_fault_in_an_attempt_names_the_plug_in(evals: Evals, does: str) -> None:
     """The row is errored, and its reason says whose method it was; the run ends as usual."""
-    member, source, told = DURING[does]
-    written(evals, does, member)
+    written(evals, f"Blank.open_window = {does}", "Blank")
     result = evals.run("shop.eval.yaml")
     result.assert_outcomes(errors=1)
     metadata = result.attempt("a")
-    assert metadata.error_source == source
-    assert told.format(conftest=evals.path / "conftest.py") in metadata.reason
+    assert metadata.error_source == "window_creation"
+    told = DURING[does].format(conftest=evals.path / "conftest.py")
+    assert f"{NAMES['Blank']}`open_window` {told}" in metadata.reason
 
 
 @pytest.mark.parametrize(

@@ -99,24 +99,18 @@ WORKERS = pytest.mark.parametrize(
 )
 
 
+SAID = {"child": "child", "warning": "warned of", "thread": "thread", "dying": "dying", "print": "printed"}
+
+
 @WORKERS
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("child", "child"),
-        ("warning", "warned of"),
-        ("thread", "thread"),
-        ("dying", "dying"),
-        ("print", "printed"),
-    ],
-)
+@pytest.mark.parametrize("name", SAID)
 def test_what_the_code_of_an_attempt_leaves_is_redacted(
-    evals: Evals, name: str, says: str, workers: tuple[str, ...]
+    evals: Evals, name: str, workers: tuple[str, ...]
 ) -> None:
     """Children, warnings, threads: pytest captures them by itself."""
     write(evals, name)
     text = shown(evals, "--capture=fd", *workers)
-    assert f"{says} [redacted]" in text
+    assert f"{SAID[name]} [redacted]" in text
     assert leaks(text) == []
 
 

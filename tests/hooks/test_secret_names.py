@@ -26,20 +26,12 @@ SERVER = ["{python}", "-m", "http.server", "{port}", "--bind", "127.0.0.1"]
 def test_variables_of_a_config_are_in_no_file(evals: Evals, place: str) -> None:
     """Each program's ``env`` is judged by one rule, the rule for variables; other variables stay readable."""
     env = {**VARIABLES, **PLAIN}
+    browser = {"type": "mcp", "command": [*odd.PROGRAM, "stdio"], "tools": odd.USES, "env": env}
+    agent = {"type": "command", "command": ["echo", "right"], "mcp": "off", "answer": "last_line", "env": env}
     blocks: dict[str, dict[str, Any]] = {
-        "browser": {
-            "browser": {"type": "mcp", "command": [*odd.PROGRAM, "stdio"], "tools": odd.USES, "env": env}
-        },
+        "browser": {"browser": browser},
         "site": {"sites": {"shop": {"command": SERVER, "env": env}}},
-        "agent": {
-            "agent": {
-                "type": "command",
-                "command": ["echo", "right"],
-                "mcp": "off",
-                "answer": "last_line",
-                "env": env,
-            }
-        },
+        "agent": {"agent": agent},
     }
     evals.write_rows(row("a", query="Say it."))
     config = evals.write_config(**blocks[place])
@@ -50,9 +42,6 @@ def test_variables_of_a_config_are_in_no_file(evals: Evals, place: str) -> None:
     manifest = (ran.folder / "manifest.json").read_text()
     assert all(value in manifest for value in PLAIN.values())
     block = json.loads(manifest)["config"]
-    ours = {
-        "browser": block["browser"],
-        "site": block["sites"].get("shop"),
-        "agent": block["variants"].get("default"),
-    }
+    sites, variants = block["sites"], block["variants"]
+    ours = {"browser": block["browser"], "site": sites.get("shop"), "agent": variants.get("default")}
     assert {name: ours[place]["env"][name] for name in VARIABLES} == dict.fromkeys(VARIABLES, "***")

@@ -17,20 +17,17 @@ def odd(evals: Evals) -> Evals:
     return evals
 
 
-OWN_IDS = {
-    "blanks and accents": ODD,
-    "what means something to pytest": "a::b[1]",
-    "Chinese": "漢字 1",
-    "the node id": "wrong+20+3c+26+3e+20+c3+bcn+c3+af",
-    "a plain one": "plain",
-}
-
-
-@pytest.mark.parametrize("case", OWN_IDS)
-def test_a_row_is_selected_by_its_own_id(odd: Evals, case: str) -> None:
-    """`FILE::ID` takes the id as the row and the table have it, and as it stands in node ids."""
-    ran = odd.run(f"shop.eval.yaml::{OWN_IDS[case]}")
-    ran.assert_outcomes(passed=1)
+def test_a_row_is_selected_by_its_own_id(odd: Evals) -> None:
+    """`FILE::ID` takes the id as the row and the table have it, and as it stands in node ids; `-k` too."""
+    node_id = "wrong+20+3c+26+3e+20+c3+bcn+c3+af"
+    for query_id, typed in (*((one["query_id"],) * 2 for one in ROWS), (ODD, node_id)):
+        ran = odd.run(f"shop.eval.yaml::{typed}")
+        ran.assert_outcomes(passed=1)
+        assert ran.attempts[0].query_id == query_id
+    for keyword, query_id in (("ünï", ODD), ("漢字", "漢字 1"), ("PLAIN", "plain")):
+        ran = odd.run("shop.eval.yaml", "-k", keyword)
+        ran.assert_outcomes(passed=1, deselected=3)
+        assert [attempt.query_id for attempt in ran.attempts] == [query_id]
 
 
 @pytest.mark.slow
@@ -38,14 +35,6 @@ def test_workers_take_them_too(odd: Evals) -> None:
     """Several ids at once, in the processes of xdist, for a config that is named by the option."""
     named = (f"shop.eval.yaml::{one['query_id']}" for one in ROWS[1:])
     odd.run("--eval-config=shop.eval.yaml", *named, "-n1").assert_outcomes(passed=3)
-
-
-@pytest.mark.parametrize(("keyword", "query_id"), [("ünï", ODD), ("漢字", "漢字 1"), ("PLAIN", "plain")])
-def test_a_keyword_finds_the_id(odd: Evals, keyword: str, query_id: str) -> None:
-    """`-k` looks at the row's own id too."""
-    ran = odd.run("shop.eval.yaml", "-k", keyword)
-    ran.assert_outcomes(passed=1, deselected=3)
-    assert [attempt.query_id for attempt in ran.attempts] == [query_id]
 
 
 def test_trials_of_an_odd_id(evals: Evals) -> None:

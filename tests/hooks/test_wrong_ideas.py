@@ -13,91 +13,49 @@ from tests.hooks.small_evals import Evals, row
 CHECK = {"graders": ["page_state"], "checks": [{"selector": "#cart", "text": "1"}]}
 
 ROWS: list[tuple[dict[str, Any], str]] = [
-    (
-        CHECK,
-        """has a 'selector', but checks use what a person sees. Write {"role": "button", "name": "Buy"}""",
-    ),
+    (CHECK, """has a 'selector', but checks use what a person sees. Write {"role": "button", "name":"""),
     ({"start_url": "localhost:3000"}, "has no scheme. Write http://localhost:3000\n"),
     ({"context": {"clock": "2026-03-01"}}, "context.clock cannot be chosen by a row. A row may choose"),
     ({"ready": "in stock"}, 'ready: it is a text. Write `{text: "in stock"}`'),
     ({"prompt": "Buy a mug."}, "rows.jsonl:1: prompt: unknown key. Did you mean 'query'?"),
-    (
-        {"scorers": ["match"]},
-        "scorers: unknown key. Did you mean 'graders'? It already exists: leave 'scorers' out.\n",
-    ),
-    (
-        {"query": ["Buy a mug.", "Pay."]},
-        'Write `"query": "Buy a mug. Pay."`; a row is one task: write all of it into one text.',
-    ),
-    (
-        {"url": "http://u:rosebud@shop.test"},
-        """Did you mean 'start_url'? Write `"start_url": "http://***@shop""",
-    ),
-    (
-        {"expected": "pear", "protected": True},
-        "Did you mean 'answer'? It already exists: leave 'expected' out.\n",
-    ),
-    (
-        {"graders": ["my_grader:grade"]},
-        "and let my_grader.py end with `attempt = json.load(open(sys.argv[1])); print(json.dumps({'pass': ",
-    ),
-    (
-        {"graders": ["checks/paid.py"]},
-        '"command": ["{python}", "checks/paid.py"]}`, and let checks/paid.py end',
-    ),
+    ({"scorers": ["match"]}, "Did you mean 'graders'? It already exists: leave 'scorers' out.\n"),
+    ({"query": ["Buy a mug.", "Pay."]}, 'Write `"query": "Buy a mug. Pay."`; a row is one task: write'),
+    ({"url": "http://u:rosebud@shop.test"}, """'start_url'? Write `"start_url": "http://***@shop"""),
+    ({"expected": "pear", "protected": True}, "'answer'? It already exists: leave 'expected' out.\n"),
+    ({"graders": ["my_grader:grade"]}, "let my_grader.py end with `attempt = json.load(open(sys.argv[1])); "),
+    ({"graders": ["checks/paid.py"]}, '["{python}", "checks/paid.py"]}`, and let checks/paid.py end'),
     ({"graders": [{"type": "llm-rubric", "value": "x"}]}, "Write `{type: llm, prompt: "),
 ]
 
+LOCAL = "http://localhost:3000"
+OPENAI = "provider: openai, model: gpt-4o, api_key: OPENAI_API_KEY}`."
 CONFIGS: list[tuple[dict[str, Any], str]] = [
-    (
-        {"sites": {"shop": {"url": "http://localhost:3000"}}},
-        "already running needs no site. Leave this out, and write",
-    ),
+    ({"sites": {"shop": {"url": LOCAL}}}, "already running needs no site. Leave this out, and write"),
     ({"sites": {"shop": {"command": "npm start"}}}, 'no shell reads it. Write the list `["npm", "start"]`.'),
     ({"graders": ["llm"]}, "the grader llm has no prompt. Write one, such as `{type: llm, prompt: "),
-    (
-        {"judge": "gpt-4o"},
-        "judge: expected a block of keys, not 'gpt-4o'. Write `judge: {provider: openai, model: gpt-4o, api_",
-    ),
+    ({"judge": "gpt-4o"}, f"expected a block of keys, not 'gpt-4o'. Write `judge: {{{OPENAI}"),
     ({"gate": 0.8}, "gate: expected a block of keys, not 0.8. Write `gate: {min_pass_rate: 0.8}`."),
     ({"gate": {"min_pass_rate": 80}}, "it is 80. It is a share: write 0.8 for 80 %."),
     ({"limits": {"timeout_ms": 60}}, "It is in milliseconds: write 60000 for 60 s."),
     ({"epochs": 7}, "epochs: unknown key. Did you mean 'trials'? Write `trials: 7`."),
     ({"fail_under": 80}, "Did you mean 'gate'? Write `gate: {min_pass_rate: 0.8}`."),
-    (
-        {"base_url": "http://localhost:3000"},
-        """`"start_url": "http://localhost:3000/"` in place of paths such as "/".""",
-    ),
-    (
-        {"agent": "gpt-4o"},
-        "Write `agent: {type: single, provider: openai, model: gpt-4o, api_key: OPENAI_API_KEY}`.",
-    ),
+    ({"base_url": LOCAL}, f"""`"start_url": "{LOCAL}/"` in place of paths such as "/"."""),
+    ({"agent": "gpt-4o"}, f"Write `agent: {{type: single, {OPENAI}"),
     ({"agent": "agents/shop.py::solve"}, 'Write `agent: {type: function, function: "agents.shop:solve"}`'),
     (
         {"agent": {"type": "single", "model": "anthropic/claude-sonnet-4-5"}},
         "the provider is a key of its own. Write `provider: anthropic, model: claude-sonnet-4-5`",
     ),
     ({"browser": {"viewport": {"width": 800}}}, "Did you mean 'context'? Write `context: {viewport: "),
-    (
-        {"dataset": "https://example.com/rows.jsonl"},
-        "Download it first: `curl -O https://example.com/rows.jsonl`.",
-    ),
+    ({"dataset": "https://a.example/rows.jsonl"}, "it first: `curl -O https://a.example/rows.jsonl`."),
     ({"browser": "firefox"}, "evals run in Chromium only. Leave `browser` out."),
 ]
 
+WITHOUT_AGENT = ("--eval-regrade=latest", "--eval-agent=noop")
 OPTIONS: list[tuple[tuple[str, ...], str]] = [
-    (
-        ("--eval-agent=my_agent:solve",),
-        "`--eval-set 'agent={type: function, function: \"my_agent:solve\"}'`.",
-    ),
-    (
-        ("--eval-shard=0/4",),
-        "numbered from 1 on. Write `--eval-shard=1/4` for the first of four, `--eval-shard=4/4`",
-    ),
-    (
-        ("--eval-regrade=latest", "--eval-agent=noop"),
-        "Leave it out, or make a new run without --eval-regrade.",
-    ),
+    (("--eval-agent=my_agent:solve",), "`--eval-set 'agent={type: function, function: \"my_agent:solve\"}'`"),
+    (("--eval-shard=0/4",), "numbered from 1 on. Write `--eval-shard=1/4` for the first of four, `--eval-sh"),
+    (WITHOUT_AGENT, "Leave it out, or make a new run without --eval-regrade."),
 ]
 
 
@@ -145,9 +103,7 @@ def test_a_config_of_promptfoo_becomes_one_of_ours(evals: Evals) -> None:
         "shop.eval.yaml:3: tests: unknown k",
     ]
     assert "This is the form of promptfoo" in told[0]
-    assert (
-        "Write `agent: {type: single, provider: openai, model: gpt-4o, api_key: OPENAI_API_KEY}`." in told[1]
-    )
+    assert f"Write `agent: {{type: single, {OPENAI}" in told[1]
     first = '"query": "What does it cost?", "start_url": "https://...", "graders": [{"type": "answer"'
     assert "Write `dataset: shop.jsonl`, and each" in told[2]
     assert first in told[2]
@@ -156,19 +112,13 @@ def test_a_config_of_promptfoo_becomes_one_of_ours(evals: Evals) -> None:
 
 def test_what_to_write_is_in_the_notation_of_the_file(evals: Evals, subtests: pytest.Subtests) -> None:
     """A config may be JSON or TOML as well; all keys of a block are listed once."""
+    of_json = '{"agent": "noop", "dataset": "x.jsonl", "judge": "gpt-4o"}'
+    of_toml = 'agent = "noop"\ndataset = "x.jsonl"\njudge = "gpt-4o"\n'
+    of_yaml = "agent: noop\ndataset: x.jsonl\nzzzz: 1\nyyyy: 1\n"
     texts = {
-        "a.eval.json": (
-            '{"agent": "noop", "dataset": "x.jsonl", "judge": "gpt-4o"}',
-            '"judge": {"provider": "openai',
-        ),
-        "a.eval.toml": (
-            'agent = "noop"\ndataset = "x.jsonl"\njudge = "gpt-4o"\n',
-            'judge = {provider = "openai"',
-        ),
-        "a.eval.yaml": (
-            "agent: noop\ndataset: x.jsonl\nzzzz: 1\nyyyy: 1\n",
-            "zzzz: unknown key. Allowed: agent,",
-        ),
+        "a.eval.json": (of_json, '"judge": {"provider": "openai'),
+        "a.eval.toml": (of_toml, 'judge = {provider = "openai"'),
+        "a.eval.yaml": (of_yaml, "zzzz: unknown key. Allowed: agent,"),
     }
     for name, (text, message) in texts.items():
         with subtests.test(name):

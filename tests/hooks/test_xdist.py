@@ -42,19 +42,6 @@ def own_agent(evals: Evals) -> Evals:
     return evals
 
 
-@pytest.mark.slow
-def test_each_row_runs_once_over_all_workers(own_agent: Evals) -> None:
-    """Two workers with lanes run every row exactly once, and the controller sums up one run folder."""
-    own_agent.write_rows(*(row(f"r{n}") for n in range(21)))
-    result = own_agent.run("shop.eval.yaml", "-n2")
-    result.assert_outcomes(passed=21)
-    assert result.ret == 0
-    folder = own_agent.run_folder()
-    assert len(list(folder.glob("tasks/*/default/1/attempt-*"))) == 21
-    assert own_agent.summary()["passed"] == 21
-    assert len(list((own_agent.path / "results/shop").iterdir())) == 1
-
-
 HELD = """
 async def solve(context):
     name = begins(context)
