@@ -53,13 +53,8 @@ def test_each_benchmark_measures(tmp_path: Path, subtests: pytest.Subtests) -> N
     for name, options in TINY.items():
         with subtests.test(name):
             figures = tmp_path / f"{name}.json"
-            command: list[str | Path] = [
-                sys.executable,
-                FOLDER / f"{name}.py",
-                *shlex.split(options),
-                "--json",
-                figures,
-            ]
+            program = str(FOLDER / f"{name}.py")
+            command = (sys.executable, program, *shlex.split(options), "--json", str(figures))
             done = run_program(command, cwd=tmp_path, env=dict(os.environ), limit_s=900)
             assert done.returncode in (0, 1), done.stdout + done.stderr
             assert figures.exists(), done.stdout + done.stderr

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import json
 import re
+import runpy
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -295,19 +295,10 @@ def test_commands_are_accepted(
 # -- commands of contributors
 
 
-def noxfile() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("noxfile", ROOT / "noxfile.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_contributors_find_every_command() -> None:
     """CONTRIBUTING.md names each command of the noxfile but the one that another one calls, and no other."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`nox -s (\w+)", text))
     source = (ROOT / "noxfile.py").read_text(encoding="utf-8")
     assert named == set(re.findall(r"^@nox\.session\ndef (\w+)", source, re.MULTILINE)) - {"report"}
-    assert set(noxfile().nox.options.sessions) <= named
+    assert set(runpy.run_path(str(ROOT / "noxfile.py"))["nox"].options.sessions) <= named

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
+import runpy
 import tomllib
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,30 +25,25 @@ def project() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def hook() -> ModuleType:
+def hook() -> SimpleNamespace:
     pytest.importorskip("hatchling", reason="its base class; type  python -m pip install hatchling")
-    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return SimpleNamespace(**runpy.run_path(str(ROOT / "hatch_build.py")))
 
 
-def metadata(hook: ModuleType) -> dict[str, Any]:
+def metadata(hook: SimpleNamespace) -> dict[str, Any]:
     found: dict[str, Any] = {}
     hook.ReleaseMetadata(str(ROOT), {}).update(found)
     return found
 
 
-def list_targets(hook: ModuleType, text: str) -> list[str]:
+def list_targets(hook: SimpleNamespace, text: str) -> list[str]:
     """Return where links and pictures lead, but for those in code blocks and within the page."""
     parts = hook.FENCED.split(text)[::2]
     return [target for part in parts for target in TARGET.findall(part) if not target.startswith("#")]
 
 
 def test_a_release_has_links_and_pictures_that_work_on_the_index(
-    hook: ModuleType, monkeypatch: pytest.MonkeyPatch
+    hook: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All lead to the repository at the tag, or to other hosts."""
     monkeypatch.setenv("PROJECT_URL", f"{URL}/")
@@ -61,7 +56,7 @@ def test_a_release_has_links_and_pictures_that_work_on_the_index(
     assert found["urls"]["Source"] == URL
 
 
-def test_a_build_without_an_address_has_none(hook: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_without_an_address_has_none(hook: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Relative links and pictures would be broken on the index, so they are left out."""
     monkeypatch.delenv("PROJECT_URL", raising=False)
     found = metadata(hook)

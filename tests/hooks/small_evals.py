@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,18 @@ def single_agent(url: str, **more: Any) -> dict[str, Any]:
 def errored_row(query_id: str) -> dict[str, Any]:
     """Return a row whose start page cannot be reached."""
     return row(query_id, start_url=UNREACHABLE)
+
+
+class Reports:
+    """Keeps some reports, by the names of their items, as any plug-in receives them."""
+
+    def __init__(self, is_wanted: Callable[[pytest.TestReport], bool]) -> None:
+        self.is_wanted = is_wanted
+        self.of: dict[str, Any] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if self.is_wanted(report):
+            self.of[report.nodeid.rpartition("::")[2]] = report
 
 
 class Uncollected:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.local_server import LocalHandler
+from tests.hooks.launched import verdicts
 from tests.hooks.small_evals import Evals, row
 from tests.support import PageServer
 
@@ -101,10 +102,8 @@ def test_a_page_that_is_broken_is_the_sites(evals: Evals, shop: PageServer) -> N
         rows.append(row(name, start_url=f"{shop.url}/", solution=json.loads(text)))
     ran = evals.play(rows, browser="playwright", lanes=4, gate={"max_error_rate": 0.1})
     assert ran.ret == 1
-    found, statuses = {}, {}
+    statuses = {}
     for one in ran.attempts:
-        source = f" ({one.error_source})" if one.error_source else ""
-        found[one.query_id] = f"{one.verdict}{source}"
         log = next(ran.folder.glob(f"tasks/{one.query_id}/*/*/*/messages.jsonl"))
         results = [line for line in map(json.loads, log.read_text().splitlines()) if "result" in line]
         statuses[one.query_id] = [line.get("status") for line in results[: len(WAYS[one.query_id][0])]]
@@ -114,7 +113,7 @@ def test_a_page_that_is_broken_is_the_sites(evals: Evals, shop: PageServer) -> N
                 # The page of "script" may come while the call's result is on its way.
                 assert warned in line["result"]["output"] or one.query_id == "script", (one.query_id, line)
                 assert any(warned in warning.message for warning in one.warnings), one.query_id
-    assert found == {name: expected for name, (_, expected, _) in WAYS.items()}
+    assert verdicts(ran.summary) == {name: expected for name, (_, expected, _) in WAYS.items()}
     assert statuses == {name: expected for name, (_, _, expected) in WAYS.items()}
     assert "the last page is broken" in ran.attempt("link").reason
     said = {one.query_id for one in ran.attempts for it in one.warnings if "on the way" in it.message}
@@ -134,11 +133,8 @@ def test_a_start_page_that_is_broken_is_the_sites(evals: Evals, shop: PageServer
     starts = {"boom": "/boom", "moved": "/moved", "gone": "/nowhere"}
     evals.write([row(name, start_url=shop.url + path) for name, path in starts.items()], browser="playwright")
     ran = evals.run()
-    assert {one.query_id: str(one.error_source) for one in ran.attempts} == {
-        "boom": "site",
-        "moved": "site",
-        "gone": "navigation",
-    }
+    sources = {one.query_id: str(one.error_source) for one in ran.attempts}
+    assert sources == {"boom": "site", "moved": "site", "gone": "navigation"}
     assert ran.attempt("moved").reason == f"The start page {shop.url}/down answered HTTP 503."
 
 
@@ -162,14 +158,8 @@ def test_a_start_page_that_breaks_later_is_the_sites(evals: Evals) -> None:
     shop.page("/own", "fine")
     for name, (steps, _) in ways.items():
         shop.page(f"/{name}", '<a href="/own">Away</a>', headers={"Cache-Control": "no-store"})
-        solution = json.loads(
-            json.dumps([*steps, {"tool": "done", "answer": "blocked"}]).replace("{url}", shop.url)
-        )
-        rows.append(row(name, start_url=f"{shop.url}/{name}", solution=solution))
+        text = json.dumps([*steps, {"tool": "done", "answer": "blocked"}]).replace("{url}", shop.url)
+        rows.append(row(name, start_url=f"{shop.url}/{name}", solution=json.loads(text)))
     ran = evals.play(rows, browser="playwright", retries=0)
     shop.close()
-    found = {
-        one.query_id: f"{one.verdict}" + f" ({one.error_source})" * bool(one.error_source)
-        for one in ran.attempts
-    }
-    assert found == {name: expected for name, (_, expected) in ways.items()}
+    assert verdicts(ran.summary) == {name: expected for name, (_, expected) in ways.items()}

@@ -79,14 +79,9 @@ def reasons(evals: Evals) -> dict[str, tuple[str, str]]:
 
 def chain() -> list[dict[str, Any]]:
     """Rows in the wrong order: c needs b, which needs a; others need nothing."""
-    return [
-        row("c", depends_on=["b"]),
-        row("free1"),
-        row("b", depends_on=["a"]),
-        row("free2"),
-        row("a"),
-        row("free3"),
-    ]
+    needs = {"c": ["b"], "b": ["a"]}
+    names = ("c", "free1", "b", "free2", "a", "free3")
+    return [row(name, depends_on=needs.get(name, [])) for name in names]
 
 
 def assert_in_turn(evals: Evals, *names: str) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.hooks.small_evals import Evals, row
+from tests.hooks.small_evals import Evals, Reports, row
 
 AGENT = """
 import threading
@@ -27,23 +26,12 @@ def solve(context):
 """
 
 
-class Setups:
-    """Keeps the reports of setups."""
-
-    def __init__(self) -> None:
-        self.of: dict[str, Any] = {}
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.when == "setup":
-            self.of[report.nodeid.rpartition("::")[2]] = report
-
-
 def test_an_attempt_that_ran_ahead_keeps_its_time(evals: Evals) -> None:
     """Its item waits for nothing when it is up, and yet has the attempt's time in all reports."""
     evals.write_rows(row("a", says=None), row("b", says=None))
     evals.write_config(agent={"type": "function", "function": "my_agent:solve"}, lanes=2)
     (evals.path / "my_agent.py").write_text(AGENT)
-    setups = Setups()
+    setups = Reports(lambda report: report.when == "setup")
     args = ("--junitxml=j.xml", "--html=r.html", "--durations=0", "-vv")
     run = evals.run("shop.eval.yaml", *args, plugins=[setups])
     run.assert_outcomes(passed=2)

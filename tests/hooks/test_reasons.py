@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.hooks.small_evals import Evals, errored_row, row
+from tests.hooks.small_evals import Evals, Reports, errored_row, row
 
 WRONG = 'failed: answer: the answer is "wrong", not "right"'
-
-
-class Reports:
-    """Keeps reports as any plug-in receives them."""
-
-    def __init__(self) -> None:
-        self.bad: dict[str, Any] = {}
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.failed:
-            self.bad[report.nodeid.rpartition("::")[2]] = report
 
 
 @pytest.mark.parametrize(
@@ -32,11 +20,11 @@ def test_the_reason_is_the_first_line_and_the_crash_message(
     """Readers that take ``reprcrash`` have it, and those that take the last line do not take a folder."""
     monkeypatch.setenv("COLUMNS", "300")  # a narrow terminal gets it in several lines
     evals.write([row("bad", says="wrong"), errored_row("broken")])
-    reports = Reports()
+    reports = Reports(lambda report: report.failed)
     run = evals.run("shop.eval.yaml", "--junitxml=j.xml", *args, plugins=[reports])
     broken = "errored (navigation): a blank window has no page, and the row starts at http://127.0.0.1:9/."
     for name, reason in (("bad", WRONG), ("broken", broken)):
-        report = reports.bad[name]
+        report = reports.of[name]
         crash = report.longrepr.reprcrash
         assert crash.message.startswith(reason)
         assert crash.path.endswith("rows.jsonl")
@@ -47,7 +35,7 @@ def test_the_reason_is_the_first_line_and_the_crash_message(
     root = ET.parse(evals.path / "j.xml")  # noqa: S314 our own
     assert [one.get("message") for one in root.iter("failure")] == [WRONG]
     assert [one.get("message") for one in root.iter("error")] == [
-        reports.bad["broken"].longrepr.reprcrash.message
+        reports.of["broken"].longrepr.reprcrash.message
     ]
     run.stdout.fnmatch_lines([f"FAILED shop.eval.yaml::bad - {WRONG}"])
     run.stdout.fnmatch_lines(["ERROR shop.eval.yaml::broken - errored (navigation): a blank window*"])

@@ -57,22 +57,14 @@ def see(name: str, url: str, *expected: str, **more: Any) -> dict[str, Any]:
 def test_rows_have_windows_of_their_own(evals: Evals, workers: list[str]) -> None:
     """One dataset has a telephone, a foreign desk and a plain window, side by side, each in its record."""
     with desk() as (url, _):
+        kyoto = {"locale": "ja-JP", "timezone_id": "Asia/Tokyo", "color_scheme": "dark"}
+        kyoto_shows = ("language=ja-JP", "zone=Asia/Tokyo", "width=500", "dark=true")
+        small = {"viewport": {"width": 500, "height": 400}}
+        phone_shows = ("touch=1", "ratio=2.625", "width=412", "zone=UTC")
         rows = [
             see("plain", url, "zone=UTC", "touch=0", "width=900", "dark=false"),
-            see(
-                "phone", url, "touch=1", "ratio=2.625", "width=412", "zone=UTC", context={"device": "Pixel 7"}
-            ),
-            see(
-                "kyoto",
-                url,
-                *("language=ja-JP", "zone=Asia/Tokyo", "width=500", "dark=true"),
-                context={
-                    "locale": "ja-JP",
-                    "timezone_id": "Asia/Tokyo",
-                    "color_scheme": "dark",
-                    "viewport": {"width": 500, "height": 400},
-                },
-            ),
+            see("phone", url, *phone_shows, context={"device": "Pixel 7"}),
+            see("kyoto", url, *kyoto_shows, context={**kyoto, **small}),
         ]
         context = {"viewport": {"width": 900, "height": 600}, "timezone_id": "UTC"}
         run = evals.play(rows, *workers, browser={"context": context}, lanes=3)

@@ -17,20 +17,13 @@ from tests.hooks.small_evals import Evals, row
 from tests.support import has_ended
 
 AGENT = """
-import asyncio, os, pathlib, time
+import asyncio, os
 
 async def solve(context):
     name = context.task.query_id
-    flag = pathlib.Path(context.base_dir) / f"{name}.died"
-    if name.startswith("dies-once") and not flag.exists():
-        flag.touch()
-        await asyncio.sleep(0.5)
-        os._exit(77)
     if name.startswith("dies-always"):
         await asyncio.sleep(0.5)
         os._exit(77)
-    if name.startswith("slow"):
-        await asyncio.sleep(0.5)
     return "right"
 """
 

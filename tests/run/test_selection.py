@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_browsereval.model.trials import TrialKey
-from pytest_browsereval.run.selection import AT_ONCE, SELECTED_FILE, note_selected, read_selected
+from pytest_browsereval.run.selection import SELECTED_FILE, note_selected, read_selected
 from pytest_browsereval.run.store import RunStore
 
 A, B, C = TrialKey("a"), TrialKey("b", "kimi", 2), TrialKey("c\u2028\n")
@@ -22,11 +22,3 @@ def test_sessions_add_what_is_new(tmp_path: Path) -> None:
     size = (store.root / SELECTED_FILE).stat().st_size
     note_selected(store, [C, A])
     assert (store.root / SELECTED_FILE).stat().st_size == size
-
-
-def test_many_are_told_in_several_lines(tmp_path: Path) -> None:
-    """No line grows with the run."""
-    store, many = RunStore(tmp_path), [TrialKey(str(number)) for number in range(2 * AT_ONCE + 1)]
-    note_selected(store, many)
-    assert read_selected(store.run) == frozenset(many)
-    assert (store.root / SELECTED_FILE).read_text().count("\n") == 3
