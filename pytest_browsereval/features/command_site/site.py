@@ -120,8 +120,10 @@ class CommandSite(Site):
             try:
                 if self._config.data is not None:
                     self._data = await self._copy_data(self._base_dir / self._config.data)
-                self._launch()
-                await self._until_healthy()
+                with _claim_port() as claim:
+                    self._port = claim.getsockname()[1]
+                    self._launch()
+                    await self._until_healthy()
             except Fault:
                 was_snatched = self.has_ended and _is_taken(self._port)
                 await self.close()
@@ -193,13 +195,12 @@ class CommandSite(Site):
             raise self._fault(f"cannot be started, because its data cannot be copied: {error}") from error
 
     def _launch(self) -> None:
-        """Start the command on a free port; as quick as asyncio's own, which forks on the loop as well.
+        """Start the command on its port; as quick as asyncio's own, which forks on the loop as well.
 
         asyncio's would kill the supervisor when its loop is lost, before that has ended the site.
         """
         import httpx
 
-        self._port = _free_port()
         # Loopback only: no proxy, no certificates, and no kept connection that a site may have dropped.
         limits = httpx.Limits(max_keepalive_connections=0)
         self._client = httpx.AsyncClient(trust_env=False, verify=False, limits=limits)  # noqa: S501 plain http
@@ -229,9 +230,7 @@ class CommandSite(Site):
         question = f"GET {self.url}{self._config.health}"
         try:
             async with asyncio.timeout(limit_s):
-                while (
-                    answer := await self._ask("GET", self._config.health, _ANSWER_S)
-                ) is None or answer >= 500:
+                while (await self._ask("GET", self._config.health, _ANSWER_S) or 500) >= 500:
                     if self.has_ended:
                         raise self._fault(f"ended before it answered {question}")
                     await asyncio.sleep(pause_s)
@@ -281,15 +280,16 @@ def _fill(config: SiteConfig, port: int | str = "{port}", data: Path | str = DAT
     return [_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in config.command or ()]
 
 
-def _free_port() -> int:
-    """Return a port that is free, and that no program is given by chance before the command listens there."""
-    for port in (_PORTS.start + secrets.randbelow(len(_PORTS)) for _ in range(_PORTS_LOOKED_AT)):
+def _claim_port() -> socket.socket:
+    """Return a socket of UDP whose port is free: until it is closed, no other site takes that port."""
+    for port in (*(secrets.choice(_PORTS) for _ in range(_PORTS_LOOKED_AT)), 0):
+        claim = socket.socket(type=socket.SOCK_DGRAM)
         with socket.socket() as listener, contextlib.suppress(OSError):
-            listener.bind(("127.0.0.1", port))
-            return port
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        given: int = listener.getsockname()[1]
-    return given
+            claim.bind(("127.0.0.1", port))
+            listener.bind(claim.getsockname())
+            return claim
+        claim.close()
+    raise Fault(ErrorSource.SITE, "No port is free.")
 
 
 def _is_taken(port: int) -> bool:

@@ -61,7 +61,11 @@ def main() -> None:
         say("not listening")
         time.sleep(300)
     say("words", WORDS, "secret", os.environ.get("SECRET"), "port", os.environ["PORT"])
-    server = HTTPServer(("127.0.0.1", PORT), App)
+    try:
+        server = HTTPServer(("127.0.0.1", PORT), App)
+    except OSError:
+        time.sleep(300 if "patient" in WORDS else 0)
+        raise
     threading.Thread(target=server.serve_forever).start()
 
 

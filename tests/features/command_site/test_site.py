@@ -3,7 +3,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import secrets
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -17,7 +19,6 @@ import pytest
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.features.command_site import site as command
 from pytest_browsereval.sites import SiteConfig, Sites, check
-from tests.browsers.listening import Kept
 from tests.support import has_ended, pass_time, until
 
 APP = Path(__file__).with_name("app.py")
@@ -206,29 +207,45 @@ def test_death_during_a_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, r
 
 def test_port_that_is_snatched_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that finds its port taken is started again on another."""
-    taken = 0
-    ports: list[int] = []
-
-    def first_a_taken_one() -> int:
-        ports.append(kept.number if ports else taken)
-        return ports[-1]
-
-    async def drop(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.close()
+    claims: list[socket.socket] = []
+    claim_port = command._claim_port
 
     async def course() -> None:
-        nonlocal taken
-        async with await asyncio.start_server(drop, "127.0.0.1", 0) as other:
-            taken = other.sockets[0].getsockname()[1]
+        with socket.create_server(("127.0.0.1", 0)) as other:
+
+            def claim_a_taken_one_first() -> socket.socket:
+                claims.append(claim_port() if claims else socket.socket(type=socket.SOCK_DGRAM))
+                if len(claims) == 1:
+                    claims[0].bind(other.getsockname())
+                return claims[-1]
+
+            monkeypatch.setattr(command, "_claim_port", claim_a_taken_one_first)
             sites = Sites({"shop": app()}, tmp_path)
             async with sites.lease(["shop"]) as urls:
                 assert "pid=" in await get(urls["shop"])
             await sites.close()
 
-    monkeypatch.setattr(command, "_free_port", first_a_taken_one)
-    with Kept() as kept:
-        asyncio.run(course())
-    assert len(ports) == 2
+    asyncio.run(course())
+    assert len(claims) == 2
+
+
+def test_sites_that_start_at_the_same_time_have_ports_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else one attempt reads the other's site: a command that finds its port taken may take long to end."""
+    number = secrets.choice(command._PORTS)
+    monkeypatch.setattr(command, "_PORTS", range(number, number + 1))
+
+    async def ask() -> int:
+        async with sites.lease(["shop"]) as urls:
+            return pid_in(await get(urls["shop"]))
+
+    async def course() -> None:
+        assert len({*await asyncio.gather(ask(), ask())}) == 2
+        await sites.close()
+
+    sites = Sites({"shop": app("patient", reset="POST /reset")}, tmp_path)
+    asyncio.run(course())
 
 
 def test_environment_and_folder(tmp_path: Path) -> None:
