@@ -92,10 +92,13 @@ def test_a_slow_reply_does_not_hold_up_the_end() -> None:
 
 
 def test_a_stream_comes_in_pieces_and_ends() -> None:
-    """Server-sent events with pieces of the text, the usage if wanted, and the end mark."""
-    wanted = request(USER, stream=True, stream_options={"include_usage": True})
+    """Pieces of the text, the usage if wanted, and the end mark; results of calls may come in any order."""
+    second = {"role": "tool", "tool_call_id": B.id, "content": "ok"}
+    options = {"stream": True, "stream_options": {"include_usage": True}}
+    wanted = request(USER, assistant(A, B), second, ANSWER, **options)
     with ScriptedModel([says("a text in several pieces").costing(3, 4)]) as model:
-        _, headers, text = post(model, wanted)
+        _, headers, text = post(model, wanted, **{"X-Trace": "7"})
+    assert model.requests[0].headers["x-trace"] == "7"
     assert headers["Content-Type"] == "text/event-stream"
     events = [line.removeprefix("data: ") for line in text.splitlines() if line]
     assert events[-1] == "[DONE]"
