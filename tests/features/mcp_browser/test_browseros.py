@@ -76,6 +76,12 @@ def on_page(tool: str, **arguments: Any) -> dict[str, Any]:
     return {"tool": tool, "page": "{page}", **arguments}
 
 
+def page_of(request: ModelRequest) -> int:
+    """Return the page that a model is told."""
+    (page,) = re.findall(r"Your page is (\d+)\.", request.text)
+    return int(page)
+
+
 def logged(ran: EvalRun, query_id: str) -> list[dict[str, Any]]:
     (log,) = ran.folder.glob(f"tasks/{query_id}/*/*/*/messages.jsonl")
     return [json.loads(line) for line in log.read_text().splitlines()]
@@ -117,8 +123,7 @@ def test_a_model_is_told_its_page_and_what_is_wrong(evals: Evals, browseros: str
     ran.assert_outcomes(passed=1)
     assert any(one.message.startswith("snapshot failed: Unknown") for one in ran.attempts[0].warnings)
     first, second, third, fourth = model.requests
-    (page,) = re.findall(r"Your page is (\d+)\.", first.text)
-    assert int(page) > 1
+    assert page_of(first) > 1
     assert "'page' is a required property" in second.last_text
     assert "snapshot failed: Unknown page 999. List pages with tabs." in third.last_text
     assert third.last_text.count("snapshot failed") == 1
@@ -130,7 +135,7 @@ def test_an_executor_is_told_its_page(evals: Evals, browseros: str, shop: str) -
 
     def lead(request: ModelRequest) -> Reply:
         if request.body["model"] == "hand":
-            page = int(re.findall(r"Your page is (\d+)\.", request.text)[0])
+            page = page_of(request)
             return done("There.") if "Cart" in request.last_text else calls(call("snapshot", page=page))
         assert "Your page" not in request.text
         return (
@@ -159,11 +164,8 @@ def test_pages_that_are_named_are_shown_and_those_that_open_are_closed(
 ) -> None:
     """Address and pictures are of the page of the last call; a click's page is closed, one's own may be."""
 
-    def at(request: ModelRequest) -> int:
-        return int(re.findall(r"Your page is (\d+)\.", request.text)[0])
-
     def reply(request: ModelRequest) -> Reply | str:
-        own, turn = at(request), len([one for one in request.messages if one["role"] == "assistant"])
+        own, turn = page_of(request), len([one for one in request.messages if one["role"] == "assistant"])
         return [
             lambda: calls(call("act", page=own, kind="click", ref="e2")),
             lambda: calls(call("snapshot", page=own + 1)),

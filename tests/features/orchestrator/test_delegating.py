@@ -11,7 +11,7 @@ from pytest_browsereval.model.messages import DelegationResultMessage
 from pytest_browsereval.model.results import ExecutorRecord
 from pytest_browsereval.runs.folder import read_messages
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done
-from tests.hooks.launched import metadata
+from tests.hooks.launched import files_with, metadata
 from tests.hooks.small_evals import Evals, row
 
 PAGE = """<title>Mugs</title><label>Name <input id=name></label>
@@ -83,12 +83,7 @@ def test_goals_are_worked_at_in_a_real_browser(evals: Evals, monkeypatch: pytest
     assert '<property name="tokens_in.executor" value="400" />' in junit
     assert '<property name="cost_usd.orchestrator" value="0.021" />' in junit
     _check_files(evals)
-    secret = [path for path in evals.run_folder().rglob("*") if path.is_file() and _tells(path.read_bytes())]
-    assert secret == []
-
-
-def _tells(data: bytes) -> bool:
-    return any(key.encode() in data for key in KEYS.values())
+    assert files_with(evals.run_folder(), *KEYS.values()) == []
 
 
 def _check_files(evals: Evals) -> None:

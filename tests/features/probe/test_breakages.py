@@ -49,29 +49,29 @@ async def solve(context):
 """
 
 
-def write(evals: Evals, names: tuple[str, ...]) -> None:
-    steps: list[dict[str, Any]] = [
-        {"tool": "click", "target": 'role=link[name="Mug"]'},
-        {"tool": "fill", "target": "label=Quantity", "text": "2"},
-        {"tool": "click", "target": 'role=button[name="Add to cart"]'},
-        {"tool": "click", "target": 'role=button[name="Order"]'},
-        {"tool": "wait_for_text", "text": "Order placed: $10.00", "timeout_s": 3},
-        {"tool": "done", "answer": "$10.00"},
-    ]
-    (evals.path / "clumsy.py").write_text(AGENT)
+SERVER = Path(__file__).with_name("breaking_shop.py")
+WAY: list[dict[str, Any]] = [
+    {"tool": "click", "target": 'role=link[name="Mug"]'},
+    {"tool": "fill", "target": "label=Quantity", "text": "2"},
+    {"tool": "click", "target": 'role=button[name="Add to cart"]'},
+    {"tool": "click", "target": 'role=button[name="Order"]'},
+    {"tool": "wait_for_text", "text": "Order placed: $10.00", "timeout_s": 3},
+    {"tool": "done", "answer": "$10.00"},
+]
+
+
+def write(evals: Evals, code: str, *names: str, **more: Any) -> None:
+    """Write rows that order two mugs, each in its own copy of the shop, and an agent."""
+    (evals.path / "clumsy.py").write_text(code)
+    row = {
+        "query": "Order two mugs and say what they cost.",
+        "graders": ["answer", "page_state"],
+        "answer": "$10.00",
+        "checks": [{"text": "Order placed: $10.00"}],
+        **more,
+    }
     evals.write(
-        [
-            {
-                "query_id": name,
-                "query": "Order two mugs and say what they cost.",
-                "start_url": f"{{shop}}/{name}/",
-                "graders": ["answer", "page_state"],
-                "answer": "$10.00",
-                "checks": [{"text": "Order placed: $10.00"}],
-                "solution": steps,
-            }
-            for name in names
-        ],
+        [{**row, "query_id": name, "start_url": f"{{shop}}/{name}/"} for name in names],
         agent={"type": "function", "function": "clumsy:solve"},
         sites={"shop": {"command": ["{python}", str(SERVER), "{port}", "broken.txt"], "reset": "GET /"}},
         browser={"type": "playwright", "action_timeout_ms": 3000},
@@ -81,12 +81,9 @@ def write(evals: Evals, names: tuple[str, ...]) -> None:
     )
 
 
-SERVER = Path(__file__).with_name("breaking_shop.py")
-
-
 def test_a_hundred_failures_on_a_broken_site_are_the_site_s(evals: Evals) -> None:
     """Ten breakages by ten mistakes, and ten mistakes on the same shop while it works."""
-    write(evals, BREAKAGES)
+    write(evals, AGENT, *BREAKAGES, solution=WAY)
     assert evals.run("shop.eval.yaml", "--eval-agent=scripted").ret == 0
     healthy = evals.run("shop.eval.yaml", "--eval-trials=10")
     (evals.path / "broken.txt").write_text(" ".join(BREAKAGES))

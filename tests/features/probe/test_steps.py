@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from pytest_browsereval.runs.run import StoredRun
 from tests.features.probe.small_shop import outcome
+from tests.features.probe.test_breakages import write
 from tests.hooks.small_evals import Evals
 
 pytestmark = pytest.mark.slow
@@ -31,32 +30,16 @@ async def solve(context):
     await context.tools.call("wait_for_text", {"text": "Order placed", "timeout_s": 3})
     return "$10.00"
 """
-SERVER = Path(__file__).with_name("breaking_shop.py")
 
 
 def test_the_steps_of_a_pass_are_the_way_of_a_row_without_a_solution(evals: Evals) -> None:
     """Elements by role and name, without what failed and without looks, on the address of the day."""
-    (evals.path / "clumsy.py").write_text(AGENT)
-    row = {
-        "query_id": "order",
-        "query": "Order two mugs and say what they cost.",
-        "start_url": "{shop}/renamed/",
-        "graders": ["answer", "page_state"],
-        "answer": "$10.00",
-        "checks": [{"text": "Order placed: $10.00"}],
-    }
-    evals.write(
-        [row],
-        agent={"type": "function", "function": "clumsy:solve"},
-        sites={"shop": {"command": ["{python}", str(SERVER), "{port}", "broken.txt"], "reset": "GET /"}},
-        browser={"type": "playwright", "action_timeout_ms": 3000},
-        probe="failed",
-    )
+    write(evals, AGENT, "renamed")
     passed = evals.run("shop.eval.yaml")
-    assert outcome(passed.attempt("order")) == ("passed", "")
+    assert outcome(passed.attempt("renamed")) == ("passed", "")
     (evals.path / "is_lazy.txt").touch()
     run = evals.run("shop.eval.yaml")
-    record = run.attempt("order")
+    record = run.attempt("renamed")
     assert outcome(record) == ("failed", "works")
     assert record.probe
     (played,) = StoredRun(run.folder / record.probe.place).attempts
@@ -70,7 +53,7 @@ def test_the_steps_of_a_pass_are_the_way_of_a_row_without_a_solution(evals: Eval
         {"tool": "done", "answer": "$10.00"},
     )
     (evals.path / "broken.txt").write_text("renamed")
-    record = evals.run("shop.eval.yaml").attempt("order")
+    record = evals.run("shop.eval.yaml").attempt("renamed")
     assert outcome(record) == ("errored", "broken")
     assert record.reason.endswith('step 3 of it: nothing matches role=button[name="Add to cart"]')
 

@@ -6,11 +6,13 @@ import asyncio
 from textwrap import dedent
 from typing import Any
 
+import pytest
+
 from pytest_browsereval.features.programs.agent import CommandAgentConfig
 from pytest_browsereval.model.results import AgentResult
 from tests.agents.desk import Desk, PaperWindow
 from tests.hooks.launched import wait_for
-from tests.support import has_ended
+from tests.support import has_ended, until
 
 CLIENT = '''
 import asyncio, json, os, sys
@@ -68,6 +70,15 @@ def run(desk: Desk, code: str, *, client: bool = False, **block: Any) -> AgentRe
     """Play an attempt with a program of the test's."""
     arguments = [*script(desk, code, client=client), *(["{mcp_config}"] if client else [])]
     return play(desk, agent(command=arguments, **{"mcp": "http" if client else "off", **block}))
+
+
+async def cut_off(desk: Desk, config: CommandAgentConfig) -> None:
+    """Play an attempt that is cancelled once its program has printed a line."""
+    task = asyncio.ensure_future(config.build(desk.context(config)).execute())
+    await until(lambda: (desk.folder / "agent/stdout.log").exists() and log(desk).endswith("\n"))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
 
 def log(desk: Desk, name: str = "stdout") -> str:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from pytest_browsereval.features.programs.presets import preset
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.model.results import AgentResult
 from tests.agents.desk import Desk, MakeDesk
-from tests.features.programs.outsiders import CdpWindow, agent, assert_gone, log, play, run, script
+from tests.features.programs.outsiders import CdpWindow, agent, assert_gone, cut_off, log, play, run, script
 from tests.support import pass_time, until
 
 # -- tools by MCP
@@ -181,6 +182,9 @@ def test_steps_count_for_programs_that_drive_the_page_only(make_desk: MakeDesk) 
     with pytest.raises(LimitReached, match=r"limits\.max_steps is 4"):
         run(driven, code + "time.sleep(300)", cdp=True)
     assert driven.called == ["click"] * 4
+    silent = make_desk(window=CdpWindow())
+    run(silent, """print('{"type": "answer", "content": "12.50"}')""", cdp=True)
+    assert silent.warned == "the program answered without a reported step"  # not: nothing was done
     with pytest.raises(Fault, match="this browser gives no address for it"):
         run(make_desk(), code, cdp=True)
 
@@ -294,18 +298,11 @@ def test_what_a_program_does_not_tell_is_unknown(make_desk: MakeDesk, subtests: 
         with subtests.test(lines=lines):
             desk = make_desk()
             config = agent(command=script(desk, lines), mcp="off", grace_s=0.2)
-            is_cut = "sleep" in lines
-
-            async def course(desk: Desk, config: CommandAgentConfig, *, is_cut: bool) -> None:
-                task = asyncio.ensure_future(config.build(desk.context(config)).execute())
-                if is_cut:
-                    path = desk.folder / "agent/stdout.log"
-                    await until(lambda: path.exists() and path.read_text().endswith("\n"))
-                    task.cancel()
-                await asyncio.wait([task])
-                task.cancelled() or task.exception()
-
-            asyncio.run(course(desk, config, is_cut=is_cut))
+            if is_cut := "sleep" in lines:
+                asyncio.run(cut_off(desk, config))
+            else:
+                with suppress(Fault):
+                    play(desk, config)
             assert (desk.capture.usage.requests, desk.capture.usage.cost_usd) == (1, cost)
             is_told = ENDED_EARLY in [w.message for w in desk.capture.warnings]
             assert is_told == (is_cut and cost is not None)
@@ -340,13 +337,6 @@ def test_the_answer_is_where_the_block_says(make_desk: MakeDesk, subtests: pytes
             assert desk.warned == f"the program {ended} without a step in the browser"
 
 
-def test_what_a_program_does_over_cdp_is_a_step_where_it_says_so(make_desk: MakeDesk) -> None:
-    """The warning does not claim that nothing was done."""
-    desk = make_desk(window=CdpWindow())
-    run(desk, """print('{"type": "answer", "content": "12.50"}')""", cdp=True)
-    assert desk.warned == "the program answered without a reported step"
-
-
 # -- blocks
 
 
@@ -366,8 +356,6 @@ def test_wrong_blocks_are_refused(subtests: pytest.Subtests) -> None:
         ({"command": ["x"], "answer": {"json": "a b"}}, r"'a b' is not a JMESPath expression"),
         ({"command": ["x"], "answer": {"file": "../up"}}, r"'\.\./up' is not a path inside"),
         ({"command": ["x"], "answer": "first_line"}, r"last_line"),
-        ({"command": ["x"], "comand": 1}, r"comand"),
-        ({"command": "claude -p"}, r"tuple"),
     ]
     for block, told in cases:
         with subtests.test(block=block, told=told), pytest.raises(ValidationError, match=told):

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval import open_run
 from pytest_browsereval.features.programs.presets import preset
+from pytest_browsereval.model.spans import derive_ids
 from tests.hooks.small_evals import Evals, row
 
 OUTSIDE = Path(__file__).parent
@@ -177,3 +179,14 @@ def test_another_version_than_the_one_that_was_tried_is_told(evals: Evals, progr
         shown = " ".join(str(ran.stdout).split())
         assert shown.count("was tried with") == (1 if told else 0), shown
         assert told in shown
+
+
+def test_a_program_learns_which_span_is_its_parent(evals: Evals) -> None:
+    """By what readers of the run know: file, run, task, variant, trial, attempt."""
+    code = "import os; print(os.environ.get('TRACEPARENT', 'none'))"
+    block = {"command": ["{python}", "-c", code], "mcp": "off", "answer": "stdout"}
+    run = open_run(str(play(evals, {"it": block}, rows=2, trials=2).folder))
+    said = {one.id: one.metadata.final_answer for one in run.attempts}
+    assert said == {one.id: derive_ids(f"shop.eval.yaml::{one.id}").traceparent for one in run.attempts}
+    assert len(set(said.values())) == 4
+    assert {one.metadata.run_id for one in run.attempts} == {run.id}

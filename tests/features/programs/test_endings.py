@@ -11,10 +11,9 @@ import pytest
 from pytest_browsereval.agents.base import AgentEvaluator
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
 from pytest_browsereval.features.programs import player, process
-from pytest_browsereval.features.programs.agent import CommandAgentConfig
 from pytest_browsereval.features.programs.files import redact_folder
 from tests.agents.desk import Desk, MakeDesk
-from tests.features.programs.outsiders import CdpWindow, agent, assert_gone, log, play, run, script
+from tests.features.programs.outsiders import CdpWindow, agent, assert_gone, cut_off, log, play, run, script
 from tests.support import until
 
 # -- how programs end
@@ -56,15 +55,7 @@ STUBBORN = """
 def test_a_cancelled_attempt_leaves_nothing_running(desk: Desk) -> None:
     """A program that ignores SIGTERM is killed after the grace, with all that it forked."""
     config = agent(command=script(desk, STUBBORN.format(then="time.sleep(300)")), mcp="off", grace_s=0.2)
-
-    async def course() -> None:
-        task = asyncio.ensure_future(config.build(desk.context(config)).execute())
-        await until(lambda: (desk.folder / "agent/stdout.log").exists() and log(desk).endswith("\n"))
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(course())
+    asyncio.run(cut_off(desk, config))
     pids = log(desk).split()
     assert len(pids) == 3
     for pid in pids:
@@ -97,16 +88,11 @@ def test_a_program_that_drives_the_page_does_nothing_after_a_limit(make_desk: Ma
         late = desk.folder / "late"
         code = WAYS_ON.format(file=str(late), then=then)
         config = agent(command=script(desk, code), mcp="off", cdp=drives, grace_s=0.5)
-
-        async def course(desk: Desk, config: CommandAgentConfig, *, is_cancelled: bool) -> None:
-            task = asyncio.ensure_future(config.build(desk.context(config)).execute())
-            if is_cancelled:
-                await until(lambda: (desk.folder / "agent/stdout.log").exists() and "ready" in log(desk))
-                task.cancel()
-            with pytest.raises((asyncio.CancelledError, LimitReached)):
-                await task
-
-        asyncio.run(course(desk, config, is_cancelled=not then))
+        if then:
+            with pytest.raises(LimitReached):
+                play(desk, config)
+        else:
+            asyncio.run(cut_off(desk, config))
         assert late.exists() == goes_on, (then, drives)
 
 

@@ -108,8 +108,6 @@ def stands_in(**grade: Any) -> Any:
 
 
 KINDS: dict[str, tuple[dict[str, Any], str | None]] = {
-    "passed": ({}, None),
-    "failed": ({"verdict": FAILED}, None),
     "no grade yet": ({"verdict": ERRORED, "error_source": "grader", "grader_results": {}}, None),
     "a rule without its grade": ({"verdict": ERRORED, "error_source": "harness"}, None),
     "no window": (

@@ -203,15 +203,6 @@ def test_another_eval_does_not_go_on(evals: Evals, bucket: str) -> None:
     evals.run(*args, "--eval-resume-anyway").assert_outcomes(passed=3, failed=1)
 
 
-def test_a_run_that_is_done_is_not_sent_again(evals: Evals, bucket: str) -> None:
-    """It is said before anything is resumed, and not that somebody else has done it."""
-    write(evals)
-    evals.run("shop.eval.yaml", f"--eval-output={bucket}")
-    again = evals.run("shop.eval.yaml", "--eval-resume=latest", f"--eval-output={bucket}")
-    assert again.ret == pytest.ExitCode.USAGE_ERROR
-    assert "is done already" in again.stderr.str() + again.stdout.str()
-
-
 def test_what_runs_nothing_takes_nothing_over(evals: Evals, bucket: str) -> None:
     """The earlier try may be at work; nor does a session that is refused, which ends without an attempt."""
     interrupt(evals, bucket)
@@ -224,3 +215,43 @@ def test_what_runs_nothing_takes_nothing_over(evals: Evals, bucket: str) -> None
     run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
     assert run.ret == pytest.ExitCode.USAGE_ERROR
     assert len(objects(evals, "claim-*")) == 1
+
+
+# -- a part or a run that is done
+
+
+@pytest.mark.parametrize("more", [(), pytest.param(("-n2",), marks=pytest.mark.slow)])
+def test_what_is_done_is_said_at_once(evals: Evals, bucket: str, more: tuple[str, ...]) -> None:
+    """Nothing runs; an engine that accepts a part without rows accepts it. Next to another eval it errs."""
+    write(evals)
+    args = ("--eval-config=shop.eval.yaml", f"--eval-output={bucket}", NAME)
+    evals.run(*args)
+    calls(evals)
+    again = evals.run(*args, *more)
+    assert (again.ret, again.folders) == (pytest.ExitCode.NO_TESTS_COLLECTED, ())
+    assert "parts/1-of-1 is done already" in again.stdout.str() + again.stderr.str()
+    assert "Nothing was run" in again.stdout.str() + again.stderr.str()
+    assert calls(evals) == []
+    evals.write_config("other.eval.yaml")  # which would be left out
+    both = evals.run("other.eval.yaml", "shop.eval.yaml", f"--eval-output={bucket}", NAME)
+    assert (both.ret, both.folders) == (pytest.ExitCode.USAGE_ERROR, ())
+    assert "parts/1-of-1 is done already" in both.stdout.str() + both.stderr.str()
+    assert calls(evals) == []
+
+
+def test_a_run_is_divided_in_one_way(evals: Evals, bucket: str) -> None:
+    """Else a shard by mistake would make a run that is done one that nobody can read."""
+    write(evals)
+    run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME)
+    calls(evals)
+    shard = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME, "--eval-shard=1/2")
+    assert shard.ret == pytest.ExitCode.USAGE_ERROR
+    assert "was divided otherwise: it has part 1-of-1. Take the same number of shards" in shard.stderr.str()
+    assert calls(evals) == []
+    alone = evals.run("shop.eval.yaml", "--eval-shard=1/2", "--eval-set", "gate={}")
+    pushed = evals.run_command("push", str(alone.folder), bucket, "--name=nightly")
+    assert (pushed.ret, len(objects(evals, "done"))) == (4, 1)
+    assert (
+        evals.run_command("gate", f"{bucket}/shop/nightly", "--eval-set", "gate.min_pass_rate=0.5").ret == 0
+    )
+    assert run.folder.is_dir()

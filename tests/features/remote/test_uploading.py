@@ -99,16 +99,17 @@ def test_nothing_runs_where_it_cannot_be_sent(evals: Evals) -> None:
         assert message in run.stderr.str() + run.stdout.str()
 
 
-def test_a_run_that_is_graded_again_is_not_sent(evals: Evals, bucket: str) -> None:
+def test_a_run_that_is_done_is_not_sent_again(evals: Evals, bucket: str) -> None:
     """What is done there does not change."""
     write(evals)
     evals.run("shop.eval.yaml", f"--eval-output={bucket}")
     before = {path: path.read_bytes() for path in objects(evals, "*")}
-    run = evals.run("shop.eval.yaml", "--eval-regrade=latest", f"--eval-output={bucket}")
-    assert run.ret == pytest.ExitCode.USAGE_ERROR
-    assert "is for new runs" in run.stderr.str() + run.stdout.str()
-    assert "NOT SENT" not in run.stdout.str()
-    assert {path: path.read_bytes() for path in objects(evals, "*")} == before
+    for option, message in (("regrade", "is for new runs"), ("resume", "is done already")):
+        run = evals.run("shop.eval.yaml", f"--eval-{option}=latest", f"--eval-output={bucket}")
+        assert run.ret == pytest.ExitCode.USAGE_ERROR
+        assert message in run.stderr.str() + run.stdout.str()
+        assert "NOT SENT" not in run.stdout.str()
+        assert {path: path.read_bytes() for path in objects(evals, "*")} == before
 
 
 def test_ctrl_c_reaches_who_waits_for_a_bucket(

@@ -72,28 +72,6 @@ def recorded(*requests: tuple[str, Json], error: Exception | None = None) -> lis
     return recorder.calls
 
 
-def test_a_call_that_was_not_made_then_is_a_fault() -> None:
-    """It says which call, where the cassette is, and the first difference; of another role too."""
-    for second, told in (
-        (asked("two mugs"), 'a.jsonl: messages[0].content: expected "one mug", got'),
-        (asked("one mug", seed=7), "a.jsonl: seed: expected nothing, got 7."),
-        ({**asked("one mug"), "model": "n"}, 'a.jsonl: model: expected "m", got "n".'),
-    ):
-        replayer = replaying(recorded(("agent", asked("start")), ("agent", asked("one mug"))))
-        asyncio.run(replayer.exchange("agent", asked("start"), nobody))
-        with pytest.raises(Fault, match="record again with") as caught:
-            asyncio.run(replayer.exchange("agent", second, nobody))
-        assert f"call 2 of the agent was not recorded in {told}" in str(caught.value)
-        assert caught.value.source is ErrorSource.REPLAY
-        assert str(replayer.warning()).endswith("the first is call 2 of the agent")
-    replayer = replaying(recorded(("agent", asked("a"))))
-    asyncio.run(replayer.exchange("agent", asked("a"), nobody))
-    for role, count in (("agent", 1), ("judge", 0)):
-        told = rf"call {count + 1} of the {role} was not recorded in a\.jsonl: only {count} were recorded"
-        with pytest.raises(Fault, match=told):
-            asyncio.run(replayer.exchange(role, asked("a"), nobody))
-
-
 def test_a_provider_that_refused_then_refuses_again() -> None:
     """With status and kind: a judge steps down to a looser form because of the status."""
     calls = recorded(("judge", asked("a")), error=Fault(ErrorSource.PROVIDER, "no schema", status=400))
