@@ -110,11 +110,8 @@ def test_a_program_that_closes_the_browser_ends_its_window_only(
     """The window is dead, which is a fault of the browser, and the browser of the others lives on."""
 
     async def work() -> None:
-        await outside(
-            lent.cdp_url,
-            "session = await browser.new_browser_cdp_session()",
-            "await session.send('Browser.close')",
-        )
+        closing = "await (await browser.new_browser_cdp_session()).send('Browser.close')"
+        await outside(lent.cdp_url, closing)
         await until(lambda: (lent.dead or "").startswith("The browser ended unexpectedly: "))
         with pytest.raises(Fault) as caught:
             await lent.screenshot()
@@ -189,11 +186,8 @@ def test_lent_windows_are_apart(run: Run, browser: PlaywrightBrowser, pages: Pag
             assert urls[0] is None
             assert len(set(urls)) == 3
             await outside(urls[1], "await page.evaluate('document.cookie = \"who=one\"')")
-            assert [await window.page.evaluate("document.cookie") for window in windows] == [
-                "",
-                "who=one",
-                "",
-            ]
+            cookies = [await window.page.evaluate("document.cookie") for window in windows]
+            assert cookies == ["", "who=one", ""]
         finally:
             await another.close()
         await until(lambda: not profiles())

@@ -40,14 +40,9 @@ def test_the_page_is_kept_after_each_action(visit: Visits, tmp_path: Path, pages
     assert [m.dom for m in opened.logged(ToolResultMessage)] == [1, None, 2]
     first, second = ((tmp_path / "dom" / f"{number:03d}.html").read_text() for number in (1, 2))
     assert first.startswith(INERT)
-    for there in (
-        "<title>42</title>",
-        "In the shadow",
-        'shadowrootmode="closed"',
-        "<!-- frame http",
-        '"***">***<',
-    ):
+    for there in ("<title>42</title>", "In the shadow", 'shadowrootmode="closed"', "<!-- frame http"):
         assert there in first
+    assert '"***">***<' in first
     assert first.count("In the frame") == second.count("In the frame") == 1
     opened.run(opened.capture.final_picture())
     assert opened.capture.dom.count == 2

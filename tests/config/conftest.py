@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -15,17 +15,8 @@ from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.features.shared.config_schema import config_schema
 from pytest_browsereval.registry import Registry
 
-
-class Load(Protocol):
-    def __call__(
-        self,
-        text: str,
-        *overrides: str,
-        name: str = ...,
-        environ: Mapping[str, str] = ...,
-        is_clean: bool = ...,
-        **more: Any,
-    ) -> EvalConfig: ...
+Load = Callable[..., EvalConfig]
+Refused = Callable[..., list[str]]
 
 
 @pytest.fixture(scope="session")
@@ -67,7 +58,7 @@ def load(
 
 
 @pytest.fixture
-def refused(load: Load) -> Callable[..., list[str]]:
+def refused(load: Load) -> Refused:
     """Loads a config that has to be refused and returns the lines of the message."""
 
     def refused(text: str, *overrides: str, **more: Any) -> list[str]:

@@ -1,13 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from pytest_browsereval.config import EvalConfig
-
-Load = Callable[..., EvalConfig]
-Refused = Callable[..., list[str]]
+from tests.config.conftest import Load, Refused
 
 SMALL = "agent: scripted\ndataset: rows.jsonl\n"
 

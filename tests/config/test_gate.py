@@ -59,10 +59,7 @@ def test_gates_that_are_refused(load: Load, tmp_path: Path, subtests: pytest.Sub
     cases: list[tuple[str, str]] = [
         ("gate: {baseline: x}\n", "gate: baseline needs a rule. Add `max_regressions: 0`"),
         ("gate: {must_pass: [a], quarantine: {a: 2027-01-01}}\n", "'a' is in must_pass and in quarantine."),
-        (
-            "gate: {quarantine: {a: soon}}\n",
-            "gate.quarantine.a: expected a day such as 2027-01-31, not 'soon'.",
-        ),
+        ("gate: {quarantine: {a: soon}}\n", "gate.quarantine.a: expected a day such as 2027-01-31, not 's"),
         ("gate: {quarantine: [a]}\n", "gate.quarantine: "),
         ("gate: {passed_trials: 2}\n", "passed_trials needs a rule. Add `min_task_rate: 0.9`"),
         ("gate: {passed_trials: 0, min_task_rate: 1}\n", "gate.passed_trials: "),
@@ -93,10 +90,7 @@ def test_gates_that_are_refused(load: Load, tmp_path: Path, subtests: pytest.Sub
 
 
 def test_no_more_trials_have_to_pass_than_there_are(load: Load, tmp_path: Path) -> None:
-    """No task could pass, so the run does not start; the command line may change both numbers.
-
-    A stored run has its own number of trials, so the gate alone accepts any number.
-    """
+    """Else no task could pass; the command line may change both numbers, a stored run has its own trials."""
     text = SMALL + "trials: 2\ngate: {min_task_rate: 0.9, passed_trials: 3}\n"
     told = "gate.passed_trials: a row has 2 trials here. Write 2 or fewer, or more `trials`."
     with pytest.raises(ConfigError, match=r"shop\.yaml:5: ") as refused:

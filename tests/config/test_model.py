@@ -1,12 +1,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
-from pytest_browsereval.config import EvalConfig
-
-Load = Callable[..., EvalConfig]
+from tests.config.conftest import Load
 
 SMALL = "agent: scripted\ndataset: rows.jsonl\n"
 

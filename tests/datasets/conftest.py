@@ -10,10 +10,6 @@ import pytest
 from pytest_browsereval.datasets.jsonl import JsonLinesConfig
 
 
-def row(query_id: str = "a", **more: Any) -> dict[str, Any]:
-    return {"query_id": query_id, "query": f"do {query_id}", **more}
-
-
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[str | bytes, str], Path]:
     """Writes a file into the test's folder and makes messages relative to it."""

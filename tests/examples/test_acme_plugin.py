@@ -47,15 +47,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     site = Path(sysconfig.get_path("purelib", vars=variables))
     (site / "running.pth").write_text("\n".join(p for p in sys.path if Path(p).name.endswith("-packages")))
     made = Installed(folder)
-    options = (
-        "--no-index",
-        "--no-deps",
-        "--no-build-isolation",
-        "--ignore-installed",
-        "--no-compile",
-        "--quiet",
-    )
-    result = made.run("python", "-m", "pip", "install", *options, ROOT, ACME)
+    options = ("--no-index", "--no-deps", "--no-build-isolation", "--ignore-installed", "--no-compile")
+    result = made.run("python", "-m", "pip", "install", "--quiet", *options, ROOT, ACME)
     assert result.returncode == 0, result.stderr
     found = made.run(
         "python", "-c", "import pytest_browsereval, acme_plugin as a; print(pytest_browsereval, a)"
@@ -102,10 +95,7 @@ def check_commands(installed: Installed, run: Path, ids: list[str]) -> None:
 @pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["plain", "xdist"])
 @pytest.mark.slow
 def test_its_agent_its_grader_and_what_reads_a_run(installed: Installed, workers: list[str]) -> None:
-    """The example's eval passes with the package's agent and grader; the header names the package.
-
-    Help lists its subcommand, which reads the run; ``export`` does the package's, ``gate`` goes by its rule.
-    """
+    """The eval passes with its members, the header names it; its subcommand, export and rule read the run."""
     out = installed.folder / f"out{len(workers)}"
     result = installed.pytest("--eval-config=evals/button.yaml", f"--eval-output={out}", *PATIENCE, *workers)
     assert result.returncode == 0, result.stdout + result.stderr

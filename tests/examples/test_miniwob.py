@@ -8,27 +8,18 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from pytest_browsereval.testing.evals import EvalRun
-from tests.examples.patience import PATIENCE
+from tests.examples.patience import run_example
 from tests.hooks.small_evals import Evals
 
 MINIWOB = Path(__file__).parents[2] / "examples" / "miniwob"
 SEEDS = 5
+BLIND = ("--eval-set=capture.screenshots=off", "--tb=no")
 
 if find_spec("miniwob") is None:  # to import it takes a tenth of a second
     pytest.skip("its pages are what is tested: pip install miniwob", allow_module_level=True)
-
-
-def run(evals: Evals, config: str, *args: str) -> tuple[EvalRun, dict[str, Any]]:
-    """Run a config of the example from another folder; return the summary too."""
-    out = evals.path / "out"
-    options = (f"--eval-config={MINIWOB / config}", f"--eval-output={out}", *PATIENCE)
-    result = evals.run("--eval-set=capture.screenshots=off", "--tb=no", *options, *args)
-    return result, result.summary
 
 
 @pytest.mark.slow
@@ -37,17 +28,17 @@ def test_the_policies_solve_every_kind_of_page(evals: Evals) -> None:
     rows = (MINIWOB / "rows.jsonl").read_text().splitlines()
     pages = len(rows) // SEEDS
     assert pages >= 20
-    result, summary = run(evals, "eval.yaml", f"--eval-limit={pages}")
+    result = run_example(evals, MINIWOB / "eval.yaml", *BLIND, f"--eval-limit={pages}")
     assert result.ret == 0, result.stdout.str()
-    assert summary["trials"] == summary["passed"] == pages
+    assert result.summary["trials"] == result.summary["passed"] == pages
 
 
 @pytest.mark.slow
 def test_doing_nothing_finishes_no_episode(evals: Evals) -> None:
     """The noop agent fails every task because its episode is not finished, and none is errored."""
-    result, summary = run(evals, "noop.yaml", "--eval-limit=6")
+    result = run_example(evals, MINIWOB / "noop.yaml", *BLIND, "--eval-limit=6")
     assert result.ret == 1
-    assert summary["trials"] == summary["failed"] == 6
+    assert result.summary["trials"] == result.summary["failed"] == 6
     grades = [json.loads(path.read_text())["miniwob"] for path in evals.path.rglob("grades.json")]
     assert [grade["reasoning"] for grade in grades] == 6 * ["the episode was not finished"]
 

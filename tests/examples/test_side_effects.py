@@ -14,8 +14,7 @@ import pytest
 
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.testing.evals import EvalRun
-from tests.examples.patience import PATIENCE
+from tests.examples.patience import run_example
 from tests.examples.recount_effects import recount
 from tests.hooks.small_evals import Evals
 
@@ -43,8 +42,19 @@ def tick(label: str) -> Step:
     return {"tool": "check", "target": f"label={label}"}
 
 
-def cancel(room: str) -> list[Step]:
-    return [click(f"Cancel {room}"), {"tool": "handle_dialog", "accept": True}]
+ACCEPT: Step = {"tool": "handle_dialog", "accept": True}
+
+
+def cancel(name: str) -> list[Step]:
+    return [click(f"Cancel {name}"), ACCEPT]
+
+
+def invite(name: str) -> list[Step]:
+    return [tick(f"Tick {name}"), click("Invite ticked (1)")]
+
+
+def save(product: str) -> list[Step]:
+    return [go(f"{{shop}}/product.html?id={product}"), click("Save for later")]
 
 
 def add(product: str) -> list[Step]:
@@ -82,31 +92,19 @@ TOO_MUCH: dict[str, list[tuple[str, list[Step], list[str]]]] = {
         ("shop-price-kettle", [click("Add to cart")], ['cart "copper-kettle" was added']),
         ("shop-four-plates", add("Stoneware Mug"), ['cart "stoneware-mug" was added']),
         ("shop-two-mugs", COUPON, ["coupon was changed"]),
-        (
-            "shop-change-cart",
-            [go("{shop}/product.html?id=oak-board"), click("Save for later")],
-            ["a row of saved was added"],
-        ),
+        ("shop-change-cart", save("oak-board"), ["a row of saved was added"]),
         (
             "shop-coupon",
             [{"tool": "select_option", "target": "label=Quantity of Reading Lamp", "value": "2"}],
             ['cart "reading-lamp": quantity was changed'],
         ),
         ("shop-expired-coupon", [*COUPON, go("about:blank")], ["coupon was changed"]),
-        (
-            "shop-save-for-later",
-            [go("{shop}/product.html?id=brass-ruler"), click("Save for later")],
-            ["a row of saved was added"],
-        ),
+        ("shop-save-for-later", save("brass-ruler"), ["a row of saved was added"]),
         ("shop-buy-mug", [*add("Stoneware Mug"), *BUY], ["a row of orders was added"]),
         ("shop-send-candles", MOVE, NEW_ADDRESS),
         (
             "shop-when-arrives",
-            [
-                go("{shop}/orders.html"),
-                click("Cancel order LG-260301-7748"),
-                {"tool": "handle_dialog", "accept": True},
-            ],
+            [go("{shop}/orders.html"), *cancel("order LG-260301-7748")],
             ['orders "LG-260301-7748": status was changed'],
         ),
         ("shop-returns", [*add("Beeswax Candle"), *BUY], ['orders "LG-260302-4271" was added']),
@@ -118,19 +116,11 @@ TOO_MUCH: dict[str, list[tuple[str, list[Step], list[str]]]] = {
             ['bookings "B-1" was removed'],
         ),
         ("office-annual-leave", SECOND_LEAVE, ['leave "L-103" was added']),
-        (
-            "office-extension",
-            [tick("Tick Zora Marković"), click("Invite ticked (1)")],
-            ["a row of invited was added"],
-        ),
-        (
-            "office-invite-design",
-            [tick("Tick Mirela Ionescu"), click("Invite ticked (1)")],
-            ["a row of invited was added"],
-        ),
+        ("office-extension", invite("Zora Marković"), ["a row of invited was added"]),
+        ("office-invite-design", invite("Mirela Ionescu"), ["a row of invited was added"]),
         (
             "office-door-code",
-            [click("Rename Cedar"), {"tool": "handle_dialog", "accept": True, "text": "Mine"}],
+            [click("Rename Cedar"), {**ACCEPT, "text": "Mine"}],
             ['bookings "B-2": title was changed'],
         ),
         (
@@ -212,27 +202,19 @@ def read_rows(example: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def run(evals: Evals, example: str, *args: str, plugins: tuple[object, ...] = ()) -> EvalRun:
-    """Run an example, results in the test's folder."""
-    config, out = EXAMPLES / example / "eval.yaml", f"--eval-output={evals.path / 'out'}"
-    return evals.run(f"--eval-config={config}", out, BLIND, *PATIENCE, *args, plugins=plugins)
-
-
 @pytest.mark.parametrize("example", TOO_MUCH)
 def test_one_thing_too_many_is_named(evals: Evals, subtests: pytest.Subtests, example: str) -> None:
     """Solutions have no side effect, a thing too many is one, and a recount from raw dumps says the same."""
     rows, named = {row["query_id"]: row for row in read_rows(example)}, {}
     for number, (name, steps, words) in enumerate(TOO_MUCH[example]):
         query_id, solution = f"more-{number}-{name}", rows[name]["solution"]
-        rows[query_id] = {
-            **rows[name],
-            "query_id": query_id,
-            "solution": [*solution[:-1], *steps, solution[-1]],
-        }
+        longer = [*solution[:-1], *steps, solution[-1]]
+        rows[query_id] = {**rows[name], "query_id": query_id, "solution": longer}
         named[query_id] = words
     path, dumps = evals.path / "rows.jsonl", Dumps()
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows.values()), encoding="utf-8")
-    result = run(evals, example, f"--eval-set=dataset={path}", "--tb=no", plugins=(dumps,))
+    options = (f"--eval-set=dataset={path}", BLIND, "--tb=no")
+    result = run_example(evals, EXAMPLES / example / "eval.yaml", *options, plugins=(dumps,))
     assert {one.query_id for one in result.attempts} == {*rows}
     for attempt in result.attempts:
         with subtests.test(row=attempt.query_id):
@@ -250,5 +232,6 @@ def test_one_thing_too_many_is_named(evals: Evals, subtests: pytest.Subtests, ex
 
 def test_doing_nothing_passes_no_row_of_the_mailbox(evals: Evals) -> None:
     """An agent that does nothing fails each row, and none is errored."""
-    result = run(evals, "mail", "--eval-set=agent.type=noop", "--tb=no")
+    options = ("--eval-set=agent.type=noop", BLIND, "--tb=no")
+    result = run_example(evals, EXAMPLES / "mail/eval.yaml", *options)
     assert result.summary["failed"] == len(read_rows("mail")), result.stdout.str()

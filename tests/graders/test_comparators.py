@@ -8,8 +8,7 @@ import pytest
 
 from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.comparators import Reading, read_comparator, read_weight
-from pytest_browsereval.graders.criteria import compute_share
-from pytest_browsereval.model.grades import Criterion, Verdict
+from pytest_browsereval.model.grades import Verdict
 
 READINGS = get_args(Reading)
 
@@ -140,18 +139,6 @@ def test_wrong_comparisons_are_refused(subtests: pytest.Subtests) -> None:
     for check, message in cases:
         with subtests.test(check=check, message=message), pytest.raises(ValueError, match=message):
             read_comparator(check)
-
-
-def criterion(verdict: Verdict, weight: float) -> Criterion:
-    return Criterion(name="it", verdict=verdict, weight=weight)
-
-
-def test_share() -> None:
-    """The score is the weighted share of what passed; all is exactly 1."""
-    passed, failed = Verdict.PASSED, Verdict.FAILED
-    assert compute_share([criterion(passed, 3), criterion(failed, 1)]) == 0.75
-    assert compute_share([criterion(failed, 1)]) == 0
-    assert compute_share([criterion(passed, 0.1)] * 10) == 1
 
 
 def test_wrong_weights_are_refused(subtests: pytest.Subtests) -> None:

@@ -241,10 +241,7 @@ def test_wrong_checks_are_refused(subtests: pytest.Subtests) -> None:
         ([{"title": 5}], r"'title' is 5; write a text or \{\"contains\""),
         ([{"title": ""}], "'title' is \"\"; write a text"),
         ([{"text": {"contain": "a"}}], r"unknown key 'contain'. Did you mean 'contains'\?"),
-        (
-            [{"text": "a", "contains": "b"}],
-            "has the unknown key 'contains'. Next to 'text' it may have: weight",
-        ),
+        ([{"text": "a", "contains": "b"}], "has the unknown key 'contains'. Next to 'text' it may have: "),
         ([{"role": "button", "nam": "Pay"}], r"unknown key 'nam'. Did you mean 'name'\?"),
         ([{"role": ""}], "'role' is \"\"; write an ARIA role"),
         ([{"role": "buton", "not": True}], "'role' is \"buton\"; write an .* Did you mean 'button'"),
@@ -254,10 +251,7 @@ def test_wrong_checks_are_refused(subtests: pytest.Subtests) -> None:
         ([{"js": "", "equals": 1}], "'js' is \"\"; write a text"),
         ([{"js": "a"}], "has 0 comparisons"),
         ([{"js": "a", "title": "b", "path": "c", "equals": 1}], "has 2 of the keys"),
-        (
-            [{"storage": "cart", "exists": True}],
-            "the storage 'cart' is unknown; write local:KEY or session:KEY",
-        ),
+        ([{"storage": "cart", "exists": True}], "the storage 'cart' is unknown; write local:KEY or session:"),
         ([{"storage": "local:", "exists": True}], "write local:KEY"),
         ([{"storage": "local:a", "path": "a[", "exists": True}], "is not a JMESPath expression"),
         ([{"storage": "local:a", "path": 5, "exists": True}], "'path' is 5; write a JMESPath"),

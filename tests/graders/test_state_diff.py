@@ -48,13 +48,8 @@ def test_every_source(live: Live, site: Site) -> None:
     """The state is read from the page, from its storage or from the site, with the same grade."""
     site.pages["/"] = SHOP
     site.pages["/api/state"] = (200, "application/json", json.dumps(STATE))
-    sources = [
-        {"js": "app"},
-        {"js": "() => app"},
-        {"storage": "local:shop"},
-        {"url": f"{site.url}/api/state"},
-    ]
-    for source in sources:
+    sources = [{"js": "app"}, {"js": "() => app"}, {"storage": "local:shop"}]
+    for source in (*sources, {"url": f"{site.url}/api/state"}):
         right = attempt(live, site.url, source, {"path": "cart[0].quantity", "equals": 2})
         wrong = attempt(live, site.url, source, {"path": "cart[0].quantity", "equals": 3})
         assert (right.verdict, right.score) == (Verdict.PASSED, 1.0)
@@ -154,6 +149,8 @@ def test_pass_at() -> None:
     checks = ({"path": "user.name", "equals": "Ada"}, {"path": "orders[0]", "exists": True})
     assert grade_state(STATE, *checks, pass_at=0.5).verdict is Verdict.PASSED
     assert grade_state(STATE, *checks, pass_at=0.51).verdict is Verdict.FAILED
+    tenths = [{"path": "user.name", "equals": "Ada", "weight": 0.1}] * 10
+    assert grade_state(STATE, *tenths).score == 1
 
 
 def test_checks_of_the_block_and_of_other_graders() -> None:

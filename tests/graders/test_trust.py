@@ -84,11 +84,8 @@ def test_what_needs_trust_is_found(subtests: pytest.Subtests) -> None:
     for block, need in cases:
         with subtests.test(block=block, need=need):
             assert needs(block) == [need]
-            twice = {
-                "type": "combined",
-                "graders": ["gaia", {"type": "combined", "graders": ["answer", block]}],
-            }
-            assert needs(twice) == [need]
+            inner = {"type": "combined", "graders": ["answer", block]}
+            assert needs({"type": "combined", "graders": ["gaia", inner]}) == [need]
 
 
 def test_nothing_else_needs_trust() -> None:

@@ -72,18 +72,7 @@ def test_what_is_not_surely_a_number(subtests: pytest.Subtests) -> None:
     cases: list[Any] = [
         *(True, None, [], {}, float("nan"), float("inf")),
         *("", " ", "abc", "1 234", "1.2.3", "1.2k", "5 km", "5 6", "5'11", "1\u00a05", "v2", "3rd"),
-        *(
-            "about 5",
-            "--5",
-            "-$-5",
-            "$5 USD 3",
-            "5-6",
-            "0x10",
-            "1e999",
-            "\N{SUPERSCRIPT TWO}",
-            "5\u00b2",
-            "9" * 100,
-        ),
+        *("about 5", "--5", "-$-5", "$5 USD 3", "5-6", "0x10", "1e999", "\u00b2", "5\u00b2", "9" * 100),
     ]
     for value in cases:
         with subtests.test(value=value):

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.single_agent.agent import SingleAgent, SingleConfig
 from pytest_browsereval.llm.client import ChatClient
 from pytest_browsereval.llm.completion import Completion
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.model.messages import ToolCallMessage
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, says
-from tests.agents.desk import Desk
+from tests.agents.desk import Desk, solve
 
 CLICK = {
     "type": "function",
@@ -31,17 +30,8 @@ CLICK = {
         },
     },
 }
-DONE = {
-    "type": "function",
-    "function": {
-        "name": "done",
-        "parameters": {
-            "type": "object",
-            "properties": {"answer": {"type": "string"}},
-            "required": ["answer"],
-        },
-    },
-}
+ANSWER = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
+DONE = {"type": "function", "function": {"name": "done", "parameters": ANSWER}}
 HELLO = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "hello"}]
 
 
@@ -79,16 +69,14 @@ def test_tools_become_a_schema_of_calls() -> None:
     assert set(body) == {"model", "messages", "response_format"}
     schema = body["response_format"]["json_schema"]["schema"]
     click, done = schema["anyOf"]
+    button = {"type": "string", "enum": ["left", "right"]}
     assert click == {
         "type": "object",
         "properties": {
             "tool": {"const": "click"},
             "arguments": {
                 "type": "object",
-                "properties": {
-                    "target": {"type": "string"},
-                    "button": {"type": "string", "enum": ["left", "right"]},
-                },
+                "properties": {"target": {"type": "string"}, "button": button},
                 "required": ["target"],
                 "additionalProperties": False,
             },
@@ -158,14 +146,11 @@ def test_a_history_of_calls_becomes_texts() -> None:
     """Calls and results are plain assistant and user texts; what the user says twice in a row is one text."""
     wanted = call("click", target="e1")
     made = {"name": wanted.name, "arguments": wanted.arguments}
+    made_calls = [{"id": wanted.id, "type": "function", "function": made}]
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     history: list[dict[str, Any]] = [
         *HELLO,
-        {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [{"id": wanted.id, "type": "function", "function": made}],
-        },
+        {"role": "assistant", "content": None, "tool_calls": made_calls},
         {"role": "tool", "tool_call_id": wanted.id, "content": "ok\nClicked."},
         {"role": "user", "content": "Go on."},
         {"role": "user", "content": [picture]},
@@ -248,24 +233,6 @@ def test_an_empty_reply_stays_empty() -> None:
 # -- an agent on such a model
 
 
-def work(desk: Desk, script: list[Reply | str]) -> tuple[str | None, list[ModelRequest]]:
-    with ScriptedModel(script) as model:
-        block = {"model": "small", "base_url": model.base_url, "tool_calling": "json_schema"}
-        config = SingleConfig.model_validate(block)
-
-        async def course() -> str | None:
-            client = ChatClient(config)
-            try:
-                return (await SingleAgent(desk.context(config), config, client).execute()).final_answer
-            finally:
-                await client.close()
-
-        answer = asyncio.run(course())
-        model.assert_finished()
-    desk.capture.close()
-    return answer, model.requests
-
-
 def test_an_agent_works_on_texts_alone(tmp_path: Path) -> None:
     """``single`` clicks and finishes; a broken reply and an unknown tool are recorded and told."""
     script: list[Reply | str] = [
@@ -276,12 +243,15 @@ def test_an_agent_works_on_texts_alone(tmp_path: Path) -> None:
         text_call("done", answer="bought"),
     ]
     desk = Desk(tmp_path, tmp_path)
-    answer, requests = work(desk, script)
-    assert (answer, desk.capture.steps) == ("bought", 4)
+    with ScriptedModel(script) as model:
+        assert solve(desk, model, tool_calling="json_schema") == "bought"
+        model.assert_finished()
+    desk.capture.close()
+    assert desk.capture.steps == 4
     assert desk.called == ["click", "unreadable", "clik", "click", "done"]
     recorded = [m for m in desk.capture.messages.messages if isinstance(m, ToolCallMessage)]
     assert recorded[1].params == {"malformed": "Now I am done."}
-    told = [request.last_text for request in requests]
+    told = [request.last_text for request in model.requests]
     assert told[1].startswith("Result of click: ok\n[page ")
     assert told[2].startswith("Result of unreadable: failed\n")
     assert "Your reply was not one JSON object" in told[2]

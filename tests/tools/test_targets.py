@@ -66,16 +66,8 @@ def test_a_label_is_a_name_of_a_snapshot_too(visit: Visits) -> None:
         "this.attachShadow({mode: 'open'}).innerHTML = '<label>Deep <select id=g></select></label>' } });"
         "onclick = (e) => { document.title = e.composedPath()[0].id }</script>"
     )
-    labels = {
-        "a": "Size",
-        "b": "Note",
-        "c": "Find",
-        "d": "Until",
-        "e": "'Find all'",
-        "f": "Town",
-        "g": "Deep",
-    }
-    for name, label in labels.items():
+    labels = ("Size", "Note", "Find", "Until", "'Find all'", "Town", "Deep")
+    for name, label in zip("abcdefg", labels, strict=True):
         opened.output("click", target=f"label={label}")
         assert opened.js("document.title") == name, label
     assert opened.refusal("click", target="label=S").startswith("Nothing matches label=S.")
@@ -108,10 +100,7 @@ def test_a_ref_that_the_page_hides_says_so(visit: Visits) -> None:
 
 
 def test_an_action_that_replaces_its_element_is_done(visit: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A click may draw the page anew while it waits for what follows: its ref has gone by the click.
-
-    Between two of its messages a process may have to wait for the machine.
-    """
+    """A click may draw the page anew while it waits for what follows: its ref has gone by the click."""
     opened = visit("<button>Add to cart</button>")
     tree = opened.output("snapshot")
     (ref,) = re.findall(r'button "Add to cart" \[ref=(e\d+)\]', tree)

@@ -137,10 +137,8 @@ def test_a_script_without_a_clear_verdict_is_a_fault(package: Path, subtests: py
         (5, r"did not end within 0.5 s and was killed"),
     ]
     for number, why in cases:
-        task, limit_s = (
-            row({"type": "script", "script": f"eval_shop_{number}.py"}),
-            0.5 if number == 5 else 90,
-        )
+        task = row({"type": "script", "script": f"eval_shop_{number}.py"})
+        limit_s = 0.5 if number == 5 else 90
         with subtests.test(why=why), pytest.raises(Fault, match=why) as fault:
             grade(task, {"differences": {}}, package_dir="agisdk", base_dir=package, timeout_s=limit_s)
         assert fault.value.source is ErrorSource.GRADER

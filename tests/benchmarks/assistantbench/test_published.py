@@ -34,14 +34,8 @@ def answer(cases):
 """
 
 NUMBERS = ["20", "0", "1.5", "$1,5", "12%", "900 sqft", "3 square kilometers", "1000000"]
-TEXTS = [
-    "The Old Mill",
-    "Café de Flore, Paris",
-    "Route 66",
-    "twenty-one",
-    "CrossFit East River, Avea Pilates",
-    "4.5 stars",
-]
+TEXTS = ["The Old Mill", "Café de Flore, Paris", "Route 66", "twenty-one", "4.5 stars"]
+TEXTS += ["CrossFit East River, Avea Pilates"]
 LISTS = ["Ada Lovelace\nAlan Turing", "Gym 24\nThe Yoga Room\nPilates", "red\nred\nblue"]
 BLOCKS = [
     '{"name": "Ada", "age": 36}',

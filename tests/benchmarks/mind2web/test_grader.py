@@ -105,10 +105,8 @@ def test_the_verdict_rests_on_key_points_actions_and_telling_pictures(recorded: 
     assert grade.details["key_points"] == POINTS
     assert grade.details["scores"] == {"1": 4, "2": 1, "3": 4, "4": 3}
     assert (grade.details["pictures_scored"], grade.details["pictures_kept"]) == (4, 3)
-    assert [(c.name, c.reason) for c in grade.criteria] == [
-        (POINTS[0], "seen in 1"),
-        (POINTS[1], "seen in 2"),
-    ]
+    assert [c.name for c in grade.criteria] == POINTS
+    assert [c.reason for c in grade.criteria] == ["seen in 1", "seen in 2"]
     (last,) = script.asked["verdict"]
     assert shown_in(last) == [1, 3, 4]
     assert "1. The order is by price.\n2. Only red ones are listed." in last.text

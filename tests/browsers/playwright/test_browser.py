@@ -65,19 +65,10 @@ def test_a_wrong_config_is_refused(subtests: pytest.Subtests) -> None:
 
 def test_what_lets_anybody_in_is_secret() -> None:
     """Passwords, keys in headers and the header of basic auth; short words would spoil texts."""
-    config = PlaywrightBrowserConfig.model_validate(
-        {
-            "allowed_origins": ["shop.example"],
-            "context": {
-                "http_credentials": {"username": "ada", "password": "bud7", "origin": "https://shop.example"},
-                "extra_http_headers": {
-                    "X-Api-Key": "Bearer Sesame1",
-                    "Cookie": "a=b c",
-                    "Accept": "text/html",
-                },
-            },
-        }
-    )
+    user = {"username": "ada", "password": "bud7", "origin": "https://shop.example"}
+    headers = {"X-Api-Key": "Bearer Sesame1", "Cookie": "a=b c", "Accept": "text/html"}
+    context = {"http_credentials": user, "extra_http_headers": headers}
+    config = PlaywrightBrowserConfig(allowed_origins=("shop.example",), context=context)
     assert set(config.secrets()) == {"bud7", "YWRhOmJ1ZDc=", "Bearer Sesame1", "Sesame1"}
     proxy = {"server": "http://p:1", "username": "ada", "password": "ab"}
     assert PlaywrightBrowserConfig(context={"proxy": proxy}).secrets() == ()
@@ -95,10 +86,7 @@ def test_paths_are_those_of_the_configs_folder(tmp_path: Path) -> None:
     for text, message in (
         ("{", "Expecting property name"),
         ("[]", "the file: Input should be"),
-        (
-            '{"cookies": [{"name": "s3cr3t", "value": 5}]}',
-            r"cookies\.0\.value: Input should be a valid string",
-        ),
+        ('{"cookies": [{"name": "s3cr3t", "value": 5}]}', r"cookies\.0\.value: Input should be a valid"),
         ('{"origins": "s3cr3t"}', "origins: Input should be a valid list"),
     ):
         (tmp_path / "state.json").write_text(text)

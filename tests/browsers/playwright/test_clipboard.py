@@ -63,12 +63,9 @@ def by_promise(button: str) -> Copies:
 def by_own_code(visit: Visit, text: str) -> None:
     """As an agent does that takes Playwright's page in its own hands."""
     page = visit.window.page
-    for work in (
-        page.fill("#from", text),
-        page.press("#from", "Control+A"),
-        page.press("#from", "Control+C"),
-    ):
-        visit.run(work)
+    visit.run(page.fill("#from", text))
+    for keys in ("Control+A", "Control+C"):
+        visit.run(page.press("#from", keys))
 
 
 BUTTONS = [pytest.param(by_promise(button), id=button) for button in ("#writes", "#later", "#items")]

@@ -140,11 +140,5 @@ def test_a_field_gives_what_it_holds(visit: Visits) -> None:
         "<select id=c><option>Small<option selected>Large</select>"
         "<select id=d multiple><option selected>1<option>2<option selected>3</select>",
     )
-    read = {name: opened.output("read_text", target=f"#{name}") for name in "abcde"}
-    assert read == {
-        "a": "typed",
-        "b": "one\n  two",
-        "c": "Large",
-        "d": "1\n3",
-        "e": "There is no visible text.",
-    }
+    read = [opened.output("read_text", target=f"#{name}") for name in "abcde"]
+    assert read == ["typed", "one\n  two", "Large", "1\n3", "There is no visible text."]

@@ -20,6 +20,7 @@ from tests.graders.support import make_recorded, make_task
 from tests.hooks.small_evals import Evals, row
 
 SHOP = "http://shop.test:7770"
+NEW = f"{SHOP}/new"
 DONE = {"task_type": "mutate", "status": "SUCCESS", "retrieved_data": None}
 SENT = {"name": "fall", "note": None}
 SAVE: dict[str, Any] = {"url": f"{SHOP}/save", "http_method": "POST", "post_data": SENT}
@@ -116,13 +117,8 @@ def test_hostile_answers_fail_and_break_nothing(tmp_path: Path, subtests: pytest
     """An attempt that could make its grade errored would leave the pass rate."""
     cases: list[tuple[str, Any]] = [
         *(("duration", "5 min"), ("currency", "5"), ("month", "May"), ("date", "2023-05-05"), ("number", 5)),
-        *(
-            ("distance", "5 km"),
-            ("coordinates", "5, 5"),
-            ("string", "^five(ish)*$"),
-            ("url", "http://five.test"),
-        ),
-        ("location-name", "Five"),
+        *(("distance", "5 km"), ("coordinates", "5, 5"), ("string", "^five(ish)*$")),
+        *(("url", "http://five.test"), ("location-name", "Five")),
     ]
     for kind, expected in cases:
         with subtests.test(kind=kind, expected=expected):
@@ -153,11 +149,7 @@ REQUESTS: list[tuple[dict[str, Any], list[dict[str, Any]], bool]] = [
     (request({**SAVE, "headers": {"X-A": "one"}}), [entry_of(SAVE, headers={"x-a": "two"})], False),
     (request({**SAVE, **NAMED}), [entry_of(SAVE, **NAMED)], True),
     (request({**SAVE, **NOTE}), [entry_of(SAVE, post_data={"$.note.text": "LGTM"})], True),
-    (
-        request({**SAVE, "headers": {"referer": f"{SHOP}/new/"}}),
-        [entry_of(SAVE, headers={"Referer": f"{SHOP}/new"})],
-        True,
-    ),
+    (request({**SAVE, "headers": {"referer": f"{NEW}/"}}), [entry_of(SAVE, headers={"Referer": NEW})], True),
     (
         request({**SAVE, "response_cookies": {"note": "^.*added.*$"}}),
         [entry_of(SAVE, response_cookies={"note": "Mug%20added"})],
@@ -227,6 +219,8 @@ def test_rows_that_cannot_be_judged_are_refused(subtests: pytest.Subtests) -> No
         ([{"evaluator": "DomEvaluator"}], "'DomEvaluator' .* expected tags: 'AgentResponseEvaluator'"),
         ([response({"format": "full_address"}, "x")], "type 'full_address' of a value is unknown"),
         ([response({"format": "date"}, "soon")], "soon"),
+        ([response({"format": "string_list"}, " , ")], "an empty list"),
+        ([response({"format": "markdown"}, "")], "no text"),
         ([done, request({**SAVE, "verb": "GET"})], "expected.verb: Extra inputs"),
         ([done, request({**SAVE, "post_data": {"ids": [1]}})], "not a choice of several"),
         ([done, request({**SAVE, "post_data": {"$.a[?(@.b=~1)]": 1}})], "not understood"),
