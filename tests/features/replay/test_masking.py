@@ -69,3 +69,9 @@ def test_only_protected_tasks_have_one() -> None:
     assert make_mask(make_task(answer="42"), make_task(answer="42")) is None
     none = make_task(protected=True)
     assert make_mask(none, none) is None
+
+
+def test_another_reference_has_another_digest() -> None:
+    """Else the old verdict would be replayed for a row whose answer was put right."""
+    assert mask_of("12").digest != mask_of("13").digest
+    assert len(mask_of("12").digest) < 16
