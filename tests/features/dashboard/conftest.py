@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Protocol
 
 import pytest
 
-from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
-from pytest_browsereval.browsers.playwright.manager import WindowManager
-from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.dashboard.feed import Watched
@@ -23,9 +19,10 @@ from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.control import Control, ControlState
 from pytest_browsereval.run.store import AttemptFolder, RunStore
 from tests.features.dashboard.asking import Asker
-from tests.features.shared.viewer.conftest import SETTLED, Reader
+from tests.features.shared.viewer.conftest import watch
 from tests.labelled import paint
-from tests.support import Run
+
+__all__ = ["watch"]
 
 
 class Flying:
@@ -107,44 +104,3 @@ def server(session: Session) -> Iterator[DashboardServer]:
 def asker(server: DashboardServer) -> Asker:
     """Return somebody who has its address."""
     return Asker.of(server.url)
-
-
-class Watcher(Reader):
-    """Somebody who watches a dashboard."""
-
-    def __init__(self, page: Any, url: str) -> None:
-        super().__init__(page, Path())
-        self.url = f"{url}0/"
-
-    async def open(self, place: str = "#?") -> None:
-        await self.page.goto("about:blank")
-        await self.page.goto(self.url + place)
-        if place.startswith("#/"):
-            await self.page.wait_for_function(SETTLED)
-
-
-class Watch(Protocol):
-    """Lets somebody watch a dashboard; whatever the page complains of fails the test."""
-
-    def __call__(self, url: str, work: Callable[[Watcher], Awaitable[None]], /) -> None: ...
-
-
-@pytest.fixture
-def watch(run: Run, browser: PlaywrightBrowser) -> Watch:
-    """Return how to watch in a real browser."""
-
-    def visit(url: str, work: Callable[[Watcher], Awaitable[None]]) -> None:
-        async def whole() -> None:
-            manager = WindowManager(browser)
-            try:
-                window = await manager.create_window("watch")
-                assert isinstance(window, PlaywrightWindow)
-                watcher = Watcher(window.page, url)
-                await work(watcher)
-                assert watcher.complaints == []
-            finally:
-                await manager.close_all()
-
-        run(whole())
-
-    return visit

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pytest_browsereval.features.dashboard.server import DashboardServer
-from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage
-from tests.features.dashboard.conftest import Session, Watch, Watcher
+from pytest_browsereval.model.messages import UserMessage
+from tests.features.dashboard.conftest import Session
+from tests.features.shared.viewer.conftest import Reader, Watch, call, result
 from tests.features.shared.viewer.test_axe import SCHEMES, WIDTHS, axe, find_nothing
 from tests.labelled import grade, graded
 from tests.recorded import FAILED
@@ -26,11 +27,11 @@ def test_axe_finds_nothing(axe: str, server: DashboardServer, session: Session, 
     flying.picture(1)
     flying.say(
         UserMessage(content="Find it."),
-        ToolCallMessage(tool="click", tool_call_id="1", params={"target": "e1"}),
-        ToolResultMessage(tool_call_id="1", result="Nothing there.", is_error=True, screenshot=1),
+        call(1, "click", {"target": "e1"}),
+        result(1, "Nothing there.", is_error=True, screenshot=1),
     )
 
-    async def work(watcher: Watcher) -> None:
+    async def work(watcher: Reader) -> None:
         for width in WIDTHS:
             await watcher.page.set_viewport_size({"width": width, "height": 720})
             await watcher.open()
@@ -48,4 +49,4 @@ def test_axe_finds_nothing(axe: str, server: DashboardServer, session: Session, 
         await watcher.page.wait_for_selector("#now[data-state=ended]")
         await find_nothing(watcher.page, "ended")
 
-    watch(server.url, work)
+    watch(f"{server.url}0/", work)

@@ -10,16 +10,11 @@ import pytest
 
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.features.dashboard.server import DashboardServer
-from pytest_browsereval.model.messages import (
-    AssistantMessage,
-    ToolCallMessage,
-    ToolResultMessage,
-    UserMessage,
-    now,
-)
+from pytest_browsereval.model.messages import AssistantMessage, UserMessage, now
 from pytest_browsereval.model.usage import Usage
 from tests.features.dashboard.asking import Asker, News, until
 from tests.features.dashboard.conftest import Session
+from tests.features.shared.viewer.conftest import call, result
 from tests.labelled import grade, graded
 from tests.recorded import FAILED, PASSED
 
@@ -68,14 +63,9 @@ def test_lanes_steps_and_spend(asker: Asker, session: Session) -> None:
     session.begin("a", "b", "c", processes=2, lanes=2)
     first, second, third = session.fly("a", "gw0"), session.fly("b", "gw0"), session.fly("c", "gw1")
     usage = Usage(input_tokens=1, output_tokens=1, requests=1, cost_usd=0.25)
-    first.say(
-        AssistantMessage(content="I look.", usage=usage), AssistantMessage(content="Again.", usage=usage)
-    )
+    first.say(*(AssistantMessage(content=text, usage=usage) for text in ("I look.", "Again.")))
     first.picture(1)
-    first.say(
-        ToolCallMessage(tool="click", tool_call_id="1", params={"target": "e1"}),
-        ToolResultMessage(tool_call_id="1", result="ok", is_error=False, screenshot=1),
-    )
+    first.say(call(1, "click", {"target": "e1"}), result(1, screenshot=1))
     unpriced = Usage(input_tokens=1, output_tokens=1, requests=1)
     second.say(AssistantMessage(content="I look.", usage=unpriced))
     lanes = asker.data()["live"]["states"]["lanes"]

@@ -70,8 +70,7 @@ def test_stop_after_this(evals: Evals, args: tuple[str, ...]) -> None:
     """What is in flight is finished, the rest is skipped and the run not green; it can be resumed."""
     write_agent(evals, AGENT)
     names = "abcdefgh"
-    evals.write_rows(*(row(name) for name in names))
-    evals.write_config(agent=FUNCTION, lanes=2)
+    evals.write((row(name) for name in names), agent=FUNCTION, lanes=2)
     flying = "abcd" if args else "ab"
     with watched(evals, "shop.eval.yaml", "-rs", *args) as (launched, asker):
         wait_for(begun(evals, *flying), "all lanes are busy")
@@ -94,8 +93,7 @@ def test_stop_after_this(evals: Evals, args: tuple[str, ...]) -> None:
 def test_a_pause_holds_tasks_back(evals: Evals, args: tuple[str, ...]) -> None:
     """Although a lane is free, however long; what is in flight goes on meanwhile."""
     write_agent(evals, AGENT)
-    evals.write_rows(*(row(name) for name in "abcdef"))
-    evals.write_config(agent=FUNCTION, lanes=1, limits={"timeout_ms": 60_000})
+    evals.write((row(name) for name in "abcdef"), agent=FUNCTION, lanes=1, limits={"timeout_ms": 60_000})
     flying, later = ("ab", "cdef") if args else ("a", "bcdef")
     with watched(evals, "shop.eval.yaml", *args) as (launched, asker):
         wait_for(begun(evals, *flying), "all lanes are busy")
@@ -118,8 +116,7 @@ def test_a_pause_holds_tasks_back(evals: Evals, args: tuple[str, ...]) -> None:
 def test_the_news_of_a_run(evals: Evals, args: tuple[str, ...]) -> None:
     """Each verdict, the queue, the workers, and the exit code at the end."""
     write_agent(evals, AGENT)
-    evals.write_rows(row("a"), row("b", answer="other"), row("c"), row("d"))
-    evals.write_config(agent=FUNCTION, lanes=2)
+    evals.write([row("a"), row("b", answer="other"), row("c"), row("d")], agent=FUNCTION, lanes=2)
     with watched(evals, "shop.eval.yaml", *args) as (launched, asker):
         wait_for(begun(evals, "a", "b"), "attempts are in flight")
         data = asker.data()
@@ -141,8 +138,7 @@ def test_the_news_of_a_run(evals: Evals, args: tuple[str, ...]) -> None:
 def test_a_run_that_is_interrupted_says_so(evals: Evals) -> None:
     """Ctrl-C: pages are told before the server goes."""
     write_agent(evals, AGENT)
-    evals.write_rows(row("a"))
-    evals.write_config(agent=FUNCTION)
+    evals.write([row("a")], agent=FUNCTION)
     with watched(evals, "shop.eval.yaml") as (launched, asker):
         wait_for(begun(evals, "a"), "it is in flight")
         news = asker.listen(asker.data()["live"]["last"])
@@ -169,9 +165,7 @@ def queues(monkeypatch: pytest.MonkeyPatch) -> list[Queue]:
 
 def test_nobody_looks(evals: Evals, queues: list[Queue]) -> None:
     """The address is told where there is no header, too."""
-    evals.write_rows(row("a"))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml", "--eval-dashboard", "-q", "-s")
+    result = evals.play([row("a")], "--eval-dashboard", "-q", "-s")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["dashboard: http://127.0.0.1:*/*/"])
     (queue,) = queues
@@ -202,9 +196,7 @@ def login():
 @pytest.mark.slow
 def test_what_is_not_graded_again_keeps_its_grades(evals: Evals) -> None:
     """To stop is no fault of a trial; what is told goes on with the grading, not with the run."""
-    evals.write_rows(row("a"), row("b"))
-    evals.write_config()
-    evals.run("shop.eval.yaml")
+    evals.play([row("a"), row("b")])
     evals.pytester.makeconftest(HELD)
     with watched(evals, "shop.eval.yaml", "--eval-regrade=latest") as (launched, asker):
         wait_for(lambda: asker.want("stop") == 200, "the eval is known")
@@ -236,8 +228,7 @@ def test_secrets_are_not_in_the_queue(
 
 def test_a_port_that_cannot_be_used(evals: Evals) -> None:
     """Taken, or a file that was taken for one: exit code 4, and nothing is spent."""
-    evals.write_rows(row("a"))
-    evals.write_config()
+    evals.write([row("a")])
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         result = evals.run("shop.eval.yaml", f"--eval-dashboard={port}")

@@ -12,31 +12,18 @@ from pytest_browsereval.features.dashboard import server as dashboard
 from pytest_browsereval.features.dashboard.feed import Watched
 from pytest_browsereval.features.dashboard.queue import Trial
 from pytest_browsereval.features.dashboard.server import DashboardServer
-from pytest_browsereval.model.messages import (
-    AssistantMessage,
-    Message,
-    ToolCallMessage,
-    ToolResultMessage,
-    UserMessage,
-    now,
-)
+from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCallMessage, UserMessage, now
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.control import ControlState
-from tests.features.dashboard.conftest import Session, Watch, Watcher
-from tests.features.shared.viewer.conftest import HOSTILE, SETTLED
+from tests.features.dashboard.conftest import Session
+from tests.features.shared.viewer.conftest import HOSTILE, SETTLED, Reader, Watch, call, result
 from tests.labelled import grade, graded
 from tests.recorded import FAILED, PASSED
 from tests.support import until
 
 
-def call(number: int, **params: Any) -> ToolCallMessage:
-    return ToolCallMessage(tool="click_at", tool_call_id=str(number), params=params)
-
-
-def result(number: int, output: str, *, picture: int | None = None) -> ToolResultMessage:
-    return ToolResultMessage(
-        tool_call_id=str(number), result={"ok": True, "output": output}, is_error=False, screenshot=picture
-    )
+def click(number: int, **params: Any) -> ToolCallMessage:
+    return call(number, "click_at", params)
 
 
 def close_patiently(server: DashboardServer) -> None:
@@ -50,7 +37,7 @@ def close_patiently(server: DashboardServer) -> None:
 def test_a_run_from_its_start_to_its_end(server: DashboardServer, session: Session, watch: Watch) -> None:
     """The queue, an attempt with its picture and messages, its verdict, the figures, and the end."""
 
-    async def work(watcher: Watcher) -> None:
+    async def work(watcher: Reader) -> None:
         await watcher.open()
         await watcher.sees("#now", "Starting: nothing runs yet.")
         session.begin("buy", "find")
@@ -60,9 +47,9 @@ def test_a_run_from_its_start_to_its_end(server: DashboardServer, session: Sessi
         await watcher.sees("#lanes .lane .task", "buy")
         await watcher.sees("#lanes .lane.free h3", "lane 2")
         flying.picture(1)
-        flying.say(UserMessage(content="Buy it."), call(1, x=3, y=4))
+        flying.say(UserMessage(content="Buy it."), click(1, x=3, y=4))
         await watcher.sees("#stream li", "click_at x: 3, y: 4")
-        flying.say(result(1, "Clicked.", picture=1))
+        flying.say(result(1, "Clicked.", screenshot=1))
         await watcher.page.wait_for_function(
             "() => document.querySelector('#lanes img')?.naturalWidth === 640"
         )
@@ -92,14 +79,14 @@ def test_a_run_from_its_start_to_its_end(server: DashboardServer, session: Sessi
         assert (await watcher.text("#written-at")).endswith("a run #1/index.html")
         watcher.complaints = [text for text in watcher.complaints if "ERR_CONNECTION_REFUSED" not in text]
 
-    watch(server.url, work)
+    watch(f"{server.url}0/", work)
 
 
 def test_what_one_wants_of_the_run(server: DashboardServer, session: Session, watch: Watch) -> None:
     """Pause, resume, stop: the page shows each once the run folder has it."""
     session.begin("buy", "find")
 
-    async def work(watcher: Watcher) -> None:
+    async def work(watcher: Reader) -> None:
         page = watcher.page
         await watcher.open()
         await page.get_by_role("button", name="Pause").click()
@@ -118,7 +105,7 @@ def test_what_one_wants_of_the_run(server: DashboardServer, session: Session, wa
         session.queue.end_trial("find", "dashboard: the run was stopped there")
         await watcher.sees("#skipped li", "find dashboard: the run was stopped there")
 
-    watch(server.url, work)
+    watch(f"{server.url}0/", work)
 
 
 @pytest.mark.slow
@@ -126,17 +113,17 @@ def test_an_attempt_that_is_open_grows(server: DashboardServer, session: Session
     """Who looks at its last step goes on with it; a page says that nobody answers any more."""
     session.begin("buy")
     flying = session.fly("buy")
-    flying.say(UserMessage(content="Buy it."), call(1), result(1, "First."))
+    flying.say(UserMessage(content="Buy it."), click(1), result(1, "First."))
 
-    async def work(watcher: Watcher) -> None:
+    async def work(watcher: Reader) -> None:
         await watcher.open("#/buy/default/1/attempt-1")
         assert await watcher.text("#attempt-verdict") == "… unfinished"
         await watcher.sees("#detail h3", "Step 1: click_at")
-        flying.say(call(2), result(2, "Second."))
+        flying.say(click(2), result(2, "Second."))
         await watcher.sees("#detail h3", "Step 2: click_at")
         await watcher.press("Home")
         await watcher.sees("#detail h3", "Prompt")
-        flying.say(call(3), result(3, "Third."))
+        flying.say(click(3), result(3, "Third."))
         await watcher.page.wait_for_function("() => document.querySelectorAll('#entries > li').length === 4")
         await watcher.sees("#detail h3", "Prompt")
         flying.end(graded("buy", grade("state", PASSED)))
@@ -146,7 +133,7 @@ def test_an_attempt_that_is_open_grows(server: DashboardServer, session: Session
         await watcher.page.wait_for_selector("#now[data-state=lost]", state="attached", timeout=120_000)
         watcher.complaints = [text for text in watcher.complaints if "net::ERR_" not in text]
 
-    watch(server.url, work)
+    watch(f"{server.url}0/", work)
 
 
 def test_hostile_text_is_text(server: DashboardServer, session: Session, watch: Watch) -> None:
@@ -158,14 +145,12 @@ def test_hostile_text_is_text(server: DashboardServer, session: Session, watch: 
     messages: tuple[Message, ...] = (
         UserMessage(content=HOSTILE),
         AssistantMessage(content=HOSTILE),
-        ToolCallMessage(tool=HOSTILE, tool_call_id="1", params={HOSTILE: HOSTILE, "__proto__": {"x": 1}}),
-        ToolResultMessage(
-            tool_call_id="1", result=HOSTILE, is_error=True, screenshot=7, url="javascript:alert(1)"
-        ),
+        call(1, HOSTILE, {HOSTILE: HOSTILE, "__proto__": {"x": 1}}),
+        result(1, HOSTILE, is_error=True, screenshot=7, url="javascript:alert(1)"),
     )
     first.say(*messages)
 
-    async def work(watcher: Watcher) -> None:
+    async def work(watcher: Reader) -> None:
         page = watcher.page
         await watcher.open()
         await watcher.sees("#queue li", "onerror")
@@ -184,8 +169,8 @@ def test_hostile_text_is_text(server: DashboardServer, session: Session, watch: 
         await page.locator("#rows a", has_text="owned").first.click()
         await page.wait_for_function(SETTLED)
         assert HOSTILE in await page.locator("#query").text_content()
-        named = await page.evaluate("[...document.querySelectorAll('a')].map(a => a.getAttribute('href'))")
-        assert [href for href in named if href.startswith(("javascript:", "data:", "//"))] == []
+        schemes = ("javascript:", "data:", "//")
+        assert [href for href in await watcher.links() if href.startswith(schemes)] == []
         assert await page.locator("body script").count() == 2
         assert await page.locator("img[src=x]").count() == 0
         assert "owned" not in (await page.title()).partition("<")[0]
@@ -195,10 +180,10 @@ def test_hostile_text_is_text(server: DashboardServer, session: Session, watch: 
             await page.set_viewport_size({"width": width, "height": 700})
             assert await page.evaluate("document.documentElement.scrollWidth") == width
 
-    watch(server.url, work)
+    watch(f"{server.url}0/", work)
 
 
-async def until_lines(watcher: Watcher, count: int) -> None:
+async def until_lines(watcher: Reader, count: int) -> None:
     script = f"() => document.querySelectorAll('#stream li').length === {count}"
     await watcher.page.wait_for_function(script)
 
@@ -209,7 +194,7 @@ def test_what_got_into_the_page_would_not_run(
     """No script but its own, no markup out of a text, nothing from elsewhere: the browser refuses it."""
     session.begin("buy")
 
-    async def work(watcher: Watcher) -> None:
+    async def work(watcher: Reader) -> None:
         await watcher.open()
         await watcher.sees("#queue li", "buy")
         refused = await watcher.page.evaluate(
@@ -233,7 +218,7 @@ def test_what_got_into_the_page_would_not_run(
         assert [text for text in watcher.complaints if not any(part in text for part in known)] == []
         watcher.complaints.clear()
 
-    watch(server.url, work)
+    watch(f"{server.url}0/", work)
 
 
 def test_who_comes_early_waits_for_the_run(session: Session, watch: Watch) -> None:
@@ -242,7 +227,7 @@ def test_who_comes_early_waits_for_the_run(session: Session, watch: Watch) -> No
     session.begin("buy")
     with closing(DashboardServer(lambda: runs)) as server:
 
-        async def work(watcher: Watcher) -> None:
+        async def work(watcher: Reader) -> None:
             await watcher.page.goto(server.url)
             assert (await watcher.text("main")).startswith("Waiting for the run pytest is still reading")
             await watcher.page.goto(f"{server.url}0/")
@@ -253,4 +238,4 @@ def test_who_comes_early_waits_for_the_run(session: Session, watch: Watch) -> No
             await watcher.sees("#run", "shop")
             watcher.complaints.clear()  # the browser notes the status of the page that waits
 
-        watch(server.url, work)
+        watch(f"{server.url}0/", work)

@@ -10,20 +10,21 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.labelling.labels import LabelBook
+from pytest_browsereval.features.labelling.labels import LabelBook, read_labels
 
 
 def lines(book: LabelBook) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in book.path.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in book.path.read_text(encoding="utf-8").split("\n")[:-1]]
 
 
 def test_labels_are_appended(book: LabelBook) -> None:
     """Each change is a line that says all of the attempt; the last one counts, now and when opened again."""
-    book.write(0, "pass", "well done")
+    note = 'well\ndone "ß" \u2028'
+    book.write(0, "pass", note)
     book.write(0, "fail")
     book.write(1, "unclear")
     book.write(1, None)
+    assert [line.note for _, line in read_labels(book.path)] == [note, "", "", ""]
     written = lines(book)
     assert [line["label"] for line in written] == ["pass", "fail", "unclear", None]
     timestamp = written[0].pop("timestamp")
@@ -36,7 +37,7 @@ def test_labels_are_appended(book: LabelBook) -> None:
         "attempt": 1,
         "label": "pass",
         "labeller": "anna",
-        "note": "well done",
+        "note": note,
     }
     again = LabelBook(book.path, book.attempts, "anna")
     for one in (book, again):
@@ -67,13 +68,6 @@ def test_a_label_tells_that_the_grades_were_seen(book: LabelBook) -> None:
     book.write(1, "fail")
     LabelBook(book.path, book.attempts, "anna").write(0, "pass")
     assert [line.get("saw_grades", False) for line in lines(book)] == [False, True, False, True]
-
-
-def test_a_damaged_file_is_not_opened(book: LabelBook) -> None:
-    """Nothing is written behind a line that nobody can read."""
-    book.path.write_text('{"query_id": "a", "la\n')
-    with pytest.raises(UsageError, match=r"labels\.jsonl:1: not JSON"):
-        LabelBook(book.path, book.attempts, "anna")
 
 
 @contextmanager

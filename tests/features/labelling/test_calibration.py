@@ -179,14 +179,6 @@ def test_people_are_compared_with_each_other(tmp_path: Path) -> None:
     assert calibrated(tmp_path / "alone", attempts, labels[:4])["people"] == []
 
 
-def test_an_unknown_grader_is_refused(tmp_path: Path) -> None:
-    """The nearest name and all names are told."""
-    with pytest.raises(
-        UsageError, match=r"by 'webvoyger'\. Did you mean 'webvoyager'\? Their graders: webvoyager\."
-    ):
-        calibrated(tmp_path, [graded("a", grade("webvoyager"))], [says("a", "pass")], ("webvoyger",))
-
-
 def test_the_bar(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """The estimate has to reach the bar; a strict one asks it of the unfavourable end of the interval."""
     cases: list[tuple[Bar, dict[str, tuple[bool, str]]]] = [

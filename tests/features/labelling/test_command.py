@@ -34,9 +34,8 @@ def run_folder(tmp_path: Path) -> Path:
     attempts = [graded(name, grade("judge", FAILED if name == "d" else PASSED)) for name in "abcd"]
     write_run(tmp_path / "run", *attempts)
     words = {"a": "pass", "b": "pass", "c": "fail", "d": "fail"}
-    write_labels(
-        tmp_path / "run/labels.jsonl", *(says(name, word, run="run") for name, word in words.items())
-    )
+    labels = (says(name, word, run="run") for name, word in words.items())
+    write_labels(tmp_path / "run/labels.jsonl", *labels)
     return tmp_path / "run"
 
 
@@ -69,12 +68,8 @@ def test_reports_are_written(run_folder: Path, tmp_path: Path, capsys: pytest.Ca
     assert main(["calibrate", str(run_folder), *files, "--max-fpr", "0.1"]) == 1
     told = json.loads(Path("all.json").read_text())
     (judge,) = told["graders"]
-    assert judge["confusion"] == {
-        "true_positive": 2,
-        "false_positive": 1,
-        "true_negative": 1,
-        "false_negative": 0,
-    }
+    counts = {"true_positive": 2, "false_positive": 1, "true_negative": 1, "false_negative": 0}
+    assert judge["confusion"] == counts
     assert judge["kappa"]["value"] == pytest.approx(0.5)
     assert [rule["met"] for rule in told["rules"]] == [False]
     assert "| grade passed | 2 | 1 |" in Path("report.md").read_text()
@@ -88,6 +83,7 @@ def test_wrong_usage(run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFix
     write_run(tmp_path / "broken", graded("a"))
     damaged = write_run(tmp_path / "damaged", graded("a", grade("judge")))
     (folder_of(damaged, "a") / "messages.jsonl").write_text('{"type": "user\n{"type": "user"\n')
+    (tmp_path / "cut.jsonl").write_text('{"query_id": "a", "la\n')
     cases = {
         ("calibrate", "nowhere"): "there is no run 'nowhere'",
         ("calibrate", "."): "has no `tasks/`",
@@ -98,6 +94,7 @@ def test_wrong_usage(run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFix
         ("label", "broken"): "has no graded attempt",
         ("label", "nowhere"): "there is no run 'nowhere'",
         ("label", "damaged"): "messages.jsonl:1 is damaged: it is not a message. Restore it.",
+        ("label", "run", "--labels", "cut.jsonl"): "cut.jsonl:1: not JSON",
         ("label", "run", "--labels", "run/tasks"): "is a folder, not a file",
         ("label", "run", "--labels", "no/labels.jsonl"): "the folder 'no' does not exist. Make it first.",
         ("label", "run", "--no-open", "--port", "99999999"): "--port=99999999: the port cannot be used",
@@ -108,10 +105,8 @@ def test_wrong_usage(run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFix
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         assert main(["label", "run", "--no-open", "--port", port]) == 4
-    assert (
-        f"--port={port}: the port cannot be used: Address already in use. Name another"
-        in capsys.readouterr().err
-    )
+    told = f"--port={port}: the port cannot be used: Address already in use. Name another"
+    assert told in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["calibrate", "run", "--min-kappa", "60"])
     assert "60 is not between 0 and 1" in capsys.readouterr().err

@@ -10,20 +10,10 @@ import pytest
 
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.labelling.labels import Label, as_line, match, read_labels, settle_labels
+from pytest_browsereval.features.labelling.labels import Label, match, read_labels, settle_labels
 from pytest_browsereval.runs.run import StoredRun
 from tests.labelled import grade, graded, write_labels, write_run
 from tests.recorded import ERRORED, FAILED
-
-
-def test_a_label_is_written_and_read(tmp_path: Path) -> None:
-    """A line holds what was given and nothing else, and is read as it was written, whatever the note."""
-    label = Label(query_id="a", label="pass", labeller="anna", note='line\nbreak "ß" \u2028', saw_grades=True)
-    file = tmp_path / "labels.jsonl"
-    file.write_text(as_line(label) + "\n" + as_line(Label(query_id="b", label=None)), encoding="utf-8")
-    assert [label for _, label in read_labels(file)] == [label, Label(query_id="b", label=None)]
-    assert [place.rpartition(":")[2] for place, _ in read_labels(file)] == ["1", "3"]
-    assert as_line(Label(query_id="b", label=None)) == '{"query_id": "b", "label": null}\n'
 
 
 def test_a_line_that_is_no_label_is_refused(tmp_path: Path) -> None:

@@ -4,63 +4,47 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any
+
+import pytest
 
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
-from pytest_browsereval.browsers.playwright.manager import WindowManager
-from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.features.labelling.labels import LabelBook
 from pytest_browsereval.features.labelling.server import LabellingServer
 from tests.features.labelling.conftest import HOSTILE
+from tests.features.shared.viewer.conftest import Reader, read_page
 from tests.support import Run, until
 
 SETTLED = "() => shown && !busy && wanted === current"
 
 
-class Labeller:
+class Labeller(Reader):
     """Somebody at the page."""
 
-    def __init__(self, page: Any) -> None:
-        self.page = page
-        self.complaints: list[str] = []
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-
-    async def open(self, url: str) -> None:
-        await self.page.goto(url)
+    async def open(self, place: str = "") -> None:
+        await self.page.goto(self.address + place)
         await self.page.wait_for_function(SETTLED)
 
     async def press(self, *keys: str) -> None:
         for key in keys:
-            await self.page.keyboard.press(key)
+            await super().press(key)
             await self.page.wait_for_function(SETTLED)
 
-    async def text(self, selector: str) -> str:
-        found: str = await self.page.locator(selector).inner_text()
-        return " ".join(found.split())
 
-    async def sees(self, selector: str, text: str) -> None:
-        await self.page.locator(selector).filter(has_text=text).first.wait_for()
+Label = Callable[[Callable[[Labeller], Awaitable[None]]], None]
 
 
-def visit(
-    run: Run, browser: PlaywrightBrowser, url: str, work: Callable[[Labeller], Awaitable[None]]
-) -> None:
-    """Let somebody work at the page; whatever the page complains of fails the test."""
+@pytest.fixture
+def label(run: Run, browser: PlaywrightBrowser, served: LabellingServer) -> Label:
+    """Return how to label at the page, which is open."""
 
-    async def whole() -> None:
-        manager = WindowManager(browser)
-        try:
-            window = await manager.create_window("label")
-            assert isinstance(window, PlaywrightWindow)
-            labeller = Labeller(window.page)
-            await labeller.open(url)
+    def visit(work: Callable[[Labeller], Awaitable[None]]) -> None:
+        async def whole(labeller: Labeller) -> None:
+            await labeller.open()
             await work(labeller)
-            assert labeller.complaints == []
-        finally:
-            await manager.close_all()
 
-    run(whole())
+        run(read_page(browser, served.url, whole, Labeller))
+
+    return visit
 
 
 def written(book: LabelBook) -> list[tuple[str, str | None]]:
@@ -68,9 +52,7 @@ def written(book: LabelBook) -> list[tuple[str, str | None]]:
     return [(line["query_id"], line["label"]) for line in lines]
 
 
-def test_labels_by_keys(
-    run: Run, browser: PlaywrightBrowser, served: LabellingServer, book: LabelBook
-) -> None:
+def test_labels_by_keys(label: Label, book: LabelBook) -> None:
     """Each key labels and goes on to the next; undo takes it back; a reload and a new visit keep all."""
 
     async def work(labeller: Labeller) -> None:
@@ -93,17 +75,15 @@ def test_labels_by_keys(
         assert await labeller.text("#name") == "a"
         assert await labeller.text("#count") == "2 of 3 labelled"
         assert await labeller.page.locator("#undo").is_disabled()
-        await labeller.open(served.url)
+        await labeller.open()
         assert await labeller.text("#name") == "c"
 
-    visit(run, browser, served.url, work)
+    label(work)
     given = [("a", "pass"), ("b", "fail"), ("c", "unclear"), ("c", None), ("a", "fail"), ("a", "pass")]
     assert written(book) == given
 
 
-def test_a_note_is_written_and_keys_rest_meanwhile(
-    run: Run, browser: PlaywrightBrowser, served: LabellingServer, book: LabelBook
-) -> None:
+def test_a_note_is_written_and_keys_rest_meanwhile(label: Label, book: LabelBook) -> None:
     """While a note is written letters are letters; Escape saves it, and so does leaving the attempt."""
 
     async def work(labeller: Labeller) -> None:
@@ -120,15 +100,13 @@ def test_a_note_is_written_and_keys_rest_meanwhile(
         await labeller.page.locator("[data-label=unclear][aria-pressed]").click()
         await labeller.sees("#status", "a is labelled unclear.")
 
-    visit(run, browser, served.url, work)
+    label(work)
     lines = [json.loads(line) for line in book.path.read_text().splitlines()]
     assert {line["note"] for line in lines} == {"puffin <b>"}
     assert [line["label"] for line in lines][-2:] == ["fail", "unclear"]
 
 
-def test_the_labeller_is_blind(
-    run: Run, browser: PlaywrightBrowser, served: LabellingServer, book: LabelBook
-) -> None:
+def test_the_labeller_is_blind(label: Label, book: LabelBook) -> None:
     """Reference and grades are shown when their keys are pressed, and hidden again at the next attempt."""
 
     async def work(labeller: Labeller) -> None:
@@ -145,12 +123,12 @@ def test_the_labeller_is_blind(
         assert "29.90" not in await labeller.page.content()
         await labeller.press("p")
 
-    visit(run, browser, served.url, work)
+    label(work)
     seen = [json.loads(line).get("saw_grades", False) for line in book.path.read_text().splitlines()]
     assert seen == [True, False]
 
 
-def test_steps_and_pictures(run: Run, browser: PlaywrightBrowser, served: LabellingServer) -> None:
+def test_steps_and_pictures(label: Label, served: LabellingServer) -> None:
     """The last step is open with the page as it was left; arrows open others; pictures load when shown."""
 
     async def work(labeller: Labeller) -> None:
@@ -174,10 +152,10 @@ def test_steps_and_pictures(run: Run, browser: PlaywrightBrowser, served: Labell
         assert await labeller.text("#answer") == "No answer was given."
         assert await labeller.text("#steps") == "No steps were taken."
 
-    visit(run, browser, served.url, work)
+    label(work)
 
 
-def test_hostile_text_is_text(run: Run, browser: PlaywrightBrowser, served: LabellingServer) -> None:
+def test_hostile_text_is_text(label: Label) -> None:
     """Markup in a task, an answer, a tool, a result or a reason is shown as it stands and does nothing."""
 
     async def work(labeller: Labeller) -> None:
@@ -192,12 +170,10 @@ def test_hostile_text_is_text(run: Run, browser: PlaywrightBrowser, served: Labe
         assert await labeller.page.locator("a[href^=javascript]").count() == 0
         assert await labeller.page.title() == "2 of 3 · Label attempts"
 
-    visit(run, browser, served.url, work)
+    label(work)
 
 
-def test_a_label_that_is_lost_is_told(
-    run: Run, browser: PlaywrightBrowser, served: LabellingServer, book: LabelBook
-) -> None:
+def test_a_label_that_is_lost_is_told(label: Label, book: LabelBook) -> None:
     """When the disk refuses, the page says so, stays, and shows no label that is not in the file."""
 
     async def work(labeller: Labeller) -> None:
@@ -214,4 +190,4 @@ def test_a_label_that_is_lost_is_told(
         assert len(labeller.complaints) == 1  # the browser's own, of status 500
         labeller.complaints.clear()
 
-    visit(run, browser, served.url, work)
+    label(work)

@@ -4,15 +4,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.pointing.actions import (
-    ALWAYS,
-    KINDS,
-    BadAction,
-    Coordinates,
-    Geometry,
-    offered,
-    tool_calls,
-)
+from pytest_browsereval.features.pointing.actions import KINDS, BadAction, Coordinates, Geometry, tool_calls
 from pytest_browsereval.features.pointing.computer_use import ComputerUseConfig
 from pytest_browsereval.features.pointing.spellings import read_action
 from pytest_browsereval.tools.toolkits import CATALOG, resolve_tools
@@ -82,41 +74,33 @@ def test_a_point_outside_is_refused(subtests: pytest.Subtests) -> None:
 
 def test_every_action_has_its_tool() -> None:
     """Each action becomes a call that its tool takes."""
-    points = {"x": 500, "y": 500}
-    fields: dict[str, dict[str, Any]] = {
-        "click": points,
-        "double_click": points,
-        "triple_click": points,
-        "right_click": points,
-        "long_press": points,
-        "hover": points,
-        "type": {"text": "Ada"},
-        "press": {"key": "Enter"},
-        "scroll": {"direction": "down"},
-        "drag": {**points, "end_x": 0, "end_y": 999},
-        "wait": {},
-        "done": {"text": ""},
-        "give_up": {"text": "no"},
-        "navigate": {"url": "https://a.test"},
-        "go_back": {},
-        "go_forward": {},
-        "reload": {},
-        "select_tab": {"tab": 2},
-        "close_tab": {"tab": 2},
-        "handle_dialog": {"accept": False},
+    points, at = {"x": 500, "y": 500}, {"x": 640, "y": 360}
+    way = {"start_x": 640, "start_y": 360, "end_x": 0, "end_y": 719}
+    made: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
+        "click": (points, "click_at", at),
+        "double_click": (points, "click_at", {**at, "click_count": 2}),
+        "triple_click": (points, "click_at", {**at, "click_count": 3}),
+        "right_click": (points, "click_at", {**at, "button": "right"}),
+        "long_press": (points, "click_at", {**at, "hold_ms": 800}),
+        "hover": (points, "hover_at", at),
+        "type": ({"text": "Ada"}, "type_keys", {"text": "Ada", "clear": False}),
+        "press": ({"key": "Enter"}, "press_key", {"key": "Enter"}),
+        "scroll": ({"direction": "down"}, "scroll_at", {**at, "direction": "down", "amount": 3}),
+        "drag": ({**points, "end_x": 0, "end_y": 999}, "drag_at", way),
+        "wait": ({}, "wait", {"seconds": 1.0}),
+        "done": ({"text": ""}, "done", {"answer": ""}),
+        "give_up": ({"text": "no"}, "give_up", {"reason": "no"}),
+        "navigate": ({"url": "https://a.test"}, "navigate", {"url": "https://a.test"}),
+        "go_back": ({}, "go_back", {}),
+        "go_forward": ({}, "go_forward", {}),
+        "reload": ({}, "reload", {}),
+        "select_tab": ({"tab": 2}, "select_tab", {"tab_id": 2}),
+        "close_tab": ({"tab": 2}, "close_tab", {"tab_id": 2}),
+        "handle_dialog": ({"accept": False}, "handle_dialog", {"accept": False}),
     }
-    written = {name: performs({"action": name, **given}) for name, given in fields.items()}
-    assert set(written) == set(KINDS)
-    at = {"x": 640, "y": 360}
-    assert written["click"] == [("click_at", at)]
-    assert written["double_click"] == [("click_at", {**at, "click_count": 2})]
-    assert written["right_click"] == [("click_at", {**at, "button": "right"})]
-    assert written["type"] == [("type_keys", {"text": "Ada", "clear": False})]
-    assert written["scroll"] == [("scroll_at", {**at, "direction": "down", "amount": 3})]
-    assert written["drag"] == [("drag_at", {"start_x": 640, "start_y": 360, "end_x": 0, "end_y": 719})]
-    assert written["wait"] == [("wait", {"seconds": 1.0})]
-    assert written["done"] == [("done", {"answer": ""})]
-    assert written["select_tab"] == [("select_tab", {"tab_id": 2})]
+    assert set(made) == set(KINDS)
+    for name, (given, tool, arguments) in made.items():
+        assert performs({"action": name, **given}) == [(tool, arguments)]
 
 
 def test_typing_can_click_clear_and_press_enter() -> None:
@@ -205,7 +189,6 @@ def test_foreign_names_are_known(subtests: pytest.Subtests) -> None:
             {"action": "drag", "path": [{"x": 100, "y": 200}, [500, 500], {"x": 300, "y": 400}]},
             ("drag_at", {"path": [[128, 144], [640, 360], [384, 288]]}),
         ),
-        ({"action": "long_press", "x": 500, "y": 500}, ("click_at", {"x": 640, "y": 360, "hold_ms": 800})),
         ({"action": "press_enter"}, ("press_key", {"key": "Enter"})),
         ({"action": "wait_5_seconds"}, ("wait", {"seconds": 5.0})),
         ({"action": "wait", "time": 3}, ("wait", {"seconds": 3.0})),
@@ -218,14 +201,6 @@ def test_foreign_names_are_known(subtests: pytest.Subtests) -> None:
     for given, expected in cases:
         with subtests.test(given=given, expected=expected):
             assert performs(given) == [expected]
-
-
-def test_an_ending_without_words_can_be_given_some() -> None:
-    """For services whose vocabulary has no answer; words of its own count first."""
-    assert performs({"action": "end"}, ending="It ended.") == [("done", {"answer": "It ended."})]
-    assert performs({"action": "end", "text": "8"}, ending="It ended.") == [("done", {"answer": "8"})]
-    with pytest.raises(BadAction, match="done needs text"):
-        performs({"action": "end"})
 
 
 # -- what is no action
@@ -252,6 +227,7 @@ def test_what_is_no_action_is_told(subtests: pytest.Subtests) -> None:
         ({"action": "click", "coordinate": {"x": 1}}, "is not a point"),
         ({"action": "drag", "x": 1, "y": 1}, "drag needs end_x and end_y"),
         ({"action": "type", "text": ""}, "type needs text"),
+        ({"action": "end"}, "done needs text"),
         ({"action": "type", "x": 1, "text": "a"}, "type has only one of x and y"),
         ({"action": "type", "text": "x" * 200_000}, "text: String should have at most"),
         ({"action": "press", "key": "x" * 100}, "key: String should have at most 60"),
@@ -279,13 +255,3 @@ def test_actions_need_their_tools() -> None:
         AGENT.check_tools(without, ())
     for told in ("'computer-use'", "type_keys, press_key", "`pointer: false`", "`press_key: false`"):
         assert told in str(caught.value)
-
-
-def test_actions_are_offered_by_the_tools_that_are_on() -> None:
-    """Those of pages and tabs only where their tools are."""
-    narrow = {tool.name: tool for tool in resolve_tools({"navigation": False, "wait": False, "tabs": False})}
-    assert "navigate" not in offered(narrow)
-    assert "wait" not in offered(narrow)
-    everything = offered({tool.name: tool for tool in resolve_tools({})})
-    assert set(ALWAYS) <= set(everything)
-    assert set(KINDS) - set(everything) == {"give_up"}

@@ -71,20 +71,11 @@ def test_the_service_is_posted_what_it_needs(paper: Paper, serve: Serve) -> None
     first, *_, last = service.requests
     assert set(first) == {"instruction", "image_base64", "history"}
     assert (first["instruction"], first["history"]) == ("Buy it.", [])
-    assert last["history"] == [
-        CLICK,
-        {"action": "type", "text": "Ada"},
-        {"action": "press", "key": "Control+a"},
-    ]
+    typed, pressed = {"action": "type", "text": "Ada"}, {"action": "press", "key": "Control+a"}
+    assert last["history"] == [CLICK, typed, pressed]
     reds = [decoded(request["image_base64"]).getpixel((4, 4)) for request in service.requests]
     assert len(set(reds)) == 4
     assert service.keys == [None] * 4
-
-
-def test_the_service_may_answer_in_words(paper: Paper, serve: Serve) -> None:
-    """The text of its ending is the answer."""
-    service = serve([{"action": "done", "text": "12.50"}])
-    assert paper.solve(service.url).final_answer == "12.50"
 
 
 def test_history_can_be_a_line(paper: Paper, serve: Serve) -> None:
@@ -104,11 +95,11 @@ def test_history_can_be_a_line(paper: Paper, serve: Serve) -> None:
 
 
 def test_an_action_that_fails_is_in_the_history(make_desk: MakeDesk, serve: Serve) -> None:
-    """With its error, and the attempt goes on."""
+    """With its error, and the attempt goes on; the words of an ending are the answer."""
     paper = Paper(make_desk, tools=())
-    service = serve([{"action": "wait", "seconds": 99}, END])
+    service = serve([{"action": "wait", "seconds": 99}, {"action": "done", "text": "12.50"}])
     paper.desk.tools = paper_tools(paper.log)
-    paper.solve(service.url)
+    assert paper.solve(service.url).final_answer == "12.50"
     (failed,) = service.requests[1]["history"]
     assert failed["action"] == "wait"
     assert "less than or equal to 30" in failed["error"]

@@ -20,7 +20,7 @@ from tests.support import PageServer, Run, patience
 __all__ = ["evals", "patience"]
 
 Act = Callable[[Hands], Awaitable[None]]
-Record = Callable[..., list[Item] | None]
+Record = Callable[..., Any]
 
 
 @pytest.fixture

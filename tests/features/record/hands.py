@@ -106,14 +106,10 @@ async def find_button(page: Page, text: str) -> tuple[float, float]:
             while True:
                 tree = await session.send("DOM.getDocument", {"depth": -1, "pierce": True})
                 for node in walk(tree["root"]):
-                    if (
-                        node["nodeName"] == "BUTTON"
-                        and text_of(node) == text
-                        and is_of_bar(tree["root"], node)
-                    ):
-                        box = (await session.send("DOM.getBoxModel", {"nodeId": node["nodeId"]}))["model"][
-                            "content"
-                        ]
+                    is_named = node["nodeName"] == "BUTTON" and text_of(node) == text
+                    if is_named and is_of_bar(tree["root"], node):
+                        found = await session.send("DOM.getBoxModel", {"nodeId": node["nodeId"]})
+                        box = found["model"]["content"]
                         return (box[0] + box[4]) / 2, (box[1] + box[5]) / 2
                 await asyncio.sleep(0.02)
     finally:

@@ -34,12 +34,8 @@ def test_a_row_needs_checks_that_hold(record: Record) -> None:
         await page.get_by_text("Behind").click()
         await hands.press(FINISH)
 
-    items = record(
-        """<a href="#1" onclick="shown.textContent = 'Behind'">On</a><p id=shown>Before</p>""",
-        act,
-        finishes=True,
-    )
-    assert contents(items) == [{"text": "Behind"}]
+    html = """<a href="#1" onclick="shown.textContent = 'Behind'">On</a><p id=shown>Before</p>"""
+    assert contents(record(html, act, finishes=True)) == [{"text": "Behind"}]
 
 
 def test_a_text_is_picked_as_checks_read_it(record: Record) -> None:
@@ -56,22 +52,6 @@ def test_a_text_is_picked_as_checks_read_it(record: Record) -> None:
     page = """<p>Order <b>42</b> is on its way</p><h1 style='text-transform: uppercase'>Ready</h1>
         <div id=tools><button>Save</button><button>Cancel</button></div>"""
     assert contents(record(page, act)) == [{"text": "42"}, {"text": "Ready"}, {"text": "Save Cancel"}]
-
-
-def test_what_cannot_be_checked(record: Record) -> None:
-    """A field without a value, a long text and a click beside fields are answered with what to do."""
-
-    async def act(hands: Hands) -> None:
-        page = hands.page
-        await hands.press("Check value")
-        await page.get_by_text("Just a text").click()
-        assert "That is not a field." in await hands.said()
-        await hands.press("Check value")
-        await hands.press("Check text")
-        await page.locator("#long").click()
-        assert "Point at a text of up to 200 characters" in await hands.said()
-
-    assert record(f"<p>Just a text</p><p id=long>{'word ' * 80}</p>", act) == []
 
 
 def test_a_check_of_what_was_so_from_the_start(record: Record, pages: PageServer) -> None:
@@ -101,13 +81,10 @@ def test_a_check_of_what_was_so_from_the_start(record: Record, pages: PageServer
         await hands.press("Check address")
         assert hint not in await hands.said()
 
-    items = record(
-        """<p id=old>Here</p><select><option>Small<option>Large</select><input type=checkbox id=box>
+    html = """<p id=old>Here</p><select><option>Small<option>Large</select><input type=checkbox id=box>
         <button onclick="new_.textContent = 'Made'">Make</button><p id=new></p><a href="/two">On</a>
-        <script>new_ = document.getElementById('new')</script>""",
-        act,
-    )
-    assert len([one for one in contents(items) if "tool" not in one]) == 6
+        <script>new_ = document.getElementById('new')</script>"""
+    assert len([one for one in contents(record(html, act)) if "tool" not in one]) == 6
 
 
 def test_the_state_before_the_click(record: Record) -> None:
@@ -119,17 +96,14 @@ def test_the_state_before_the_click(record: Record) -> None:
             await hands.page.locator(target).click()
             assert (await hands.said()).startswith("Check added:"), target
 
-    items = record(
-        """<input type=checkbox id=on checked><input type=checkbox id=off>
+    html = """<input type=checkbox id=on checked><input type=checkbox id=off>
         <input type=radio name=c id=red checked><input type=radio name=c id=blue>
-        <input type=checkbox id=last checked><label for=last>Last</label>""",
-        act,
-    )
-    assert [one["equals"] for one in contents(items)] == [True, False, False, True]
+        <input type=checkbox id=last checked><label for=last>Last</label>"""
+    assert [one["equals"] for one in contents(record(html, act))] == [True, False, False, True]
 
 
 def test_pointing_is_between_the_bar_and_the_person(record: Record) -> None:
-    """A refusal is seen while the mode is on; keys are held back and said; an empty area is no text."""
+    """A refusal is seen while the mode is on; keys are held back; no empty area and no long text is taken."""
 
     async def act(hands: Hands) -> None:
         page = hands.page
@@ -147,10 +121,12 @@ def test_pointing_is_between_the_bar_and_the_person(record: Record) -> None:
         await hands.press("Check text")
         await page.mouse.click(600, 300)
         assert (await hands.said()).startswith("That is the whole page.")
+        await page.locator("#long").click()
+        assert "Point at a text of up to 200 characters" in await hands.said()
         await page.keyboard.press("Escape")
 
-    items = record("<p>Just a text</p><input autofocus>", act)
-    assert contents(items) == [step("fill", "role=textbox", text="y")]
+    html = f"<p>Just a text</p><input autofocus><p id=long>{'word ' * 80}</p>"
+    assert contents(record(html, act)) == [step("fill", "role=textbox", text="y")]
 
 
 # -- documents and tabs

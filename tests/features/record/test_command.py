@@ -95,6 +95,12 @@ async def check_greeting(hands: Hands) -> None:
     await hands.page.get_by_role("heading").click()
 
 
+def record_row(shop: Path, query: str) -> int:
+    """Record a row of the shop into a file; returns the exit code."""
+    given = ["--config", str(shop), "--headless", "--out", "rows.jsonl"]
+    return main(["record", "{shop}/", *given, "--query", query])
+
+
 def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
@@ -117,8 +123,7 @@ def test_from_the_window_to_a_green_run(
 
     drive(act)
     Path("rows.jsonl").write_text('{"query_id": "other", "query": "Other."}')  # without an end of its line
-    command = ["record", "{shop}/", "--config", str(shop), "--headless", "--out", "rows.jsonl"]
-    assert main([*command, "--query", "Log in as ada."]) == 0
+    assert record_row(shop, "Log in as ada.") == 0
     out, err = capsys.readouterr()
     assert out == ""
     assert "Added 'log-in-as-ada' to rows.jsonl." in err
@@ -147,10 +152,8 @@ def test_from_the_window_to_a_green_run(
     monkeypatch.setenv("SHOP_PASSWORD", SECRET)
     run = evals.run("-k", "log-in-as-ada")
     run.assert_outcomes(passed=1, deselected=1)
-    written = b"".join(
-        path.read_bytes() for path in evals.path.rglob("*") if path.is_file() and path.suffix != ".html"
-    )
-    assert SECRET.encode() not in written
+    files = (path for path in evals.path.rglob("*") if path.is_file() and path.suffix != ".html")
+    assert SECRET.encode() not in b"".join(path.read_bytes() for path in files)
     assert SECRET not in err + run.stdout.str() + run.stderr.str()
 
 
@@ -169,8 +172,7 @@ def test_what_changes_is_proposed(evals: Evals, shop: Path, drive: Drive) -> Non
     """The row says what its steps changed each time alike, without what differs, and passes with it."""
     (evals.path / "shop/index.html").write_text(CART)
     site = {"static": "shop", "state": {"storage": "local:shop", "key": "sku"}}
-    keys: dict[str, Any] = {"sites": {"shop": site}, "browser": "playwright"}
-    evals.write_config(**keys)
+    evals.write_config(sites={"shop": site}, browser="playwright")
 
     async def act(hands: Hands) -> None:
         await hands.page.get_by_role("button", name="Add").click()
@@ -180,8 +182,7 @@ def test_what_changes_is_proposed(evals: Evals, shop: Path, drive: Drive) -> Non
         await hands.press(FINISH)
 
     drive(act)
-    command = ["record", "{shop}/", "--config", str(shop), "--headless", "--out", "rows.jsonl"]
-    assert main([*command, "--query", "Add a mug."]) == 0
+    assert record_row(shop, "Add a mug.") == 0
     (row,) = read(Path("rows.jsonl"))
     assert row["graders"] == ["page_state", "effects"]
     assert row["effects"] == [
@@ -205,8 +206,7 @@ def test_a_row_that_does_not_hold(shop: Path, drive: Drive, capsys: pytest.Captu
             await hands.press("Cancel")
 
     drive(act)
-    command = ["record", "{shop}/", "--config", str(shop), "--headless", "--out", "rows.jsonl"]
-    assert main([*command, "--query", "Look."]) == 1
+    assert record_row(shop, "Look.") == 1
     out, err = capsys.readouterr()
     assert out == ""
     assert "The test of the row failed: the agent `noop` passes: all checks hold on the start page" in err
@@ -268,11 +268,8 @@ def test_a_file_that_is_chosen(
     assert main([*command, "--out", str(out)]) == 0, capsys.readouterr().err
     (row,) = read(out)
     assert row["files"] == ["files/cv.txt"]
-    assert row["solution"][0] == {
-        "tool": "upload_file",
-        "target": 'role=button[name="CV"]',
-        "files": ["cv.txt"],
-    }
+    upload = {"tool": "upload_file", "target": 'role=button[name="CV"]', "files": ["cv.txt"]}
+    assert row["solution"][0] == upload
     assert (evals.path / "files/cv.txt").read_text() == "I am Ada"
 
 
@@ -295,15 +292,13 @@ def test_nothing_is_lost(
         Path("rows.jsonl").mkdir()  # noqa: ASYNC240
         await hands.press(FINISH)
 
-    command = ["record", "{shop}/", "--config", str(shop), "--headless", "--out", "rows.jsonl"]
     for end, code in ((interrupt, 130), (close, 1), (block, 4)):
         with subtests.test(end.__name__):
 
             async def act(hands: Hands, end: Act = end) -> None:
                 await log_in(hands)
-                await hands.page.evaluate(
-                    f"document.querySelector('p').outerHTML = '<button>{SECRET}</button>'"
-                )
+                button = f"<button>{SECRET}</button>"
+                await hands.page.evaluate(f"document.querySelector('p').outerHTML = '{button}'")
                 await hands.page.get_by_role("button").click()
                 await hands.settle()
                 if end is block:
@@ -311,7 +306,7 @@ def test_nothing_is_lost(
                 await end(hands)
 
             drive(act)
-            assert main([*command, "--query", "Log in."]) == code
+            assert record_row(shop, "Log in.") == code
             out, err = capsys.readouterr()
             assert out == ""
             assert "So that nothing is lost, this is what was recorded:" in err

@@ -51,9 +51,8 @@ def test_what_scripts_do_is_no_step(record: Record) -> None:
         assert hands.contents == []
         await page.locator("#b").click()
 
-    items = record("<form id=f onsubmit='return false'><input id=i></form><button id=b>Buy</button>", act)
-    assert items is not None
-    assert [item.content["tool"] for item in items] == ["click"]
+    html = "<form id=f onsubmit='return false'><input id=i></form><button id=b>Buy</button>"
+    assert [item.content["tool"] for item in record(html, act)] == ["click"]
 
 
 def test_what_scripts_type_is_no_step(record: Record) -> None:
@@ -68,15 +67,11 @@ def test_what_scripts_type_is_no_step(record: Record) -> None:
         assert [content["tool"] for content in hands.contents] == ["click"]
         await page.locator("#t").press("Tab")
 
-    items = record(
-        """<input id=i><textarea id=t onkeydown="event.preventDefault(); enter(this)"></textarea>
+    html = """<input id=i><textarea id=t onkeydown="event.preventDefault(); enter(this)"></textarea>
         <div id=d contenteditable></div>
         <script>function enter(one) {
-          one.focus(); document.execCommand('insertText', false, 'x') }</script>""",
-        act,
-    )
-    assert items is not None
-    assert [item.content.get("text") for item in items if item.kind == "fill"] == ["xxx"]
+          one.focus(); document.execCommand('insertText', false, 'x') }</script>"""
+    assert [item.content.get("text") for item in record(html, act) if item.kind == "fill"] == ["xxx"]
 
 
 def test_the_bar_is_no_text_of_the_page(record: Record) -> None:
@@ -121,7 +116,6 @@ def test_the_bar_comes_back(record: Record, attack: str) -> None:
         await hands.press(FINISH)
 
     items = record("<button id=b>Buy</button>", act, finishes=True)
-    assert items is not None
     assert [item.content.get("target") for item in items] == ['role=button[name="Buy"]', None]
 
 
@@ -165,12 +159,8 @@ def test_names_are_one_short_line(record: Record) -> None:
             assert target.isprintable()
             assert len(await hands.ids_of(target)) == 1, target
 
-    items = record(
-        """<button>x" >>> role=button[name="y</button><button>a
+    html = """<button>x" >>> role=button[name="y</button><button>a
         b\u2028c</button><button>[name="</button><button aria-label='\\"'>q</button>
         <button>\x1b[31mred</button>
-        <button>${HOME}</button><button>{shop}</button><button>`rm -rf`</button>""",
-        act,
-    )
-    assert items is not None
-    assert len(items) == 8
+        <button>${HOME}</button><button>{shop}</button><button>`rm -rf`</button>"""
+    assert len(record(html, act)) == 8

@@ -23,13 +23,10 @@ def test_what_is_drawn_and_what_is_dragged(record: Record) -> None:
         await page.get_by_text("Card").drag_to(page.get_by_text("Done"))
         await page.get_by_text("dropped").wait_for()
 
-    items = record(
-        f"""<style>body {{ margin: 0 }} canvas {{ display: block }}</style>
+    html = f"""<style>body {{ margin: 0 }} canvas {{ display: block }}</style>
         <canvas width=300 height=150></canvas><p draggable=true>Card</p>
-        <div ondragover="event.preventDefault()" ondrop="say('dropped')">Done</div>{SAY}""",
-        act,
-    )
-    assert contents(items) == [
+        <div ondragover="event.preventDefault()" ondrop="say('dropped')">Done</div>{SAY}"""
+    assert contents(record(html, act)) == [
         step("click", "body > canvas", position=[40, 60]),
         step("click", "body > canvas", position=[50, 70], click_count=2),
         {"tool": "drag_at", "start_x": 10, "start_y": 20, "end_x": 90, "end_y": 80},
@@ -50,16 +47,13 @@ def test_a_drag_by_a_captured_pointer(record: Record) -> None:
             await page.mouse.up()
             await hands.settle()
 
-    items = record(
-        """<style>body { margin: 0 } div { position: absolute; user-select: none }</style><div id=board
+    html = """<style>body { margin: 0 } div { position: absolute; user-select: none }</style><div id=board
         style="width: 250px; height: 300px"><div id=card style="left: 5px; top: 5px">Card</div></div>
         <div id=bin style="left: 300px">Bin here</div><script>card.onpointerdown = (event) => {
           card.setPointerCapture(event.pointerId); card.onpointermove = (one) => {
             card.style.translate = `${one.clientX - event.clientX}px ${one.clientY - event.clientY}px` };
-          card.onpointerup = () => { card.onpointermove = null; card.style.translate = '' } }</script>""",
-        act,
-    )
-    assert contents(items) == [
+          card.onpointerup = () => { card.onpointermove = null; card.style.translate = '' } }</script>"""
+    assert contents(record(html, act)) == [
         {"tool": "drag", "source": 'text="Card"', "target": 'text="Bin here"'},
         {"tool": "drag", "source": 'text="Card"', "target": "#board", "to_position": [150, 250]},
     ]
@@ -81,15 +75,12 @@ def test_what_a_pointer_brings_into_sight(record: Record) -> None:
         await page.get_by_role("button", name="Plain").hover()
         await page.get_by_role("button", name="Plain").click()
 
-    items = record(
-        """<style>li ul { display: none } li:hover > ul { display: block }</style>
+    html = """<style>li ul { display: none } li:hover > ul { display: block }</style>
         <ul><li><a href="#1">Kitchen</a><ul><li><a href="#2">Mugs</a>
         <ul><li><a href="#3">Blue</a></ul></ul></ul>
         <p onmouseenter="del.hidden = false" onmouseleave="del.hidden = true">Row
-        <button id=del hidden>Delete</button></p><button>Plain</button>""",
-        act,
-    )
-    assert contents(items) == [
+        <button id=del hidden>Delete</button></p><button>Plain</button>"""
+    assert contents(record(html, act)) == [
         step("hover", 'role=link[name="Kitchen"]'),
         step("hover", 'role=link[name="Mugs"]'),
         step("click", 'role=link[name="Blue"]'),
@@ -115,12 +106,9 @@ def test_scrolling(record: Record) -> None:
         await page.mouse.wheel(0, 120)
         await hands.wait_for_listeners()
 
-    items = record(
-        f"""<div id=list style="height: 60px; width: 90px; overflow: auto">{"<p>x</p>" * 20}</div>
-        <div style="height: 3000px">Long</div>""",
-        act,
-    )
-    assert contents(items) == [
+    html = f"""<div id=list style="height: 60px; width: 90px; overflow: auto">{"<p>x</p>" * 20}</div>
+        <div style="height: 3000px">Long</div>"""
+    assert contents(record(html, act)) == [
         {"tool": "scroll", "direction": "down", "amount": 4},
         {"tool": "scroll", "direction": "up", "amount": 42},
         {"tool": "scroll", "direction": "down", "amount": 1, "target": "#list"},
@@ -138,16 +126,13 @@ def test_scrolling_a_page_that_grows(record: Record) -> None:
             await hands.wait_for_listeners()
         await page.get_by_role("button", name="New 2").click()
 
-    items = record(
-        """<p style="position: fixed">Here</p><div id=long style="height: 3000px"></div><script>
+    html = """<p style="position: fixed">Here</p><div id=long style="height: 3000px"></div><script>
         let count = 0; const most = (size) => scrollY > size && count < size / 300;
         onscroll = () => { if (!most(300) && !most(600)) return; long.insertAdjacentHTML('afterend',
           `<button style="position: fixed; top: ${count * 40}px">New ${++count}</button>
           <p style="height: 2000px">`)
-        }</script>""",
-        act,
-    )
-    assert contents(items) == [
+        }</script>"""
+    assert contents(record(html, act)) == [
         {"tool": "scroll", "direction": "down", "amount": 6},
         {"tool": "scroll", "direction": "down", "amount": 45},
         step("click", 'role=button[name="New 2"]'),
@@ -168,12 +153,9 @@ def test_clicks_that_change_nothing(record: Record) -> None:
             await hands.wait_for_listeners()
         assert await hands.said() == "A click that changed nothing is not a step."
 
-    items = record(
-        """<p>Idle</p><p onclick="this.title = 'x'">Changes</p>
-        <p onclick="setTimeout(() => navigator.sendBeacon('/'), 100)">Asks</p>""",
-        act,
-    )
-    assert [one["target"] for one in contents(items)] == ['text="Changes"', 'text="Asks"']
+    html = """<p>Idle</p><p onclick="this.title = 'x'">Changes</p>
+        <p onclick="setTimeout(() => navigator.sendBeacon('/'), 100)">Asks</p>"""
+    assert [one["target"] for one in contents(record(html, act))] == ['text="Changes"', 'text="Asks"']
 
 
 def test_files(record: Record, tmp_path: Path) -> None:

@@ -44,9 +44,8 @@ def test_a_field_of_a_secret(record: Record, field: str) -> None:
             await hands.page.keyboard.press(letter)
 
     items = record(field, act)
-    assert items is not None
-    assert [item.typed for item in items if item.kind == "fill"][-1] == SECRET
-    assert all(item.typed for item in items if item.kind == "fill")
+    typed = [item.typed for item in items if item.kind == "fill"]
+    assert (typed[-1], all(typed)) == (SECRET, True)
 
 
 def test_a_field_of_none(record: Record) -> None:
@@ -59,7 +58,6 @@ def test_a_field_of_none(record: Record) -> None:
             await hands.page.keyboard.type("text")
 
     items = record("".join(f"<input aria-label={name}>" for name in names) + "<input type=password>", act)
-    assert items is not None
     assert [item.secret for item in items] == [""] * 4
 
 
@@ -77,13 +75,9 @@ def test_a_secret_is_one_in_each_field(record: Record) -> None:
         assert "of the config" not in str(await hands.read_list())
         assert SECRET not in str(await hands.read_list())
 
-    items = record(
-        """<label>Note <input></label><label>Copy <input></label>
-        <label>Word <input type=password></label><label>Town <input></label>""",
-        act,
-        known=("of the config",),
-    )
-    assert items is not None
+    html = """<label>Note <input></label><label>Copy <input></label>
+        <label>Word <input type=password></label><label>Town <input></label>"""
+    items = record(html, act, known=("of the config",))
     names = propose_names(items, {"of the config": "OWN"}, {})
     line = format_row(make_row(Heading("a", "Do it.", "https://x.test/"), items, names, {}))
     assert [line.count(text) for text in ("${OWN}", "${PASSWORD}", "Ulm", SECRET)] == [1, 2, 1, 0]
@@ -104,7 +98,6 @@ def test_characters_of_a_third_level(record: Record) -> None:
         await page.keyboard.press("Enter")
 
     items = record("<label>Note <input></label><label>Word <input type=password></label>", act)
-    assert items is not None
     assert [item.content["key"] for item in items if item.kind == "key"] == ["Enter"]
 
 
@@ -204,12 +197,9 @@ def test_secrets_are_not_shown(record: Record) -> None:
         texts = await hands.read_list()
         assert not any(part in text for text in texts for part in ("hunter", "1234", "987"))
 
-    items = record(
-        """<label>Word <input type=password id=pw></label><button onclick="pw.type = 'text'">Show</button>
-        <input autocomplete="section-x one-time-code"><label>Card PIN <input></label>""",
-        act,
-    )
-    assert items is not None
+    html = """<label>Word <input type=password id=pw></label><button onclick="pw.type = 'text'">Show</button>
+        <input autocomplete="section-x one-time-code"><label>Card PIN <input></label>"""
+    items = record(html, act)
     assert [(item.secret, item.typed) for item in items if item.kind == "fill"] == [
         ("password", "hunter22"),
         ("password", "hunter22!"),
@@ -240,12 +230,9 @@ def test_a_page_that_repeats_a_secret(record: Record) -> None:
         await hands.press("Check address")
         await hands.press(FINISH)
 
-    items = record(
-        """<label>Password <input type=password id=pw></label><p id=said></p>
+    html = """<label>Password <input type=password id=pw></label><p id=said></p>
         <button onclick="said.textContent = 'You said ' + pw.value;
         document.body.append(document.createElement('button')); document.body.lastChild.textContent =
-        'named ' + pw.value">Tell</button>""",
-        act,
-        finishes=True,
-    )
+        'named ' + pw.value">Tell</button>"""
+    items = record(html, act, finishes=True)
     assert [item.content.get("tool", "check") for item in items or ()] == ["fill", "click", "check"]

@@ -24,8 +24,7 @@ def no_ci(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def project(evals: Evals) -> Evals:
     """Return an eval of two rows, committed on the branch main."""
-    evals.write_rows(row("mug"), row("cup"))
-    evals.write_config(gate=GATE | {"max_regressions": None})
+    evals.write([row("mug"), row("cup")], gate=GATE | {"max_regressions": None})
     git(evals.path, "init", "-b", "main")
     (evals.path / ".gitignore").write_text("*\n!*.jsonl\n!*.yaml\n")
     commit(evals)
@@ -41,8 +40,7 @@ def commit(evals: Evals) -> None:
 def compare_rules(evals: Evals) -> None:
     """Have the gate compare, as in the job of a pull request, and a task that fails by now."""
     git(evals.path, "checkout", "-q", "-b", "topic")
-    evals.write_rows(row("mug"), row("cup", solution=[{"tool": "done", "answer": "wrong"}]))
-    evals.write_config(gate=GATE)
+    evals.write([row("mug"), row("cup", solution=[{"tool": "done", "answer": "wrong"}])], gate=GATE)
     commit(evals)
 
 

@@ -38,9 +38,7 @@ def test_runs_of_sessions_are_listed(evals: Evals, capsys: pytest.CaptureFixture
 
 def test_a_run_of_named_rows_is_partial(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
     """It is not compared with those of all rows, which are compared with each other."""
-    evals.write_rows(row("mug"), row("cup"))
-    evals.write_config()
-    evals.run()
+    evals.play([row("mug"), row("cup")])
     evals.run("-k", "mug")
     evals.run()
     assert main(["runs", str(evals.path / "results")]) == 0
@@ -51,9 +49,7 @@ def test_a_run_of_named_rows_is_partial(evals: Evals, capsys: pytest.CaptureFixt
 
 def test_a_resumed_run_has_one_line_that_counts(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
     """What the first session has said of it is of no more interest."""
-    evals.write_rows(row("a", says="wrong"), row("b"))
-    evals.write_config()
-    evals.run("-x")
+    evals.play([row("a", says="wrong"), row("b")], "-x")
     assert evals.run("--eval-resume=latest").ret == 1
     assert main(["runs", str(evals.path / "results"), "--json", "-"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["runs"]
@@ -67,22 +63,13 @@ def test_a_resumed_run_has_one_line_that_counts(evals: Evals, capsys: pytest.Cap
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a results folder in the current folder: four runs of two evals."""
     monkeypatch.chdir(tmp_path)
-    two = config_with(
-        variants={"large": {"type": "single", "model": "x" * 90}, "s\x1b[31m": {"type": "noop"}}
-    )
+    variants = {"large": {"type": "single", "model": "x" * 90}, "s\x1b[31m": {"type": "noop"}}
+    large, small = variants
+    both = tried("a", PASSED, variant=large), tried("a", FAILED, variant=small)
     home = Path("results/shop")
     leave_run(home, 1, tried("a", PASSED), gate=True)
     leave_run(home, 2, tried("a", PASSED), tried("b", ERRORED, cost_usd=None), selected=5)
-    leave_run(
-        home,
-        4,
-        *(
-            tried("a", verdict, variant=name)
-            for name, verdict in zip(two["variants"], (PASSED, FAILED), strict=True)
-        ),
-        config=two,
-        gate=False,
-    )
+    leave_run(home, 4, *both, config=config_with(variants=variants), gate=False)
     leave_run(Path("results/mail"), 3, tried("a", FAILED), merged_from=["x", "y"])
     return Path("results")
 

@@ -17,7 +17,7 @@ from pytest_browsereval.door import builtin_registry
 from pytest_browsereval.model.display import width_of
 from pytest_browsereval.run.manifest import manifest
 from tests.labelled import grade, graded, write_run
-from tests.recorded import FAILED, PASSED, edit_lines, write_summary
+from tests.recorded import FAILED, PASSED, change_line, write_summary
 
 SECRET = "sk-0123456789abcdef"
 
@@ -154,18 +154,8 @@ def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """They differ in a model, in lanes and in the judge that people were not told of; never in time."""
     made("r")
     other = made("rr", config=CONFIG.replace("gpt-4o-mini", "gpt-5-mini").replace("lanes: 4", "lanes: 8"))
-    other_judge = {"reasoning": "", "fingerprint": "w/1/o4-mini/1"}
-    edit_lines(
-        other,
-        lambda line: (
-            {
-                **line,
-                "grader_results": {"webvoyager": {**line["grader_results"]["webvoyager"], **other_judge}},
-            }
-            if line["query_id"] == "a"
-            else line
-        ),
-    )
+    other_judge = grade("webvoyager", PASSED, fingerprint="w/1/o4-mini/1").model_dump(mode="json")
+    change_line(other, "a", grader_results={"webvoyager": other_judge})
     assert main(["runs", "r", "rr"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[:7] == [

@@ -119,20 +119,6 @@ def test_what_is_damaged_is_told(tmp_path: Path, subtests: pytest.Subtests) -> N
             assert not any(one.made_of for one in found.variants if number < 2)
 
 
-def test_times_are_in_one_zone(tmp_path: Path, subtests: pytest.Subtests) -> None:
-    """A time that cannot be read is that of the folder's name."""
-    cases = (
-        ("2026-01-01T01:00:00+01:00", day(1)),
-        ("2026-01-01T00:00:00", day(1)),
-        ("yesterday", day(3)),
-        ("0001-01-01T00:00:00+23:59", day(3)),
-    )
-    for number, (given, kept) in enumerate(cases):
-        with subtests.test(given):
-            folder = leave_run(tmp_path / str(number), 3, tried("a", PASSED), started_at=given)
-            assert digest_of(folder).started_at == kept
-
-
 def test_odd_figures_are_unknown(tmp_path: Path) -> None:
     """Numbers that are none, or not finite, are in no sum and no percentile."""
     folder = leave_run(tmp_path / "shop", 1, tried("a", PASSED))

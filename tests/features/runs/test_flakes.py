@@ -9,6 +9,7 @@ from typing import Any
 from pytest_browsereval.features.runs.flakes import Flakes, find_flakes
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.runs.run import StoredRun
+from tests.features.runs.conftest import day, name_of
 from tests.labelled import write_run
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, write_summary
 
@@ -19,14 +20,10 @@ MANIFEST: dict[str, Any] = {
 }
 
 
-def day(number: int) -> str:
-    return f"2026-01-{number:02}T00:00:00.000Z"
-
-
 def ran(folder: Path, number: int, *attempts: TaskMetadata, **manifest: Any) -> Path:
     """Leave the run of a day in January."""
     own = (one.model_copy(update={"started_at": day(number)}) for one in attempts)
-    store = write_run(folder / f"202601{number:02}T000000Z-aaaaaa", *own)
+    store = write_run(folder / name_of(number), *own)
     store.write_manifest({**MANIFEST, **manifest})
     write_summary(store, selected=len(attempts))
     return store.root
@@ -43,9 +40,8 @@ def told(found: Flakes) -> dict[str, tuple[str, str]]:
 
 def test_rows_that_were_edited_are_other_tasks(tmp_path: Path) -> None:
     """Only trials of the newest version count, and the others are counted. Variants stay apart."""
-    first = ran(
-        tmp_path, 1, attempt("a", FAILED, row_hash="1"), attempt("b", row_hash="1"), attempt("b", variant="x")
-    )
+    old = attempt("a", FAILED, row_hash="1"), attempt("b", row_hash="1"), attempt("b", variant="x")
+    first = ran(tmp_path, 1, *old)
     second = ran(tmp_path, 2, attempt("a", row_hash="2"), attempt("b", FAILED, row_hash="1"))
     third = ran(tmp_path, 3, attempt("a", row_hash="2"), attempt("b", variant="x"))
     found = of(first, second, third)
@@ -72,8 +68,7 @@ def test_a_trial_in_two_runs_counts_once(tmp_path: Path) -> None:
     """As where a merged run stands beside its parts."""
     first = ran(tmp_path, 1, attempt("a", FAILED))
     second = ran(tmp_path, 2, attempt("a"))
-    whole = tmp_path / "20260103T000000Z-aaaaaa"
-    shutil.copytree(first, whole)
+    whole = shutil.copytree(first, tmp_path / name_of(3))
     found = of(first, second, whole)
     assert (told(found), found.left_out) == ({"a": ("flaky by agent", "FP.")}, 1)
     assert (found.tasks[0][0].passed, found.tasks[0][0].failed) == (1, 1)

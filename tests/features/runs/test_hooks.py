@@ -9,9 +9,7 @@ from tests.hooks.small_evals import Evals, row
 
 def test_run_folders_hold_no_tests(evals: Evals) -> None:
     """Whatever a run has left: neither a test nor an eval in there is run, unless somebody names it."""
-    evals.write_rows(row("a"))
-    evals.write_config()
-    folder = evals.run().folder
+    folder = evals.play([row("a")]).folder
     planted = folder / "tasks" / "test_planted.py"
     planted.write_text("def test_planted(): pass")
     (folder / "planted.eval.yaml").write_text("dataset: rows.jsonl")

@@ -9,10 +9,11 @@ import pytest
 
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.model.display import width_of
+from tests.features.runs.conftest import name_of
 from tests.features.runs.test_flakes import ran
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, spoil_line
 
-IDS = [f"202601{day:02}T000000Z-aaaaaa" for day in range(1, 5)]
+IDS = [name_of(day) for day in range(1, 5)]
 
 
 @pytest.fixture(autouse=True)

@@ -100,11 +100,8 @@ def test_runs_are_chosen_opened_and_left(page: Path, look: Look) -> None:
         assert await reader.text("#changes-list p") == told
         assert f"browsereval compare {name_of(3)} {name_of(4)}" in await reader.text("#more")
         await reader.open(f"#/mail/{name_of(2)}")
-        assert [row.split()[0] for row in await reader.texts("#variants tbody tr")] == [
-            "large",
-            "small",
-            "all",
-        ]
+        variants = await reader.texts("#variants tbody tr")
+        assert [line.split()[0] for line in variants] == ["large", "small", "all"]
         await reader.open("#/shop/none")
         assert "There is no run shop/none here." in await reader.text("#problem")
         await reader.open("#?q=02aaaab+shop")
@@ -116,8 +113,7 @@ def test_runs_are_chosen_opened_and_left(page: Path, look: Look) -> None:
 @pytest.mark.slow
 def test_two_runs_are_compared(tmp_path: Path, look: Look, evals: Evals) -> None:
     """Another run is chosen; the command that the page shows writes the page of the two."""
-    evals.write_rows(row("mug"))
-    evals.write_config()
+    evals.write([row("mug")])
     names = [evals.run().folder.name for _ in range(3)]
     folder = evals.path / "results"
     commands: list[str] = []
@@ -143,16 +139,9 @@ def test_hostile_texts_are_texts(tmp_path: Path, look: Look) -> None:
     home = tmp_path / "results/shop"
     for number, model in ((1, HOSTILE), (2, f"{HOSTILE}2"), (3, f"{HOSTILE}3")):
         agent = {"type": HOSTILE, "model": model}
-        run = leave_run(
-            home,
-            number,
-            tried(HOSTILE, PASSED if number == 1 else FAILED, variant=HOSTILE),
-            name=HOSTILE,
-            git_commit=HOSTILE,
-            config={"variants": {HOSTILE: agent}},
-            browser=f"{HOSTILE}{number}",
-            selected=1,
-        )
+        own = tried(HOSTILE, PASSED if number == 1 else FAILED, variant=HOSTILE)
+        more: dict[str, Any] = {"name": HOSTILE, "git_commit": HOSTILE, "browser": f"{HOSTILE}{number}"}
+        run = leave_run(home, number, own, config={"variants": {HOSTILE: agent}}, **more)
         write_summary(RunStore(run), selected=1, skipped=0, gate={"quarantine": {HOSTILE: HOSTILE}})
     assert main(["runs", str(tmp_path / "results")]) == 0
 

@@ -37,8 +37,7 @@ def send(evals: Evals, url: str, name: str, *args: str) -> None:
 
 def write(evals: Evals) -> None:
     """Write an eval of three right rows and a wrong one."""
-    evals.write_rows(*ROWS)
-    evals.write_config(gate={"min_pass_rate": 0.5})
+    evals.write(ROWS, gate={"min_pass_rate": 0.5})
 
 
 def test_runs_at_a_url_are_listed(evals: Evals, bucket: str) -> None:
@@ -137,8 +136,7 @@ def test_a_baseline_from_the_record(project: Evals, bucket: str) -> None:
 @pytest.mark.slow
 def test_a_run_of_parts_is_a_baseline_once_it_is_merged(project: Evals, bucket: str) -> None:
     """Before, it cannot be compared with; merged and sent, it is as good as one that was not in parts."""
-    project.write_rows(*ROWS)
-    project.write_config(gate={})
+    project.write(ROWS, gate={})
     commit(project)
     for number in (1, 2):
         send(project, bucket, "parts", f"--eval-shard={number}/2")

@@ -45,12 +45,8 @@ def test_what_has_changed(subtests: pytest.Subtests) -> None:
 def test_edited_rows_and_repeats(tmp_path: Path) -> None:
     """Cells of an older row are empty; trials of a task that differ are both."""
     leave_run(tmp_path / "shop", 1, tried("a", FAILED, row_hash="old"), tried("b", PASSED, row_hash=""))
-    leave_run(
-        tmp_path / "shop",
-        2,
-        tried("a", PASSED),
-        *(tried("b", verdict, trial=number) for number, verdict in ((1, PASSED), (2, FAILED), (3, ERRORED))),
-    )
+    trials = (tried("b", verdict, trial=n) for n, verdict in enumerate((PASSED, FAILED, ERRORED), 1))
+    leave_run(tmp_path / "shop", 2, tried("a", PASSED), *trials)
     assert cells_of(tmp_path) == {"b": ("PM", "flipping"), "a": ("~P", "row edited")}
 
 

@@ -23,9 +23,7 @@ def data_of(evals: Evals) -> dict[str, Any]:
 @pytest.mark.slow
 def test_a_run_has_its_page(evals: Evals) -> None:
     """Also under xdist: written once the worker is done, by the controller."""
-    evals.write_rows(row("a"), row("b", says="wrong"), row("c"))
-    evals.write_config()
-    evals.run("shop.eval.yaml", "-n", "1")
+    evals.play([row("a"), row("b", says="wrong"), row("c")], "-n", "1")
     data = data_of(evals)
     assert {name: data["totals"][name] for name in ("passed", "failed", "errored")} == {
         "passed": 2,
@@ -64,9 +62,7 @@ def pytest_browsereval_register(registry):
 def test_each_rule_leads_to_what_decided_it(evals: Evals) -> None:
     """Rules against a baseline and of plug-ins by their rows, progress by its order."""
     evals.pytester.makeconftest(RULE)
-    evals.write_rows(row("a"), row("b", says="wrong"), row("c"))
-    evals.write_config()
-    evals.run("shop.eval.yaml")
+    evals.play([row("a"), row("b", says="wrong"), row("c")])
     base = str(evals.run_folder())
     evals.write_rows(row("a", says="wrong"), row("b", says="wrong"), row("c"))
     rules = [{"type": "answered"}, {"type": "junk"}]
@@ -86,8 +82,7 @@ def test_each_rule_leads_to_what_decided_it(evals: Evals) -> None:
 
 def test_a_page_that_cannot_be_written_breaks_nothing(evals: Evals) -> None:
     """It is told in a line; verdicts and exit code are those of the rows."""
-    evals.write_rows(row("a"))
-    evals.write_config()
+    evals.write([row("a")])
     (evals.path / "conftest.py").write_text(
         "def pytest_browsereval_run_summary(run_folder):\n    (run_folder / 'index.html').mkdir()\n"
     )
@@ -98,8 +93,7 @@ def test_a_page_that_cannot_be_written_breaks_nothing(evals: Evals) -> None:
 
 def test_a_summary_hook_that_raises_leaves_the_page(evals: Evals) -> None:
     """The run is over and recorded: its page is written, and its path is printed."""
-    evals.write_rows(row("a"))
-    evals.write_config()
+    evals.write([row("a")])
     evals.pytester.makeconftest(
         "def pytest_browsereval_run_summary():\n    raise RuntimeError('no such luck')\n"
     )

@@ -17,7 +17,7 @@ from pytest_browsereval.features.shared.judging.judge import Judge
 from pytest_browsereval.features.shared.judging.pictures import Shown
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.llm.judge import JudgeConfig
-from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.providers import PROVIDERS
 from pytest_browsereval.runs.folder import find_pictures
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, says
@@ -57,17 +57,10 @@ def test_a_question(tmp_path: Path) -> None:
     assert form["schema"]["additionalProperties"] is False
     assert (result.usage.input_tokens, result.usage.output_tokens, result.usage.requests) == (100, 20, 1)
     assert result.cost_usd is None  # nobody knows the price of this model
-    assert result.details["judge"] == {
-        "provider": "openai-compatible",
-        "url": request_url(result),
-        "model": "scripted",
-        "output": "auto",
-    }
-
-
-def request_url(result: GraderResult) -> Any:
     judge: Any = result.details["judge"]
-    return judge["url"]
+    url = judge.pop("url")
+    assert url.startswith("http://127.0.0.1:")
+    assert judge == {"provider": "openai-compatible", "model": "scripted", "output": "auto"}
 
 
 def test_marks_cannot_be_forged(tmp_path: Path) -> None:
@@ -123,12 +116,8 @@ def test_nothing_is_paid_twice(tmp_path: Path) -> None:
         grader = AskingGrader(judge=judge_at(model, votes=3), pictures=1)
         first, second = graded(grader, recorded), graded(grader, recorded)
         assert len(model.requests) == 3
-        assert (first.verdict, first.score, first.reasoning) == (
-            second.verdict,
-            second.score,
-            second.reasoning,
-        )
-        assert first.fingerprint == second.fingerprint
+        for name in ("verdict", "score", "reasoning", "fingerprint"):
+            assert getattr(first, name) == getattr(second, name)
         assert (first.usage.requests, first.details["calls_from_record"]) == (3, 0)
         assert (second.usage.requests, second.cost_usd, second.details["calls_from_record"]) == (0, 0.0, 3)
         picture(tmp_path, 1, (41, 30))

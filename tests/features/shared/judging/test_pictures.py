@@ -10,19 +10,9 @@ from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.features.shared.judging import pictures
 from pytest_browsereval.features.shared.judging.pictures import encode_jpeg, load_pictures, sample_evenly
-from pytest_browsereval.runs.folder import find_pictures, number_of
+from pytest_browsereval.runs.folder import number_of
 from tests.features.shared.judging.asking import picture, recorded_in
 from tests.features.shared.judging.bench import gave
-
-
-def test_pictures_are_those_that_are_there(tmp_path: Path) -> None:
-    """In the order of their numbers, gaps and other files do not matter."""
-    assert find_pictures(tmp_path) == []
-    for number, suffix in ((12, "jpeg"), (3, "png"), (100, "webp")):
-        picture(tmp_path, number, suffix=suffix)
-    (tmp_path / "screenshots" / "map.png").write_text("x")
-    (tmp_path / "screenshots" / "4.gif").write_text("x")
-    assert [path.name for path in find_pictures(tmp_path)] == ["003.png", "012.jpeg", "100.webp"]
 
 
 def test_a_picture_that_is_gone_is_missing_evidence(tmp_path: Path) -> None:

@@ -24,6 +24,9 @@ from tests.features.shared.judging.asking import (
 )
 from tests.graders.support import overrun
 
+BLOCK = f"```json\n{text(verdict('no', 0))}\n```"
+"""Many models cannot leave it out; anything beside it is refused."""
+
 # -- what is read
 
 
@@ -45,6 +48,8 @@ def test_what_is_not_the_form_is_never_a_score(tmp_path: Path, subtests: pytest.
         'Status: yes {"reasoning": "x", "verdict": "yes", "points": 8}',
         '[{"reasoning": "x", "verdict": "yes", "points": 8}]',
         '{"reasoning": "x", "verdict": ["yes"], "points": 8}',
+        f"Here: {BLOCK}",
+        f"{BLOCK} Done.",
         "null",
         f'{{"{"k" * 9_000}": 1}}',
     ]
@@ -53,7 +58,8 @@ def test_what_is_not_the_form_is_never_a_score(tmp_path: Path, subtests: pytest.
             result, requests = ask(tmp_path, reply or sends(body("")), reply or sends(body("")))
             assert (result.verdict, result.score) == (Verdict.ERRORED, None)
             assert "gave no verdict: two replies in an unusable form" in result.reasoning
-            assert not reply or f"It begins {reply[:20]!r}"[:-1] in result.reasoning
+            begin = " ".join(reply[:20].split())
+            assert not reply or f"It begins {begin!r}"[:-1] in result.reasoning
             assert ("`judge: {output: tagged}`" in result.reasoning) is ("Invalid JSON" in result.reasoning)
             assert len(result.reasoning) < 400
             assert [r.body["response_format"]["type"] for r in requests] == ["json_schema"] * 2
@@ -73,6 +79,7 @@ def body(content: str | None, **more: str) -> str:
         (f"<think>{text(verdict('yes', 9))}</think>", ""),
         ("It could be yes.\n</think>\n", ""),
         ("[THINK]It could be yes.[/THINK]```json\n", "\n```"),
+        ("```json\n", "\n```"),
     ],
 )
 def test_what_a_judge_only_thought_is_not_its_verdict(tmp_path: Path, before: str, after: str) -> None:
@@ -82,16 +89,6 @@ def test_what_a_judge_only_thought_is_not_its_verdict(tmp_path: Path, before: st
     (tmp_path / "b").mkdir()
     unclosed = f"<think>{text(verdict())}"
     assert ask(tmp_path / "b", unclosed, unclosed)[0].verdict is Verdict.ERRORED
-
-
-def test_a_code_block_around_the_whole_reply_is_read(tmp_path: Path) -> None:
-    """Many models cannot leave it out; anything beside it is refused."""
-    block = f"```json\n{text(verdict('no', 0))}\n```"
-    result, _ = ask(tmp_path, block)
-    assert result.verdict is Verdict.FAILED
-    (tmp_path / "b").mkdir()
-    result, _ = ask(tmp_path / "b", f"Here: {block}", f"{block} Done.")
-    assert result.verdict is Verdict.ERRORED
 
 
 def test_a_judge_that_cannot_judge_errs(tmp_path: Path, subtests: pytest.Subtests) -> None:

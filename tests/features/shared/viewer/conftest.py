@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
 import pytest
 
@@ -53,9 +53,9 @@ SETTLED = "() => document.querySelector('#attempt').ariaBusy === 'false'"
 class Reader:
     """Somebody who looks at a page."""
 
-    def __init__(self, page: Any, file: Path) -> None:
+    def __init__(self, page: Any, address: str) -> None:
         self.page = page
-        self.file = file
+        self.address = address
         self.complaints: list[str] = []
         page.on("console", lambda message: self.complaints.extend({message.text} - {DONE}))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
@@ -63,7 +63,7 @@ class Reader:
     async def open(self, place: str = "#?") -> None:
         """Open the page at a place of it, anew."""
         await self.page.goto("about:blank")
-        await self.page.goto(self.file.as_uri() + place)
+        await self.page.goto(self.address + place)
         if place.startswith("#/"):
             await self.page.wait_for_function(SETTLED)
 
@@ -87,36 +87,47 @@ class Reader:
             await summary.click()
             await summary.evaluate(FILLED)
 
+    async def links(self, below: str = "body") -> list[str]:
+        """Where the links of a part of the page lead."""
+        script = "(all) => all.map((one) => one.getAttribute('href'))"
+        found: list[str] = await self.page.locator(f"{below} a").evaluate_all(script)
+        return found
+
     async def place(self) -> str:
         """Where the page is, as its address says."""
         return str(await self.page.evaluate("location.href")).partition("#")[2]
 
 
-class Look(Protocol):
-    """Lets somebody look at a page; whatever it complains of fails the test."""
+R = TypeVar("R", bound=Reader)
+Look = Callable[[Path, Callable[[Reader], Awaitable[None]]], None]
+Watch = Callable[[str, Callable[[Reader], Awaitable[None]]], None]
 
-    def __call__(self, file: Path, work: Callable[[Reader], Awaitable[None]], /) -> None: ...
+
+async def read_page(
+    browser: PlaywrightBrowser, address: str, work: Callable[[R], Awaitable[None]], reader: type[R]
+) -> None:
+    """Let somebody work at a page in a window of its own; whatever it complains of fails the test."""
+    manager = WindowManager(browser)
+    try:
+        window = await manager.create_window("view")
+        assert isinstance(window, PlaywrightWindow)
+        somebody = reader(window.page, address)
+        await work(somebody)
+        assert somebody.complaints == []
+    finally:
+        await manager.close_all()
 
 
 @pytest.fixture
 def look(run: Run, browser: PlaywrightBrowser) -> Look:
-    """Return how to look at a page in a real browser."""
+    """Return how to look at a page that is a file in a real browser."""
+    return lambda file, work: run(read_page(browser, file.as_uri(), work, Reader))
 
-    def visit(file: Path, work: Callable[[Reader], Awaitable[None]]) -> None:
-        async def whole() -> None:
-            manager = WindowManager(browser)
-            try:
-                window = await manager.create_window("view")
-                assert isinstance(window, PlaywrightWindow)
-                reader = Reader(window.page, file)
-                await work(reader)
-                assert reader.complaints == []
-            finally:
-                await manager.close_all()
 
-        run(whole())
-
-    return visit
+@pytest.fixture
+def watch(run: Run, browser: PlaywrightBrowser) -> Watch:
+    """Return how to look at a page that is served."""
+    return lambda url, work: run(read_page(browser, url, work, Reader))
 
 
 @pytest.fixture
@@ -149,14 +160,9 @@ def page(store: RunStore) -> Path:
 
 
 def _hostile() -> Any:
-    criterion = Criterion(
-        name=HOSTILE, verdict=FAILED, expected=HOSTILE, actual={HOSTILE: 1}, reason=f"so {HOSTILE}"
-    )
-    more: dict[str, Any] = {
-        "reasoning": f"as {HOSTILE}",
-        "criteria": (criterion,),
-        "details": {HOSTILE: HOSTILE},
-    }
+    more: dict[str, Any] = {"expected": HOSTILE, "actual": {HOSTILE: 1}, "reason": f"so {HOSTILE}"}
+    criterion = Criterion(name=HOSTILE, verdict=FAILED, **more)
+    more = {"reasoning": f"as {HOSTILE}", "criteria": (criterion,), "details": {HOSTILE: HOSTILE}}
     return graded(
         HOSTILE,
         grade(HOSTILE, FAILED, evidence=("../../../../../manifest.json", "javascript:alert(1)"), **more),
@@ -172,6 +178,14 @@ def _hostile() -> Any:
     )
 
 
+def call(number: int, tool: str, params: dict[str, Any], **more: Any) -> ToolCallMessage:
+    return ToolCallMessage(tool=tool, tool_call_id=str(number), params=params, **more)
+
+
+def result(number: int, result: Any = "ok", *, is_error: bool = False, **more: Any) -> ToolResultMessage:
+    return ToolResultMessage(tool_call_id=str(number), result=result, is_error=is_error, **more)
+
+
 def write_log(folder: Path, *messages: Message) -> None:
     log = MessageLogger(folder)
     for message in messages:
@@ -185,42 +199,30 @@ def _course(folder: Path) -> None:
     for number in (1, 2):
         paint(folder / "screenshots" / f"{number:03}.png", f"page {number}")
     said = Usage(input_tokens=4_200, output_tokens=80, requests=1, cost_usd=0.25)
+    second = {"url": "http://shop.test/mugs", "duration_ms": 81.5, "parent_id": "d1"}
     write_log(
         folder,
         UserMessage(content="Buy two mugs."),
         AssistantMessage(content="I open the shop.", usage=said, duration_ms=1500.0),
-        ToolCallMessage(tool="navigate", tool_call_id="1", params={"url": "http://shop.test/"}),
-        ToolResultMessage(
-            tool_call_id="1", result={"ok": True, "output": "Opened."}, is_error=False, screenshot=1
-        ),
+        call(1, "navigate", {"url": "http://shop.test/"}),
+        result(1, {"ok": True, "output": "Opened."}, screenshot=1),
         DelegationMessage(instruction="Add the mugs.", executor_id="e1", span_id="d1"),
-        ToolCallMessage(tool="click_at", tool_call_id="2", params={"x": 320, "y": 90}, parent_id="d1"),
-        ToolResultMessage(
-            tool_call_id="2",
-            result="Nothing is there.",
-            is_error=True,
-            screenshot=2,
-            url="http://shop.test/mugs",
-            duration_ms=81.5,
-            parent_id="d1",
-        ),
+        call(2, "click_at", {"x": 320, "y": 90}, parent_id="d1"),
+        result(2, "Nothing is there.", is_error=True, screenshot=2, **second),
         DelegationResultMessage(summary="One mug.", executor_id="e1", status="blocked", steps_used=1),
         ErrorMessage(content="the page crashed", error_code="browser"),
-        ToolCallMessage(tool="done", tool_call_id="3", params={}),
+        call(3, "done", {}),
     )
 
 
 def _hostile_course(folder: Path) -> None:
-    call = ToolCallMessage(tool=HOSTILE, tool_call_id="1", params={HOSTILE: HOSTILE, "x": 1, "y": 1e300})
-    result = {"ok": True, "output": HOSTILE + "A" * 100_000}
+    told = {"ok": True, "output": HOSTILE + "A" * 100_000}
     write_log(
         folder,
         UserMessage(content=HOSTILE),
         AssistantMessage(content=HOSTILE),
-        call,
-        ToolResultMessage(
-            tool_call_id="1", result=result, is_error=True, screenshot=7, url="javascript:alert(1)"
-        ),
+        call(1, HOSTILE, {HOSTILE: HOSTILE, "x": 1, "y": 1e300}),
+        result(1, told, is_error=True, screenshot=7, url="javascript:alert(1)"),
         ErrorMessage(content=HOSTILE, error_code=HOSTILE),
         DelegationMessage(instruction=HOSTILE, executor_id=HOSTILE, span_id=HOSTILE),
         DelegationResultMessage(summary=HOSTILE, executor_id=HOSTILE, status="done", steps_used=1),
@@ -241,18 +243,13 @@ def at(second: int) -> str:
 
 def asked(second: int, url: str, status: Any = 200, **more: Any) -> dict[str, Any]:
     """An entry of a HAR file."""
+    content = {"size": more.get("size", 1500), "mimeType": more.get("kind", "text/html; charset=utf-8")}
+    failure = {"_failureText": more["failure"]} if "failure" in more else {}
     return {
         "startedDateTime": at(second),
         "time": 12.34,
         "request": {"method": more.get("method", "GET"), "url": url},
-        "response": {
-            "status": status,
-            "content": {
-                "size": more.get("size", 1500),
-                "mimeType": more.get("kind", "text/html; charset=utf-8"),
-            },
-            **({"_failureText": more["failure"]} if "failure" in more else {}),
-        },
+        "response": {"status": status, "content": content, **failure},
     }
 
 
@@ -274,55 +271,28 @@ def recorded(store: RunStore) -> RunStore:
     write_log(
         folder,
         UserMessage(content="Find it.", timestamp=at(1)),
-        ToolCallMessage(
-            tool="navigate", tool_call_id="1", params={"url": "http://shop.test/"}, timestamp=at(10)
-        ),
-        ToolResultMessage(tool_call_id="1", result="ok", is_error=False, dom=1, timestamp=at(14)),
-        ToolCallMessage(tool="click", tool_call_id="2", params={"target": "e1"}, timestamp=at(20)),
-        ToolResultMessage(tool_call_id="2", result="ok", is_error=False, dom=2, timestamp=at(21)),
+        call(1, "navigate", {"url": "http://shop.test/"}, timestamp=at(10)),
+        result(1, dom=1, timestamp=at(14)),
+        call(2, "click", {"target": "e1"}, timestamp=at(20)),
+        result(2, dom=2, timestamp=at(21)),
     )
-    write_records(
-        folder,
-        [
-            {"timestamp": at(0), "kind": "log", "text": "before"},
-            {
-                "timestamp": at(11),
-                "kind": "warning",
-                "text": "slow",
-                "url": "http://shop.test/a.js",
-                "line": 7,
-            },
-            {
-                "timestamp": at(25),
-                "kind": "uncaught",
-                "text": "TypeError: x is not a function",
-                "tab": 2,
-                "cut": 9,
-            },
-            {"timestamp": at(26), "kind": "error", "text": "404"},
-        ],
-        [
-            asked(11, "http://shop.test/"),
-            asked(12, "http://shop.test/gone.png", 404, kind="image/png", size=-1),
-            asked(22, "http://elsewhere.test/", -1, failure="net::ERR_BLOCKED_BY_CLIENT", method="POST"),
-        ],
-    )
+    raised = "TypeError: x is not a function"
+    said: list[dict[str, Any]] = [
+        {"timestamp": at(0), "kind": "log", "text": "before"},
+        {"timestamp": at(11), "kind": "warning", "text": "slow", "url": "http://shop.test/a.js", "line": 7},
+        {"timestamp": at(25), "kind": "uncaught", "text": raised, "tab": 2, "cut": 9},
+        {"timestamp": at(26), "kind": "error", "text": "404"},
+    ]
+    requests = [
+        asked(11, "http://shop.test/"),
+        asked(12, "http://shop.test/gone.png", 404, kind="image/png", size=-1),
+        asked(22, "http://elsewhere.test/", -1, failure="net::ERR_BLOCKED_BY_CLIENT", method="POST"),
+    ]
+    write_records(folder, said, requests)
     hostile = folder_of(store, HOSTILE)
     said = [{"timestamp": CANARY, "kind": CANARY, "text": CANARY + "B" * 3_000, "url": CANARY}]
-    write_records(
-        hostile,
-        said,
-        [
-            asked(
-                1,
-                f"javascript:document.title='owned'//{CANARY}",
-                CANARY,
-                method=CANARY,
-                kind=CANARY,
-                failure=CANARY,
-            )
-        ],
-    )
+    more = dict.fromkeys(("method", "kind", "failure"), CANARY)
+    write_records(hostile, said, [asked(1, f"javascript:document.title='owned'//{CANARY}", CANARY, **more)])
     with (hostile / "console.jsonl").open("ab") as file:
         file.write(b'{"kind": "log", "text": "\xff\xfe"}\n[1]\n')
         file.write(b'{"kind": 7, "text": {"a": 1}, "tab": "x"}\n{"kind": "cut')
@@ -335,9 +305,10 @@ def recorded(store: RunStore) -> RunStore:
 @pytest.fixture
 def two_runs(tmp_path: Path) -> RunComparison:
     """Return the comparison of two runs: tasks of each change, one with two trials, hostile texts."""
+    lost: dict[str, Any] = {"website": "shop", "tags": ("cart",), "cost_usd": 0.1}
     a = [
         graded("alike", grade("state", PASSED), website="shop"),
-        graded("lost", grade("state", PASSED), website="shop", tags=("cart",), total_steps=3, cost_usd=0.1),
+        graded("lost", grade("state", PASSED), total_steps=3, **lost),
         graded("gained", grade("state", FAILED), website="bank", total_steps=9, cost_usd=0.5),
         graded("broke", grade("state", PASSED)),
         graded("gone", grade("state", PASSED)),
@@ -346,15 +317,7 @@ def two_runs(tmp_path: Path) -> RunComparison:
     ]
     b = [
         graded("alike", grade("state", PASSED), website="shop"),
-        graded(
-            "lost",
-            grade("state", FAILED),
-            website="shop",
-            tags=("cart",),
-            total_steps=5,
-            reason="no mug",
-            cost_usd=0.1,
-        ),
+        graded("lost", grade("state", FAILED), total_steps=5, reason="no mug", **lost),
         graded("gained", grade("state", PASSED), website="bank", total_steps=4, cost_usd=0.25),
         graded("broke", error_source=ErrorSource.PROVIDER),
         *(graded("twice", grade("state", PASSED), trial=n) for n in (1, 2)),
@@ -368,13 +331,10 @@ def two_runs(tmp_path: Path) -> RunComparison:
         _hostile_course(folder_of(store, HOSTILE))
         stores.append(store)
     first = ("navigate", {"url": "http://shop.test/"}, "Opened.")
-    write_course(
-        folder_of(stores[0], "lost"), first, ("click", {"target": "e7"}, "Clicked."), ("done", {}, "Done.")
-    )
+    last: tuple[str, dict[str, Any], str] = ("done", {}, "Done.")
+    write_course(folder_of(stores[0], "lost"), first, ("click", {"target": "e7"}, "Clicked."), last)
     steps = [("click", {"target": "e8"}, "Nothing is there."), ("click", {"target": "e9"}, "Clicked.")]
-    write_course(
-        folder_of(stores[1], "lost"), first, *steps, ("type", {"text": "x"}, "Typed."), ("done", {}, "Done.")
-    )
+    write_course(folder_of(stores[1], "lost"), first, *steps, ("type", {"text": "x"}, "Typed."), last)
     hostile = folder_of(stores[1], HOSTILE)
     write_records(hostile, [{"kind": CANARY, "text": CANARY}], [asked(1, CANARY, CANARY)])
     return compare(*(read_run(store.root) for store in stores))

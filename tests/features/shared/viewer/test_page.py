@@ -268,9 +268,7 @@ def test_hostile_text_is_text(page: Path, look: Look) -> None:
             await reader.press("ArrowDown")
         assert "The last line of messages.jsonl is cut" in await reader.text("#findings")
         await reader.page.locator("summary", has_text="Details (including judge").click()
-        named = await reader.page.evaluate(
-            "[...document.querySelectorAll('a')].map(a => a.getAttribute('href'))"
-        )
+        named = await reader.links()
         assert [href for href in named if href.startswith(("javascript:", "data:", "..", "/"))] == []
         assert [href for href in named if "trap" in href or "leak" in href] == []
         assert "trap.html" in await reader.text("#facts")

@@ -40,11 +40,8 @@ def test_records_stand_at_their_step(recorded: RunStore, look: Look) -> None:
         ]
         await reader.press("ArrowDown")
         await reader.unfold("#detail .record:first-of-type summary")
-        lines = await reader.texts("#detail .said li")
-        assert lines == [
-            "uncaught error TypeError: x is not a function … 9 more characters tab 2",
-            "error 404",
-        ]
+        raised = "uncaught error TypeError: x is not a function … 9 more characters tab 2"
+        assert await reader.texts("#detail .said li") == [raised, "error 404"]
 
     look(write_viewer(open_door(), recorded.root).file, work)
 
@@ -65,9 +62,7 @@ def test_all_of_an_attempt_is_below_its_timeline(recorded: RunStore, look: Look)
         assert rows[2] == f"step 2 POST {blocked} http://elsewhere.test/ text/html 1.5 kB 0.01 s"
         await reader.page.locator("#records .said .to", has_text="step 1").click()
         assert await reader.place() == "/find/default/1/attempt-1/step-1"
-        links = await reader.page.evaluate(
-            "[...document.querySelectorAll('#closeup a')].map(a => a.getAttribute('href'))"
-        )
+        links = await reader.links("#closeup")
         assert [link for link in links if "dom/" in link or "trace" in link] == [
             "tasks/find/default/1/attempt-1/trace.zip",
             "tasks/find/default/1/attempt-1/dom/001.html",
@@ -99,10 +94,7 @@ def test_hostile_records_are_text(recorded: RunStore, look: Look) -> None:
         assert "\ufffd\ufffd" in said
         assert "damaged [1]" in said
         assert "javascript:document.title='owned'//" in await reader.text("#records .asked .address")
-        links = await reader.page.evaluate(
-            "[...document.querySelectorAll('a')].map(a => a.getAttribute('href'))"
-        )
-        assert [href for href in links if href.startswith(("javascript:", "data:"))] == []
+        assert [href for href in await reader.links() if href.startswith(("javascript:", "data:"))] == []
         assert await reader.page.locator("img[src=x]").count() == 0
         assert await reader.page.title() != "owned"
         for width in (400, 1280):
@@ -234,9 +226,7 @@ def test_downloads_are_listed_and_linked_where_that_is_harmless(recorded: RunSto
             "Downloads: 3 files. report.csv (1,234 bytes) <b>page.html (5 bytes) "
             "big.csv (9 bytes, not kept: capture.downloads.max_files is 2)"
         )
-        links = await reader.page.evaluate(
-            "[...document.querySelectorAll('#records a')].map((one) => one.getAttribute('href'))"
-        )
+        links = await reader.links("#records")
         assert [link for link in links if "downloads/" in link] == [
             "tasks/find/default/1/attempt-1/downloads/report.csv"
         ]

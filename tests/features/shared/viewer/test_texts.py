@@ -11,9 +11,9 @@ from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.shared.viewer.writing import write_viewer
 from pytest_browsereval.features.view.gate import put_gate
 from pytest_browsereval.features.view.single import write_single
-from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage, UserMessage
+from pytest_browsereval.model.messages import Message, UserMessage
 from pytest_browsereval.run.store import RunStore
-from tests.features.shared.viewer.conftest import HOSTILE, Look, Reader, write_log
+from tests.features.shared.viewer.conftest import HOSTILE, Look, Reader, call, result, write_log
 from tests.labelled import folder_of, grade, graded, paint, write_run
 from tests.recorded import FAILED, PASSED
 
@@ -128,10 +128,8 @@ def test_the_strip_shows_what_was_seen(tmp_path: Path, look: Look) -> None:
         paint(folder / "screenshots" / f"{number:03}.png", f"page {number}")
     messages: list[Message] = [UserMessage(content="Buy it.", timestamp="2025-01-01T12:00:00Z")]
     for at, picture in ((2, 2), (8, None), (10, 3)):
-        when, step = f"2025-01-01T12:00:{at:02}Z", str(at)
-        messages.append(ToolCallMessage(tool="click", tool_call_id=step, params={}, timestamp=when))
-        shown = {"is_error": False, "screenshot": picture, "timestamp": ""}
-        messages.append(ToolResultMessage(tool_call_id=step, result="ok", **shown))
+        messages.append(call(at, "click", {}, timestamp=f"2025-01-01T12:00:{at:02}Z"))
+        messages.append(result(at, screenshot=picture, timestamp=""))
     write_log(folder, *messages)
 
     async def work(reader: Reader) -> None:
@@ -139,10 +137,8 @@ def test_the_strip_shows_what_was_seen(tmp_path: Path, look: Look) -> None:
         await reader.open("#/buy/default/1")
         assert await reader.texts("#strip .name") == ["Start", "Step 1: click", "Step 3: click", "End"]
         assert await reader.text("#strip [aria-current]") == "Step 3: click"
-        assert (
-            await page.locator("#time-at").get_attribute("aria-valuetext")
-            == "Step 3: click, 10.0 s of 10.0 s"
-        )
+        told = await page.locator("#time-at").get_attribute("aria-valuetext")
+        assert told == "Step 3: click, 10.0 s of 10.0 s"
         await page.locator("#strip button").nth(1).click()
         assert await reader.text("#detail h3") == "Step 1: click"
         await page.locator("#detail").get_by_role("button", name="Before").click()
@@ -256,9 +252,8 @@ def test_a_mark_shows_where_a_step_acted(tmp_path: Path, look: Look) -> None:
     messages: list[Message] = []
     for number, (tool, params, hit, page, _) in enumerate(MARKED, 1):
         paint(folder / "screenshots" / f"{number - 1:03}.png", f"page {number}")
-        messages.append(ToolCallMessage(tool=tool, tool_call_id=str(number), params=params))
-        more: dict[str, Any] = {"url": f"http://a.test/{page}", "hit": hit or None, "screenshot": number}
-        messages.append(ToolResultMessage(tool_call_id=str(number), result="ok", is_error=False, **more))
+        messages.append(call(number, tool, params))
+        messages.append(result(number, url=f"http://a.test/{page}", hit=hit or None, screenshot=number))
     paint(folder / "screenshots" / f"{len(MARKED):03}.png", "end")
     write_log(folder, *messages)
 
