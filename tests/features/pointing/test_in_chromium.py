@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
+from pytest_browsereval.features.pointing.actions import Coordinates
 from pytest_browsereval.features.pointing.computer_use import ComputerUseConfig
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls
 from tests.features.pointing.seeing import BLUE, GREEN, VIOLET, picture_of, play, pointed, range_of, zoom
@@ -18,7 +18,8 @@ SHOTS: list[tuple[str, tuple[int, int, int]]] = [
     ("double_click", BLUE),
     ("left_click", VIOLET),
 ]
-CASES = [
+Case = tuple[float, Coordinates, int | None, str]
+CASES: list[Case] = [
     (1, "normalized", None, ""),
     (2, "normalized", None, ""),
     (1, "pixels", None, ""),
@@ -34,18 +35,12 @@ CASES = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("scale", "coordinates", "width", "zoomed"), CASES)
-def test_a_model_hits_what_it_sees(  # noqa: PLR0917
-    run: Run,
-    browser: PlaywrightBrowser,
-    pages: PageServer,
-    tmp_path: Path,
-    scale: float,
-    coordinates: Any,
-    width: int | None,
-    zoomed: str,
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_model_hits_what_it_sees(
+    run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path, case: Case
 ) -> None:
     """It knows nothing but the picture that it was sent, and hits targets of 32, 24 and 16 pixels."""
+    scale, coordinates, width, zoomed = case
     sizes = []
 
     def shoots(request: ModelRequest) -> Reply:

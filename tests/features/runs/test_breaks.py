@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.features.runs.breaks import find_breaks, find_points
-from pytest_browsereval.features.runs.digest import State
 from pytest_browsereval.features.runs.history import read_history
 from pytest_browsereval.run.store import RunStore
 from tests.features.runs.conftest import AGENT, config_with, leave_run, name_of, tried
 from tests.labelled import graded
-from tests.recorded import FAILED, PASSED, write_summary
+from tests.recorded import FAILED, PASSED
 
 
 def changes_between(results: Path) -> list[list[str]]:
@@ -49,26 +48,6 @@ def test_what_breaks_the_line(tmp_path: Path, subtests: pytest.Subtests) -> None
             leave_run(home, 1, *both)
             leave_run(home, 2, *manifest.pop("attempts", both), **manifest)
             assert changes_between(home.parent) == ([[word]] if word else [])
-
-
-def test_rows_that_somebody_selected_break_nothing(tmp_path: Path) -> None:
-    """A run of some rows is partial where another has all of the variant; else they are compared."""
-    both = tried("a", PASSED), tried("b", FAILED)
-
-    def leave(number: int, *own: Any, of: int = 2) -> None:
-        run = RunStore(leave_run(tmp_path / "shop", number, *own))
-        write_summary(run, selected=len(own), skipped=0, all_trials=of)
-
-    for number in (1, 3):
-        leave(number, both[0])
-    assert {run.state for run in read_history(tmp_path).runs} == {State.COMPLETE}
-    for number in (2, 4):
-        leave(number, *both)
-    leave(5, *both, of=4)  # one variant of two
-    history = read_history(tmp_path)
-    notes = {run.folder: run.note for run in history.runs if run.state is State.PARTIAL}
-    assert notes == {name_of(number): "1 trial of the config not selected" for number in (3, 1)}
-    assert find_breaks(history.runs) == {}
 
 
 def test_graders_that_were_not_asked_or_have_many_rules(tmp_path: Path) -> None:

@@ -153,23 +153,25 @@ def test_resumes_merges_and_imports(capsys: pytest.CaptureFixture[str]) -> None:
 def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """They differ in a model, in lanes and in the judge that people were not told of; never in time."""
     made("r")
-    other = made("rr", config=CONFIG.replace("gpt-4o-mini", "gpt-5-mini").replace("lanes: 4", "lanes: 8"))
+    config = CONFIG.replace("gpt-4o-mini", "gpt-5-mini").replace("lanes: 4", "lanes: 8")
+    other = made("rr", config=config, tools=["press"], tool_hashes={"press": "1"})
     other_judge = grade("webvoyager", PASSED, fingerprint="w/1/o4-mini/1").model_dump(mode="json")
     change_line(other, "a", grader_results={"webvoyager": other_judge})
     assert main(["runs", "r", "rr"]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[:7] == [
+    assert out[:8] == [
         "results/shop/r: 1 passed, 1 failed",
         "results/shop/rr: 1 passed, 1 failed",
         "",
         "they differ in (older first):",
         "config.lanes: 4 -> 8",
         "config.variants.default.executor.model: gpt-4o-mini -> gpt-5-mini",
+        "tool_hashes.press: none -> 1",
         "grader webvoyager: w/1/o4-mini/0 -> w/1/o4-mini/0 and w/1/o4-mini/1",
     ]
     assert main(["runs", "r", "rr", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert ([one["run"] for one in told["runs"]], len(told["differences"])) == (["r", "rr"], 3)
+    assert ([one["run"] for one in told["runs"]], len(told["differences"])) == (["r", "rr"], 4)
     shutil.copytree("results/shop/r", "results/shop/copy")
     assert main(["runs", "r", "copy"]) == 0
     assert "the runs differ only in time" in capsys.readouterr().out

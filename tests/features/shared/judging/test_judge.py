@@ -249,18 +249,6 @@ def chosen(grader: ModelGrader, run: JudgeConfig | None) -> JudgeConfig:
     return need.choose_model(run)
 
 
-def test_a_judge_is_needed(tmp_path: Path) -> None:
-    """The run's own one serves graders without; without any there is nothing to grade by."""
-    grader = AskingGrader()
-    with pytest.raises(ValueError, match="asks a model, but the config names none"):
-        chosen(grader, None)
-    with ScriptedModel([says(text(verdict()))]) as model:
-        judge = judge_at(model, timeout_s=100)
-        assert chosen(grader, judge) == judge
-        assert grader.needs(make_task()).time_limit_s(judge) > 100
-        assert graded(grader, recorded_in(tmp_path, judge=judge)).verdict is Verdict.PASSED
-
-
 class LookingGrader(AskingGrader):
     """Shows its judge pictures."""
 

@@ -121,11 +121,8 @@ def test_an_attempt_step_by_step(page: Path, look: Look) -> None:
         assert (await reader.page.locator("#detail img").get_attribute("src")).endswith("screenshots/002.png")
         await reader.press("b")
         assert (await reader.page.locator("#detail img").get_attribute("src")).endswith("screenshots/001.png")
-        lines = reader.page.locator("#entries > li")
-        depths = [
-            await lines.nth(place).evaluate("one => one.style.getPropertyValue('--depth')")
-            for place in range(8)
-        ]
+        script = "(all) => all.map((one) => one.style.getPropertyValue('--depth'))"
+        depths = await reader.page.locator("#entries > li").evaluate_all(script)
         assert depths == ["0", "0", "0", "0", "1", "0", "0", "0"]
         await reader.press("ArrowDown")
         assert "One mug." in await reader.text("#detail")
