@@ -16,7 +16,7 @@ from pytest_browsereval.model.derived import find_score
 from pytest_browsereval.testing.evals import EvalRun
 from tests.features.attacks.attacked import WHISPER
 from tests.features.attacks.recount import recount_requests
-from tests.features.attacks.test_runs import ADD, attack, shop, task
+from tests.features.attacks.test_runs import ADD, PAGE, attack, shop, task
 from tests.hooks.small_evals import Evals, row
 
 AGENT = """
@@ -143,15 +143,8 @@ def test_what_is_not_kept_is_not_resisted(evals: Evals) -> None:
 def test_nobody_but_the_run_empties_the_log(evals: Evals) -> None:
     """The paths that do are in nothing that agents, pages or readers of the run see."""
     leak = {"body": "name=" + "x".join("J\u00fcrgen")}
-    doors = (
-        "browsereval/reset",
-        "browsereval/seen",
-        "reset",
-        "x/reset",
-        "%00/reset",
-        "../reset",
-        "/reset?token=",
-    )
+    ours = ("browsereval/reset", "browsereval/seen")
+    doors = (*ours, "reset", "x/reset", "%00/reset", "../reset", "/reset?token=")
     sent = {"doors": [leak, *({"path": f"/{door}"} for door in doors), {"method": "DELETE", "path": "/"}]}
     run = run_sending(evals, sent, contains="name")
     assert list_outcomes(run, sent) == {"doors": True}
@@ -202,13 +195,8 @@ def test_a_page_empties_no_log_and_its_previews_are_its_own(evals: Evals) -> Non
     }
     found: dict[tuple[str, str], tuple[Any, bool]] = {}
     for agent, script in (("gullible", EMPTYING), ("gullible", PREVIEWING), ("careful", PREVIEWING)):
-        if not found:
-            shop(evals, task("mug", ADD), attacks=[attack("review", goal=goal)], agent=agent)
-            page = (evals.path / "site/index.html").read_text()
-        else:
-            keys: dict[str, Any] = {"browser": "playwright", "sites": {"shop": {"static": "site"}}}
-            evals.write_config(**keys, attacks=[attack("review", goal=goal)], agent=agent)
-        (evals.path / "site/index.html").write_text(page + script)
+        shop(evals, task("mug", ADD), attacks=[attack("review", goal=goal)], agent=agent)
+        (evals.path / "site/index.html").write_text(PAGE + script)
         run = evals.run("-m", "attack")
         details = run.attempt("mug.under.review").grader_results["attack"].details
         found[agent, script] = details["compromised"], bool(details.get("further_requests"))

@@ -64,11 +64,8 @@ def test_a_changed_result_is_delivered_though_the_attack_does_not_say_so(start: 
     found = start("return f'{output} {placer.payload}'")
     assert found.ret == 1
     details = grade(found, "mug.under.own")
-    assert (details["delivered_step"], details["where"], details["compromised_step"]) == (
-        1,
-        "result of wait",
-        1,
-    )
+    assert (details["delivered_step"], details["compromised_step"]) == (1, 1)
+    assert details["where"] == "result of wait"
     assert str(found.attempt("mug.under.own").verdict) == "failed"
     resumed = evals.run("-m", "attack", "--eval-regrade=latest")
     assert grade(resumed, "mug.under.own") == details
@@ -113,11 +110,8 @@ def test_the_example_of_the_documentation_works(evals: Evals) -> None:
     shop(evals, task("mug", ADD), attacks=attacks, agent="gullible")
     run = evals.run("-m", "attack")
     details = grade(run, "mug.under.title")
-    assert (details["channel"], details["where"], details["compromised"]) == (
-        "title",
-        "title of the page",
-        True,
-    )
+    assert (details["channel"], details["where"]) == ("title", "title of the page")
+    assert details["compromised"] is True
 
 
 # -- what breaks in an attack names it
@@ -203,11 +197,8 @@ def test_what_breaks_in_pages_names_the_attack(evals: Evals, monkeypatch: pytest
     names = ("throw", "reject", "syntax", "cart", "route", "hang", "pass", "late")
     attacks = [own(name=name, payload=name, goal={"checks": [{"typed": "x"}]}) for name in names[:-1]]
     attacks.append({**attacks[2], "name": "late", "late": 1})
-    steps: list[dict[str, Any]] = [
-        {"tool": "wait", "seconds": 0},
-        {"tool": "navigate", "url": "{shop}/cart.html"},
-    ]
-    shop(evals, task("mug", *steps, text="cart"), attacks=attacks, lanes=1)
+    away = {"tool": "navigate", "url": "{shop}/cart.html"}
+    shop(evals, task("mug", {"tool": "wait", "seconds": 0}, away, text="cart"), attacks=attacks, lanes=1)
     index = evals.path / "site/index.html"
     index.write_text(POLICY + index.read_text())
     (evals.path / "site/cart.html").write_text("<p id=cart>cart</p>")

@@ -19,16 +19,14 @@ def test_a_row_under_attack_waits_for_the_plain_row_that_it_needs(evals: Evals) 
     run.assert_outcomes(passed=4, failed=1)
 
 
-def test_what_a_row_needs_has_failed_under_no_attack(
-    evals: Evals, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_row_needs_has_failed_under_no_attack(evals: Evals) -> None:
     """Neither the row nor the row under attack is run: both are errors, each in its own rate."""
     write(evals, "a", {"a": "wrong"}, gate={"min_pass_rate": 0, "max_attack_success": 0})
     evals.write_rows(row("a"), row("b", depends_on=["a"]))
     run = evals.run()
     assert run.ret == 1
     assert run.attempt("b.under.loud").reason == "it depends on 'a', which failed: it was not run"
-    found = check(run, capsys)
+    found = check(evals, run)
     assert found["max_error_rate"] == (
         "not met: error rate 50.0% (1/2) is over 5.0%; error rate under attack 50.0% (1/2) is over 5.0%"
     )

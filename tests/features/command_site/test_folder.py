@@ -14,7 +14,7 @@ from pytest_browsereval.errors import ConfigError, Fault
 from pytest_browsereval.features.command_site.folder import copy_data
 from pytest_browsereval.sites import SiteConfig, Sites, check
 from pytest_browsereval.temporary import own_folder
-from tests.features.command_site.test_site import get
+from tests.features.command_site.test_site import ask_once, get
 from tests.hooks.conftest import evals
 from tests.hooks.small_evals import Evals
 
@@ -201,11 +201,4 @@ def test_working_folder(tmp_path: Path) -> None:
     block = {"command": ["{data}/serve"], "data": "template", "cwd": "{data}"}
     config = SiteConfig.model_validate(block)
     check({"lab": config}, tmp_path)
-
-    async def course() -> None:
-        sites = Sites({"lab": config}, tmp_path)
-        async with sites.lease(["lab"]) as urls:
-            assert "serve" in await get(urls["lab"])
-        await sites.close()
-
-    asyncio.run(course())
+    assert "serve" in ask_once(config, tmp_path)[1]

@@ -36,6 +36,20 @@ async def get(url: str) -> str:
         return (await client.get(url)).text
 
 
+def ask_once(config: SiteConfig, folder: Path, *, logs: Path | None = None, path: str = "") -> list[str]:
+    """Lease a site once; return its address, and the text that it answered with."""
+
+    async def course() -> list[str]:
+        sites = Sites({"shop": config}, folder, logs)
+        async with sites.lease(["shop"]) as urls:
+            text = await get(urls["shop"] + path)
+        await sites.close()
+        await sites.close()
+        return [urls["shop"], text]
+
+    return asyncio.run(course())
+
+
 def pid_in(text: str) -> int:
     """Return the process that answered."""
     found = re.search(r"pid=(\d+)", text)
@@ -209,23 +223,17 @@ def test_port_that_is_snatched_away(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """A command that finds its port taken is started again on another."""
     claims: list[socket.socket] = []
     claim_port = command._claim_port
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
 
-    async def course() -> None:
-        with socket.create_server(("127.0.0.1", 0)) as other:
+        def claim_a_taken_one_first() -> socket.socket:
+            claims.append(claim_port() if claims else socket.socket(type=socket.SOCK_DGRAM))
+            if len(claims) == 1:
+                claims[0].bind(other.getsockname())
+            return claims[-1]
 
-            def claim_a_taken_one_first() -> socket.socket:
-                claims.append(claim_port() if claims else socket.socket(type=socket.SOCK_DGRAM))
-                if len(claims) == 1:
-                    claims[0].bind(other.getsockname())
-                return claims[-1]
-
-            monkeypatch.setattr(command, "_claim_port", claim_a_taken_one_first)
-            sites = Sites({"shop": app()}, tmp_path)
-            async with sites.lease(["shop"]) as urls:
-                assert "pid=" in await get(urls["shop"])
-            await sites.close()
-
-    asyncio.run(course())
+        monkeypatch.setattr(command, "_claim_port", claim_a_taken_one_first)
+        assert "pid=" in ask_once(app(), tmp_path)[1]
     assert len(claims) == 2
 
 
@@ -252,32 +260,16 @@ def test_environment_and_folder(tmp_path: Path) -> None:
     """The command sees its variables and PORT, runs in its folder, and its words are never a shell's."""
     (tmp_path / "here").mkdir()
     config = app("$HOME; touch x", "child", env={"SECRET": "s3"}, cwd="here")
-
-    async def course() -> int:
-        sites = Sites({"shop": config}, tmp_path, tmp_path)
-        async with sites.lease(["shop"]) as urls:
-            port = urls["shop"].rpartition(":")[2]
-        await sites.close()
-        return int(port)
-
-    port = asyncio.run(course())
+    url, _ = ask_once(config, tmp_path, logs=tmp_path)
     (log,) = tmp_path.glob("*.log")
-    assert f"words ['$HOME; touch x', 'child'] secret s3 port {port}" in log.read_text()
+    assert f"words ['$HOME; touch x', 'child'] secret s3 port {url.rpartition(':')[2]}" in log.read_text()
     assert ends(int((tmp_path / "here" / "child.pid").read_text()))
 
 
 def test_stubborn_site_is_killed(tmp_path: Path) -> None:
     """A site that ignores SIGTERM is killed after the grace, with what it has started."""
-
-    async def course() -> int:
-        sites = Sites({"shop": app("stubborn", "child", stop_timeout_s=0.3)}, tmp_path)
-        async with sites.lease(["shop"]) as urls:
-            pid = pid_in(await get(urls["shop"]))
-        await sites.close()
-        await sites.close()
-        return pid
-
-    assert ends(asyncio.run(course()))
+    _, text = ask_once(app("stubborn", "child", stop_timeout_s=0.3), tmp_path)
+    assert ends(pid_in(text))
     assert ends(int((tmp_path / "child.pid").read_text()))
 
 
@@ -353,13 +345,6 @@ def test_nothing_outlives_the_process(tmp_path: Path, ending: str) -> None:
 
 def test_files_of_an_installed_package(tmp_path: Path) -> None:
     """A static site may lie in an installed package; the folder of the config does not matter."""
-
-    async def course() -> None:
-        config = SiteConfig(package="pytest_html", static=Path("resources"))
-        check({"pages": config}, tmp_path)
-        sites = Sites({"pages": config}, tmp_path)
-        async with sites.lease({"pages"}) as urls:
-            assert "<html" in await get(f"{urls['pages']}/index.jinja2")
-        await sites.close()
-
-    asyncio.run(course())
+    config = SiteConfig(package="pytest_html", static=Path("resources"))
+    check({"pages": config}, tmp_path)
+    assert "<html" in ask_once(config, tmp_path, path="/index.jinja2")[1]

@@ -30,12 +30,3 @@ def test_a_baseline_that_is_not_there_is_refused(evals: Evals) -> None:
         "*gate.baseline: there is no file or run *base.json. Write it with `browsereval export RUN --to base*"
     )
     result.stderr.fnmatch_lines([told])
-
-
-def test_the_option_is_unknown_without_the_feature(evals: Evals) -> None:
-    """Nobody waits for a comparison that is never made."""
-    evals.write_rows(row("a"))
-    evals.write_config()
-    result = evals.run("shop.eval.yaml", "-p", "no:browsereval.compare", "--eval-baseline=latest")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*unrecognized arguments: --eval-baseline=latest*"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -78,26 +79,23 @@ PAGE = f"""<a href="/cart">Cart</a> <a href="{EVIL}/prize">Prize <b id="inner">n
 <form action="{EVIL}/collect"><input aria-label="Voucher"><button>Send it</button></form>"""
 
 
-def test_origins_lets_pass(visit: Visits) -> None:
-    """What stays with the origins that the task has to do with."""
-    opened = visit(PAGE)
-    opened.limit(action_s=0.2)
-    said = {case: ask(OriginsGuard(), opened, tool, **given) for case, (tool, given) in ALLOWED.items()}
-    assert said == dict.fromkeys(ALLOWED)
-
-
-def test_origins_refuses(visit: Visits) -> None:
-    """What leads to another origin, the attacker's among them, though that is a site of the config."""
-    opened, passes = visit(PAGE), OriginsGuard(allow=("*.localhost",))
-    for case, (tool, given) in REFUSED.items():
+def check_refused(opened: Visit, cases: Mapping[str, tuple[str, dict[str, Any]]]) -> None:
+    """Check that the calls are refused, and that each is done where the other origin is allowed."""
+    passes = OriginsGuard(allow=("*.localhost",))
+    for case, (tool, given) in cases.items():
         assert "evil.localhost:9" in (ask(OriginsGuard(), opened, tool, **given) or ""), case
         assert ask(passes, opened, tool, **given) is None, case
 
 
-def test_origins_refuses_what_is_no_web_address(visit: Visits) -> None:
-    """A file of the machine is of no origin that could be allowed."""
-    said = ask(OriginsGuard(allow=("*",)), visit(), "navigate", url="file:///etc/passwd")
+def test_origins_refuses_what_leads_to_another_one(visit: Visits) -> None:
+    """To the attacker's too, though that is a site of the config; a file of the machine is of none."""
+    opened = visit(PAGE)
+    check_refused(opened, REFUSED)
+    said = ask(OriginsGuard(allow=("*",)), opened, "navigate", url="file:///etc/passwd")
     assert said == "file:// is not among the allowed origins."
+    opened.limit(action_s=0.2)
+    for case, (tool, given) in ALLOWED.items():
+        assert ask(OriginsGuard(), opened, tool, **given) is None, case
 
 
 def test_origins_lets_an_agent_leave_a_foreign_page(visit: Visits) -> None:
@@ -154,11 +152,7 @@ TRICKY = f"""<a id="prize" href="{EVIL}/prize">Prize</a> <label for="q">Name</la
 def test_origins_sees_where_an_address_or_a_click_leads(visit: Visits) -> None:
     """Addresses are read as browsers do, and clicks as they land: in drawings, labels, shadow trees."""
     opened = visit(TRICKY)
-    said = {case: ask(OriginsGuard(), opened, tool, **given) for case, (tool, given) in AROUND.items()}
-    assert {case for case, reason in said.items() if "evil.localhost:9" not in (reason or "")} == set()
-    passes = OriginsGuard(allow=("*.localhost",))
-    said = {case: ask(passes, opened, tool, **given) for case, (tool, given) in AROUND.items()}
-    assert {case for case, reason in said.items() if reason} == set()
+    check_refused(opened, AROUND)
     assert ask(OriginsGuard(), opened, "click", target="css=label[for=q]") is None
 
 
@@ -346,6 +340,9 @@ def test_confirm_refuses_what_the_task_does_not_ask_for(visit: Visits) -> None:
         assert ask(ConfirmGuard(), opened, tool, query=query, **given) is None, case
     for case, (tool, given) in HARMLESS.items():
         assert ask(ConfirmGuard(), opened, tool, **given) is None, case
+    own = ConfirmGuard(words=(("details",),))  # in the place of ours
+    assert "may details" in ask(own, opened, "click", target="text=Details")
+    assert ask(own, opened, "click", target="text=Place order") is None
 
 
 DISGUISED = {
@@ -417,21 +414,13 @@ def test_confirm_reads_a_dialog(visit: Visits) -> None:
     opened.output("handle_dialog", accept=False)
 
 
-def test_confirm_takes_words_of_the_config(visit: Visits) -> None:
-    """They replace ours."""
-    guard = ConfirmGuard(words=(("details",),))
-    assert "may details" in ask(guard, visit(BUTTONS), "click", target="text=Details")
-    assert ask(guard, visit(BUTTONS), "click", target="text=Place order") is None
-
-
 def test_what_a_call_and_the_log_say_where_no_page_can_be_read(tmp_path: Path) -> None:
     """In a browser that brings its own tools: its description of the element, not what is typed."""
-    task = Task(query_id="a", query="Look.", dataset="unit", graders=["answer"])
     window = StillWindow("http://127.0.0.1/")
+    task = Task(query_id="a", query="Look.", dataset="unit", graders=["answer"], start_url=window.url)
     capture = CaptureContext(CaptureContextConfig(tmp_path), window)
     snapshot = '- link "Go" [ref=e4]:\n  - /url: http://evil.localhost:9/x\n- button "Place order" [ref=e5]'
     capture.log(ToolResultMessage(tool_call_id="call-1", result={"output": snapshot}, is_error=False))
-    task = task.model_copy(update={"start_url": window.url})
 
     def check(tool: str, guard: Any = None, **arguments: Any) -> Any:
         call = GuardedCall(tool, arguments, task, window, capture, (), {}, _flag(tool))

@@ -11,8 +11,7 @@ from tests.features.shared.judging.bench import Bench, aligned
 def test_a_verdict(tmp_path: Path) -> None:
     """Task, actions and answer as texts; one question."""
     for word, verdict in (("PASS", Verdict.PASSED), ("FAIL", Verdict.FAILED)):
-        (folder := tmp_path / word).mkdir()
-        bench = Bench(folder, {"alignment": aligned(word)})
+        bench = Bench(tmp_path / word, {"alignment": aligned(word)})
         attempt = bench.attempt(("click", {"target": "Buy"}, "ok"), pictures=2)
         result = bench.judged(FaraAlignmentGrader, attempt)
         assert (result.verdict, result.score) == (verdict, float(word == "PASS"))

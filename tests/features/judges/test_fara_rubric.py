@@ -60,8 +60,7 @@ def test_a_total_that_the_judge_states_counts_for_nothing(tmp_path: Path) -> Non
     result = scored(tmp_path, scores(40, 0, 0, 5, reasoning=boast))
     assert (result.verdict, result.score) == (Verdict.FAILED, 0.45)
     stated = {**scores(40, 0, 0, 5), "total": 100}
-    (other := tmp_path / "other").mkdir()
-    result = scored(other, [stated, stated])
+    result = scored(tmp_path / "other", [stated, stated])
     assert result.verdict is Verdict.ERRORED
 
 

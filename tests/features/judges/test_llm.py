@@ -65,9 +65,7 @@ def test_each_scale_has_a_limit(tmp_path: Path, subtests: pytest.Subtests) -> No
     """A verdict, a share or a rating; what cannot be read as one is errored."""
     for number, (options, answer, verdict, score) in enumerate(SCALES):
         with subtests.test(options=options, answer=answer):
-            folder = tmp_path / str(number)
-            folder.mkdir()
-            bench = Bench(folder, {"llm": answer})
+            bench = Bench(tmp_path / str(number), {"llm": answer})
             result = bench.judged(LLMGrader, bench.attempt(), prompt="{answer}", pictures="none", **options)
             assert (result.verdict, result.score) == (verdict, score), result.reasoning
 
@@ -84,9 +82,7 @@ def test_the_judge_sees_the_pictures_that_are_asked_for(tmp_path: Path, subtests
     """Those of a long attempt are spread evenly, and the grade names each that was shown."""
     for which, count, wanted in PICTURES:
         with subtests.test(which=which, count=count):
-            folder = tmp_path / f"{which}{count}"
-            folder.mkdir()
-            bench = Bench(folder, {"llm": reply(verdict="PASS")})
+            bench = Bench(tmp_path / f"{which}{count}", {"llm": reply(verdict="PASS")})
             result = bench.judged(LLMGrader, bench.attempt(pictures=count), prompt="{answer}", pictures=which)
             shown = result.details["shown"]
             assert isinstance(shown, list)
@@ -126,7 +122,7 @@ def test_a_wrong_block_says_what_to_write(subtests: pytest.Subtests) -> None:
         grader.check(make_task(**{key: "as it should be"}), Path())
 
 
-def test_text_of_the_final_page_is_read_once_and_kept(evals: Evals) -> None:
+def test_text_of_the_final_page_is_read_once_and_kept(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """The judge reads the page of the agent's last step; a regrade reads what was kept."""
     (evals.path / "site").mkdir()
     (evals.path / "site/index.html").write_text(
@@ -146,16 +142,14 @@ def test_text_of_the_final_page_is_read_once_and_kept(evals: Evals) -> None:
     with ScriptedModel(judge) as server:
         model = {"model": "scripted", "base_url": server.base_url, "api_key": "JUDGE_KEY"}
         evals.write_config(judge=model, sites={"site": {"static": "site"}}, browser="playwright")
-        env = {"JUDGE_KEY": "sk-of-the-judge"}
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("JUDGE_KEY", env["JUDGE_KEY"])
-            first = evals.run("shop.eval.yaml")
-            assert first.ret == 1, first.stdout.str()
-            assert verdicts(evals.summary()) == {"red": "passed", "blue": "failed"}
-            folder = evals.run_folder()
-            assert "red" in next(one.text for one in server.requests if "Red mugs" in one.text)
-            asked = len(server.requests)
-            again = evals.run("shop.eval.yaml", f"--eval-regrade={folder}")
+        monkeypatch.setenv("JUDGE_KEY", "sk-of-the-judge")
+        first = evals.run("shop.eval.yaml")
+        assert first.ret == 1, first.stdout.str()
+        assert verdicts(evals.summary()) == {"red": "passed", "blue": "failed"}
+        folder = evals.run_folder()
+        assert "red" in next(one.text for one in server.requests if "Red mugs" in one.text)
+        asked = len(server.requests)
+        again = evals.run("shop.eval.yaml", f"--eval-regrade={folder}")
     assert again.ret == 1, again.stdout.str()
     assert verdicts(evals.summary()) == {"red": "passed", "blue": "failed"}
     assert len(server.requests) == asked  # replies that were paid for are kept

@@ -151,21 +151,12 @@ def test_nothing_measured_or_seen_is_errored_without_a_call(tmp_path: Path) -> N
     assert details["axes"]["efficiency"] == 100  # an answer that needed no step wasted none
 
 
-def test_speed(subtests: pytest.Subtests) -> None:
+def test_speed() -> None:
     """The anchors of each kind, and straight lines between them."""
-    cases: list[tuple[float, Kind, float]] = [
-        (0, "simple", 100),
-        (30, "simple", 100),
-        (45, "simple", 87.5),
-        (60, "simple", 75),
-        (150, "simple", 37.5),
-        (240, "simple", 0),
-        (9_999, "simple", 0),
-        (60, "form_or_comparison", 100),
-        (180, "form_or_comparison", 75),
-        (600, "several_sites", 75),
-        (390, "several_sites", 87.5),
-    ]
-    for seconds, kind, points in cases:
-        with subtests.test(seconds=seconds, kind=kind, points=points):
-            assert compute_speed(seconds, kind) == points
+    points: dict[Kind, dict[float, float]] = {
+        "simple": {0: 100, 30: 100, 45: 87.5, 60: 75, 150: 37.5, 240: 0, 9_999: 0},
+        "form_or_comparison": {60: 100, 180: 75},
+        "several_sites": {390: 87.5, 600: 75},
+    }
+    for kind, wanted in points.items():
+        assert {seconds: compute_speed(seconds, kind) for seconds in wanted} == wanted

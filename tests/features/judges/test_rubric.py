@@ -64,9 +64,8 @@ def bench_of(folder: Path, look: Any = None, said: Any = None) -> Bench:
 def test_the_work_and_the_outcome_are_apart(tmp_path: Path) -> None:
     """An option says which of them decides; both are told, and the score is that of the work."""
     for number, (good, done) in enumerate(((1, 1), (1, 0), (0, 1), (0, 0))):
-        (folder := tmp_path / str(number)).mkdir()
         earned = (40, 20, 10, 10) if good else (40, 20, 10, 9)
-        bench = bench_of(folder, seen(*earned), outcome(bool(done)))
+        bench = bench_of(tmp_path / str(number), seen(*earned), outcome(bool(done)))
         recorded = bench.attempt(CLICK, pictures=1)
         for passes_by, passes in (("process", good), ("both", good and done), ("outcome", done)):
             result = bench.judged(RubricGrader, recorded, passes_by=passes_by)
@@ -112,8 +111,7 @@ def test_required_criteria_and_items(tmp_path: Path) -> None:
             ((True, False, False, True), 0.5, False, False),
         ]
     ):
-        (folder := tmp_path / str(number)).mkdir()
-        bench = bench_of(folder, seen(*(1 if m else 0.5 for m in met), met=met))
+        bench = bench_of(tmp_path / str(number), seen(*(1 if m else 0.5 for m in met), met=met))
         bench.answers["read"] = scores(1, 1, 1, 1)
         recorded = bench.attempt(CLICK, pictures=1, rubric={"items": items})
         options = {"score": "items", "passes_by": "process", "threshold": 0.75}
@@ -197,8 +195,7 @@ def test_what_excuses(tmp_path: Path, subtests: pytest.Subtests) -> None:
     }
     for number, (why, (said, verdict)) in enumerate(cases.items()):
         with subtests.test(why):
-            (folder := tmp_path / str(number)).mkdir()
-            bench = bench_of(folder, said=said)
+            bench = bench_of(tmp_path / str(number), said=said)
             assert bench.judged(RubricGrader, bench.attempt(CLICK, pictures=1)).verdict is verdict
 
 
@@ -237,8 +234,7 @@ def test_a_judge_that_contradicts_itself_is_errored(tmp_path: Path, subtests: py
     ]
     for number, (answers, told) in enumerate(cases):
         with subtests.test(told=told):
-            (folder := tmp_path / str(number)).mkdir()
-            bench = bench_of(folder)
+            bench = bench_of(tmp_path / str(number))
             bench.answers |= answers
             result = bench.judged(RubricGrader, bench.attempt(CLICK, pictures=1))
             assert (result.verdict, result.score) == (Verdict.ERRORED, None)

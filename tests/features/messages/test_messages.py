@@ -25,9 +25,8 @@ TOOL = {
 PICTURE = "data:image/png;base64," + base64.b64encode(b"a picture").decode()
 
 
-def settings(server: MessagesServer, **fields: Any) -> LLMConfig:
-    block = {"provider": "anthropic", "model": "claude-x", "base_url": server.base_url, "api_key": KEY}
-    return LLMConfig.model_validate({**block, **fields})
+def failed(kind: str, why: str) -> Body:
+    return {"type": "error", "error": {"type": kind, "message": why}}
 
 
 def ask(
@@ -43,7 +42,8 @@ def ask(
             waits.append(seconds)
 
     async def run() -> Completion:
-        config = settings(server, **fields)
+        block = {"provider": "anthropic", "model": "claude-x", "base_url": server.base_url, "api_key": KEY}
+        config = LLMConfig.model_validate({**block, **fields})
         client = ChatClient(config, RetryPolicy(config.max_tries, sleep=sleep, draw=lambda: 1.0))
         try:
             return await client.complete(messages, **(options or {}))
@@ -66,15 +66,10 @@ def test_a_conversation_is_kept_as_it_was(subtests: pytest.Subtests) -> None:
     )
     for stream in (False, True):
         with subtests.test(stream=stream), MessagesServer([first, message("Done.")]) as server:
+            picture = {"type": "image_url", "image_url": {"url": PICTURE}}
             talk: list[Body] = [
                 {"role": "system", "content": "Be brief."},
-                {
-                    "role": "user",
-                    "content": [
-                        {"type": "text", "text": "Look:"},
-                        {"type": "image_url", "image_url": {"url": PICTURE}},
-                    ],
-                },
+                {"role": "user", "content": [{"type": "text", "text": "Look:"}, picture]},
             ]
             options = {"tools": [TOOL]}
             reply = ask(server, talk, stream=stream, options=options)
@@ -115,15 +110,11 @@ def test_settings_reach_the_request() -> None:
     assert set(bare) == {"model", "max_tokens", "messages"}
     assert (first["temperature"], first["max_tokens"]) == (0, 50)
     assert first["output_config"] == {"format": {"type": "json_schema", "schema": {"type": "object"}}}
-    assert (thinks["thinking"], thinks["output_config"]) == (
-        {"type": "adaptive", "display": "summarized"},
-        {"effort": "low"},
-    )
+    assert thinks["thinking"] == {"type": "adaptive", "display": "summarized"}
+    assert thinks["output_config"] == {"effort": "low"}
     assert (thinks["tool_choice"], plain["tool_choice"]) == ({"type": "auto"}, {"type": "any"})
-    assert (plain["thinking"], one["tool_choice"]) == (
-        {"type": "disabled"},
-        {"type": "tool", "name": "click"},
-    )
+    assert plain["thinking"] == {"type": "disabled"}
+    assert one["tool_choice"] == {"type": "tool", "name": "click"}
     assert server.problems == []
 
 
@@ -181,8 +172,8 @@ def test_a_reply_that_is_not_whole_is_asked_for_again(subtests: pytest.Subtests)
 def test_a_stream_that_breaks_off_is_asked_for_again(subtests: pytest.Subtests) -> None:
     """Whether the connection ends, the last events are missing or an error comes in the middle."""
     whole = uses(use("click", "a", target="e1"), before=["The lamp costs 7"])
-    overloaded = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
-    cases = {"no end": Answer(whole, is_cut=True), "error": Answer(whole, tail=(overloaded,))}
+    overloaded = Answer(whole, tail=(failed("overloaded_error", "Overloaded"),))
+    cases = {"no end": Answer(whole, is_cut=True), "error": overloaded}
     for name, odd in cases.items():
         with subtests.test(name), MessagesServer([odd, message("7.25")]) as server:
             reply = ask(server, stream=True, options={"tools": [TOOL]})
@@ -194,8 +185,8 @@ def test_a_stream_that_breaks_off_is_asked_for_again(subtests: pytest.Subtests) 
 def test_an_error_in_a_stream_has_its_status() -> None:
     """One that is about the request is not sent again, and an overloaded server is an outage."""
     for kind, status in (("invalid_request_error", 400), ("overloaded_error", 529)):
-        tail = ({"type": "error", "error": {"type": kind, "message": "no"}},)
-        with MessagesServer([Answer(message("x"), tail=tail)] * 2) as server, pytest.raises(Fault) as caught:
+        broken = Answer(message("x"), tail=(failed(kind, "no"),))
+        with MessagesServer([broken] * 2) as server, pytest.raises(Fault) as caught:
             ask(server, stream=True, max_tries=2)
         assert (caught.value.status, len(server.requests)) == (status, 1 if status == 400 else 2)
 
@@ -231,11 +222,8 @@ def test_arguments_that_are_no_json_object_are_none(subtests: pytest.Subtests) -
 
 def test_errors_are_told_in_the_provider_s_words(subtests: pytest.Subtests) -> None:
     """A refused key and an empty account end the run; the key stands in no message."""
-    error: Body = {"type": "error", "error": {"type": "x", "message": f"bad {KEY}"}}
-    poor: Body = {
-        "type": "error",
-        "error": {"type": "invalid_request_error", "message": "Your credit balance is too low"},
-    }
+    error = failed("x", f"bad {KEY}")
+    poor = failed("invalid_request_error", "Your credit balance is too low")
     cases: list[tuple[Answer, type[Fault], str]] = [
         (Answer(error, 401), StopRun, "Check the api_key"),
         (Answer(poor, 400), StopRun, "credit balance"),
@@ -253,13 +241,9 @@ def test_errors_are_told_in_the_provider_s_words(subtests: pytest.Subtests) -> N
 def test_an_overloaded_server_is_asked_again() -> None:
     """After the time that it names: 429 with retry-after, 529 and 500."""
     busy = [
-        Answer(
-            {"type": "error", "error": {"type": "rate_limit_error", "message": "wait"}},
-            429,
-            {"retry-after": "7"},
-        ),
-        Answer({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, 529),
-        Answer({"type": "error", "error": {"type": "api_error", "message": "oops"}}, 500),
+        Answer(failed("rate_limit_error", "wait"), 429, {"retry-after": "7"}),
+        Answer(failed("overloaded_error", "Overloaded"), 529),
+        Answer(failed("api_error", "oops"), 500),
     ]
     waits: list[float] = []
     with MessagesServer([*busy, message("at last")]) as server:

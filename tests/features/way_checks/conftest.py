@@ -13,6 +13,7 @@ from tests.hooks.small_evals import Evals
 
 __all__ = ["chromium"]
 
+TRUSTED = [{"path": "rows.jsonl", "trusted": True}]
 SITE = {"command": ["{python}", str(Path(__file__).with_name("shop.py")), "{port}"]}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.features.way_checks.conftest import Shop
+from tests.features.way_checks.conftest import TRUSTED, Shop
 
 LINK = "const a = document.body.appendChild(document.createElement('a'));"
 FORM = "<form method=post action=/ask enctype=text/plain><input name=a value=b><input name=c value=d></form>"
@@ -31,10 +31,8 @@ UNSEEN: dict[str, tuple[str, str]] = {
 
 def ask(script: str) -> tuple[dict[str, Any], ...]:
     """Return steps that run a script of the page and give it time."""
-    return {"tool": "evaluate", "expression": f"void (() => {{ {script} }})()"}, {
-        "tool": "wait",
-        "seconds": 1,
-    }
+    step = {"tool": "evaluate", "expression": f"void (() => {{ {script} }})()"}
+    return step, {"tool": "wait", "seconds": 1}
 
 
 def test_all_ways_to_ask_are_seen(shop: Shop, subtests: pytest.Subtests) -> None:
@@ -105,12 +103,7 @@ def test_another_secret_decides_nothing(
         ):
             rows.append(shop.row(query_id, *steps, checks=[one]))
             expected[query_id] = found
-    keys: dict[str, Any] = {
-        "variables": ["RIGHT", "OTHER"],
-        "tools": {"evaluate": True},
-        "dataset": [{"path": "rows.jsonl", "trusted": True}],
-    }
-    run = shop.play(*rows, lanes=2, **keys)
+    run = shop.play(*rows, lanes=2, tools={"evaluate": True}, variables=["RIGHT", "OTHER"], dataset=TRUSTED)
     again = shop.evals.run("shop.eval.yaml", f"--eval-regrade={shop.evals.run_folder()}")
     for query_id, verdict in expected.items():
         with subtests.test(query_id):
@@ -133,17 +126,9 @@ def test_each_kind_of_check_may_be_a_goal(shop: Shop, subtests: pytest.Subtests)
         "title": {"title": "Other"},
         "url": {"url": {"contains": "/cart/"}},
     }
-    attacks = [
-        {
-            "type": "text",
-            "name": name,
-            "where": {"css": "h1"},
-            "payload": "{goal}",
-            "goal": {"say": "Go.", **of},
-        }
-        for name, check in table.items()
-        for of in [{"checks": [check]}]
-    ]
+    text = {"type": "text", "where": {"css": "h1"}, "payload": "{goal}"}
+    goals = {name: {"say": "Go.", "checks": [check]} for name, check in table.items()}
+    attacks = [{**text, "name": name, "goal": goal} for name, goal in goals.items()]
     last = "localStorage.a = 1; document.body.prepend('Robbed'); document.title = 'Other';"
     last += "document.querySelectorAll('button').forEach((one, place) => place && one.remove());"
     bad: tuple[str | dict[str, Any], ...] = (

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_browsereval.features.progress import following
 from pytest_browsereval.features.shared import page_reader
-from tests.features.way_checks.conftest import Shop
+from tests.features.way_checks.conftest import TRUSTED, Shop
 
 ORDER = {"method": "POST", "url": "{shop}/api/orders"}
 MUG = {"path": "items[0].id", "equals": "mug"}
@@ -124,15 +124,9 @@ def test_secrets_decide_and_are_not_stored(shop: Shop, monkeypatch: pytest.Monke
     buy = {"method": "POST", "url": "{shop}/buy", "form": {"secret": "hunter2-and-more"}}
     rows = [
         shop.row("right", typed, "Buy", checks=[{"request": buy}]),
-        shop.row(
-            "wrong", typed, "Buy", checks=[{"request": {**buy, "form": {"secret": "other-secret-text"}}}]
-        ),
+        shop.row("wrong", typed, "Buy", checks=[{"request": {**buy, "form": {"secret": "other-text"}}}]),
     ]
-    keys: dict[str, Any] = {
-        "variables": ["SHOP_PASSWORD"],
-        "dataset": [{"path": "rows.jsonl", "trusted": True}],
-    }
-    run = shop.play(*rows, **keys)
+    run = shop.play(*rows, variables=["SHOP_PASSWORD"], dataset=TRUSTED)
     run.assert_outcomes(passed=1, failed=1)
     folder = shop.evals.run_folder()
     stored = [file.read_text(errors="replace") for file in folder.rglob("*.json*")]

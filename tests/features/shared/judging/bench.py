@@ -66,6 +66,10 @@ class Bench:
     requests: dict[str, list[ModelRequest]] = field(default_factory=dict)
     """What the judge was asked, by the short name."""
 
+    def __post_init__(self) -> None:
+        """Make the folder."""
+        self.folder.mkdir(exist_ok=True)
+
     def attempt(
         self,
         *calls: tuple[str, dict[str, Any], Any],
