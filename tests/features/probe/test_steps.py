@@ -60,7 +60,7 @@ def test_the_steps_of_a_pass_are_the_way_of_a_row_without_a_solution(evals: Eval
 
 PAGE = """<title>Desk</title><p>Code <b id=code></b></p><h1></h1>
 <label>Code <input oninput="show(this.value === code.textContent)"></label>
-<button onclick="setTimeout(show, 1500, true)">Start</button>
+<button onclick="setTimeout(show, 4000, true)">Start</button>
 <script>
 const show = (isDone) => { document.querySelector('h1').textContent = isDone ? 'Finished' : ''; };
 code.textContent = crypto.randomUUID().replace(/[0-9-]/g, '') + 'x';
@@ -83,7 +83,7 @@ async def solve(context):
         await call("navigate", {"url": f"{context.task.start_url}#{known}"})
     else:
         await call("click", {"target": "role=button[name='Start']"})
-        await asyncio.sleep(2)  # as a model that thinks
+        await asyncio.sleep(5)  # as a model that thinks
         await call("read_text", {})
     return "Done."
 """
