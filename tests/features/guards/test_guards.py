@@ -192,24 +192,17 @@ def test_a_guard_has_a_time_of_its_own(guarded: Evals, monkeypatch: pytest.Monke
 
 
 def test_what_cannot_be_guarded_is_refused(guarded: Evals) -> None:
-    """A program that drives the browser itself is refused before the run, and so is an unknown guard."""
+    """A program that drives the browser itself, an unknown guard, guards that nobody asks."""
     program = {"type": "command", "command": ["true"], "cdp": True}
-    guarded.write_config(agent=program, guards=["word"])
-    ran = guarded.run("shop.eval.yaml")
-    assert ran.ret == 4
-    assert "drives the browser itself (`cdp: true`), without the tools, so no guard is asked." in printed(ran)
-    guarded.write_config(guards=["origin"])
-    ran = guarded.run("shop.eval.yaml")
-    assert ran.ret == 4
-    assert "unknown guard 'origin'. Did you mean 'origins'?" in printed(ran)
-
-
-def test_without_the_feature_guards_are_refused(guarded: Evals) -> None:
-    """A config with guards that nobody asks would seem to be safe."""
-    guarded.write_config(guards=["word"])
-    ran = guarded.run("shop.eval.yaml", "-p", "no:browsereval.guards")
-    assert ran.ret == 4
-    assert "the feature that acts on this key is left out" in printed(ran)
+    cases: tuple[tuple[dict[str, Any], list[str], str], ...] = (
+        ({"agent": program, "guards": ["word"]}, [], "without the tools, so no guard is asked."),
+        ({"guards": ["origin"]}, [], "unknown guard 'origin'. Did you mean 'origins'?"),
+        ({"guards": ["word"]}, ["-p", "no:browsereval.guards"], "the feature that acts on this key is left"),
+    )
+    for config, options, why in cases:
+        guarded.write_config(**config)
+        ran = guarded.run("shop.eval.yaml", *options)
+        assert (ran.ret, why in printed(ran)) == (4, True), why
 
 
 # -- the guards of ours, on pages
