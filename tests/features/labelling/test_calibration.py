@@ -74,13 +74,11 @@ def test_what_is_compared_and_what_is_left_out(tmp_path: Path) -> None:
     judge, other = found["graders"]
     assert (judge["grader"], judge["fingerprint"], judge["n"], judge["not_graded"]) == ("j", PRINT, 4, 1)
     assert counts_of(judge) == (1, 1, 1, 1)
-    assert [{**one, "folder": Path(one["folder"]).name} for one in judge["disagreements"]] == [
-        {"attempt": name, "label": label, "grade": grade, "reason": reason, "folder": "attempt-1"}
-        for name, label, grade, reason in (
-            ("fp", "fail", "passed", "it looks done"),
-            ("fn", "pass", "failed", "j says failed"),
-        )
-    ]
+    keys = ("attempt", "label", "grade", "reason")
+    told = [(*(one[key] for key in keys), Path(one["folder"]).name) for one in judge["disagreements"]]
+    false_positive, false_negative = told
+    assert false_positive == ("fp", "fail", "passed", "it looks done", "attempt-1")
+    assert false_negative == ("fn", "pass", "failed", "j says failed", "attempt-1")
     assert [one["attempt"] for one in judge["errored_grades"]] == ["errored"]
     assert (other["grader"], counts_of(other)) == ("k", (1, 0, 0, 0))
 

@@ -70,10 +70,8 @@ def test_what_an_attempt_shows(served: LabellingServer) -> None:
     seen = json.loads(body)
     assert status == 200
     assert (seen["query"], seen["answer"], seen["start_url"]) == ("Do a.", "42", "http://shop.test/")
-    assert [(step["tool"], step["result"], step["picture"]) for step in seen["steps"]] == [
-        ("click", "Clicked.", 0),
-        ("done", "Done.", None),
-    ]
+    steps = [(step["tool"], step["result"], step["picture"]) for step in seen["steps"]]
+    assert steps == [("click", "Clicked.", 0), ("done", "Done.", None)]
     everything = b"".join(ask(served, path)[1] for path in ("attempts", "attempts/0"))
     for hidden in (b"29.90", b"in the cart", b"verdict", b"It is wrong", b"j/1"):
         assert hidden not in everything

@@ -107,10 +107,8 @@ def test_typing_can_click_clear_and_press_enter() -> None:
     """At a point it is one tool; Enter is a call of its own."""
     asked = {"action": "type_text_at", "x": 0, "y": 0, "text": "Ada"}
     made = performs({**asked, "clear_before_typing": True, "press_enter": True})
-    assert made == [
-        ("type_at", {"x": 0, "y": 0, "text": "Ada", "clear": True}),
-        ("press_key", {"key": "Enter"}),
-    ]
+    typed = {"x": 0, "y": 0, "text": "Ada", "clear": True}
+    assert made == [("type_at", typed), ("press_key", {"key": "Enter"})]
     assert performs({"action": "type", "text": "", "clear": True})[0][1] == {"text": "", "clear": True}
 
 

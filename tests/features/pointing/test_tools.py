@@ -54,9 +54,8 @@ def test_buttons_and_double_clicks_reach_the_point(visit: Visits) -> None:
         "addEventListener(n, (e) => seen.push([n, e.clientX, e.clientY]))</script>"
     )
     assert opened.output("click_at", x=50, y=60, click_count=2) == "Double-clicked at (50, 60)."
-    assert (
-        opened.output("click_at", x=70, y=80, button="right") == "Clicked at (70, 80) with the right button."
-    )
+    said = opened.output("click_at", x=70, y=80, button="right")
+    assert said == "Clicked at (70, 80) with the right button."
     assert opened.js("seen") == [["dblclick", 50, 60], ["contextmenu", 70, 80]]
 
 
@@ -106,10 +105,8 @@ def test_the_pointer_follows_a_path(visit: Visits) -> None:
     seen = opened.js("seen")
     points = [event[1:3] for event in seen]
     assert [points.index(point) for point in path] == sorted(points.index(point) for point in path)
-    assert [event[:4] for event in seen if event[0] != "mousemove"] == [
-        ["mousedown", 100, 50, 1],
-        ["mouseup", 300, 200, 0],
-    ]
+    ends = [event[:4] for event in seen if event[0] != "mousemove"]
+    assert ends == [["mousedown", 100, 50, 1], ["mouseup", 300, 200, 0]]
     assert seen[-1][4] - seen[1][4] >= 550
     opened.js("seen = []")
     said = opened.output("hover_at", path=[*path, [10, 10]])

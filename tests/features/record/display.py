@@ -125,9 +125,7 @@ class Person:
         if self._corner is None:
             self._corner = await self._find_corner()
         at = [round(part + place) for part, place in zip(self._corner, (x, y), strict=True)]
-        assert all(0 <= part < most for part, most in zip(at, self._size, strict=True)), (
-            "it is off the screen"
-        )
+        assert all(0 <= part < most for part, most in zip(at, self._size, strict=True)), "off the screen"
         for away in (9, 3, 0):
             await run("xdotool", "mousemove", "--sync", str(max(at[0] - away, 0)), str(at[1]))
 
