@@ -72,10 +72,8 @@ def test_without_such_a_run_nothing_is_run(project: Evals) -> None:
     compare_rules(project)
     first = project.run(ON_MAIN)
     assert (first.ret, first.folders) == (pytest.ExitCode.USAGE_ERROR, ())
-    assert (
-        "latest-on-main: there is no earlier run. Run all rows first, without a baseline"
-        in first.stdout.str() + first.stderr.str()
-    )
+    told = "latest-on-main: there is no earlier run. Run all rows first, without a baseline"
+    assert told in first.stdout.str() + first.stderr.str()
     project.run("--eval-set", "gate={}")
     git(project.path, "checkout", "-q", "main")
     project.run("-k", "mug")

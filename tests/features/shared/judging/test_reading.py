@@ -245,10 +245,8 @@ def test_more_than_half_of_the_votes_decide(tmp_path: Path, subtests: pytest.Sub
                 assert result.score is None
             if len(words) > 1:
                 votes: Any = result.details["votes"]
-                assert sorted(vote["verdict"] for vote in votes) == sorted(
-                    {"yes": "passed", "no": "failed", "unsure": "undecided", "broken": "errored"}[w]
-                    for w in words
-                )
+                names = {"yes": "passed", "no": "failed", "unsure": "undecided", "broken": "errored"}
+                assert sorted(vote["verdict"] for vote in votes) == sorted(names[word] for word in words)
 
 
 def test_the_score_of_votes_is_their_mean(tmp_path: Path) -> None:

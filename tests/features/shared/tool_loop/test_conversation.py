@@ -68,13 +68,9 @@ def test_only_the_latest_pictures_stay() -> None:
         conversation.add_picture(bytes([number]), "image/jpeg", "The page:")
     contents = [message["content"] for message in conversation.messages]
     assert contents[:3] == [OLD_PICTURE] * 3
-    assert contents[4] == [
-        {"type": "text", "text": "The page:"},
-        {
-            "type": "image_url",
-            "image_url": {"url": "data:image/jpeg;base64," + base64.b64encode(b"\x04").decode()},
-        },
-    ]
+    address = "data:image/jpeg;base64," + base64.b64encode(b"\x04").decode()
+    shown = {"type": "image_url", "image_url": {"url": address}}
+    assert contents[4] == [{"type": "text", "text": "The page:"}, shown]
 
 
 def test_a_trimmed_conversation_keeps_the_protocol() -> None:

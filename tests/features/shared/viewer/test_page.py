@@ -36,11 +36,10 @@ def test_counts_are_those_of_the_summary(store: RunStore, page: Path, look: Look
         told = [f"{marks[verdict]} {verdict} {count}" for verdict, count in counts.items()]
         assert await reader.texts("#kinds button") == ["all 7", *told, "… unfinished 1", "‽ damaged 1"]
         assert await reader.page.locator("#rows tr:not(.spacer)").count() == 7
-        assert "1 attempt is damaged and not counted. 1 attempt is not finished." in await reader.text(
-            "#notes"
-        )
+        notes = await reader.text("#notes")
+        assert "1 attempt is damaged and not counted. 1 attempt is not finished." in notes
         claims = f"{summary.false_claims.hits} trials failed although the agent ended with an answer."
-        assert claims in await reader.text("#notes")
+        assert claims in notes
         (rate,) = await reader.page.locator(".rates button[title^='shop']").all()
         assert await rate.get_attribute("title") == "shop: 1 of 2 passed, 0 errored"
         low, high = [float(await rate.locator(".interval").get_attribute(name)) for name in ("x", "width")]
