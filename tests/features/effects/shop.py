@@ -27,6 +27,7 @@ STATEMENTS = {
     "Order again": "INSERT INTO orders VALUES (10, 'ada', 'mug', 2, 'open')",
     "Order a cup": "INSERT INTO orders VALUES (11, 'ada', 'cup', 2, 'open')",
     "Cancel": "UPDATE orders SET status = 'cancelled' WHERE id = 7",
+    "Change": "UPDATE orders SET quantity = 9 WHERE id = 7",
     "Delete": "DELETE FROM orders WHERE id = 7",
     "Log": "INSERT INTO log VALUES ('seen')",
     "Move": "UPDATE users SET email = 'eve@shop.test', password = 'hunter2hunter2' WHERE name = 'ada'",
