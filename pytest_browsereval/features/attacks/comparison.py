@@ -37,7 +37,7 @@ class Side:
         self.label = run.name if variant is None else f"{variant} of {run.name}"
         """What reports call it."""
         if found is None:
-            why = "A config has `attacks` for that; trials without a result do not count."
+            why = "Run with `attacks` in the config; trials without a result do not count."
             raise UsageError(f"{self.label} has no attempt under attack. {why}")
         self.figures: RunFigures = found
         self.has_variants = variant is None and len(names) > 1

@@ -86,8 +86,8 @@ class GoalEvidence:
         error = find_error(check, self._seen["page"]) if isinstance(check, PageCheck) else ""
         if error and all(held is None for held in asked):  # no page could answer, so nobody knows
             raise GraderFault(
-                f"{title} had no value at any look: {error}. Write it so that it has one where the goal is "
-                "not reached, as `window.cart?.length` has"
+                f"{title} never had a value: {error}. Write it to have one before the goal is reached, as "
+                "`window.cart?.length` does"
             )
         held, course = False, list[bool]()
         for found in asked:  # what was not read is what was read before

@@ -76,8 +76,8 @@ def _coordinates(name: str, instead: str, draft: Draft, path: KeyPath) -> None:
     if "model" not in block or not {"base_url", "provider"} & block.keys():
         draft.report(
             (*path, "type"),
-            f"the protocol of {name!r} is its vendor's own. A model that answers with points over "
-            f"chat completions does the same work; write `{instead}`",
+            f"{name!r} speaks its vendor's own protocol, which is not supported. Use a model that answers "
+            f"with points over chat completions: write `{instead}`",
         )
         give_up(draft, path)
         return

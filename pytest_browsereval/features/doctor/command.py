@@ -133,7 +133,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--validate",
         action="store_true",
         help="run each row twice: its own solution has to pass, and an agent that does nothing has to fail; "
-        "rows with effects once more, where the steps of another row have to be a side effect",
+        "rows with effects once more with another row's steps added, which must count as a side effect",
     )
     parser.add_argument(
         "--learn-volatile",

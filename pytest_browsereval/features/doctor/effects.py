@@ -132,10 +132,10 @@ def propose_volatile(
     for site, paths in found.items():
         whole = [path[:-1] for path in paths if path.endswith(".*")]
         kept = [path for path in paths if path.endswith(".*") or not path.startswith(tuple(whole))]
-        message = f"the site {site!r}: nothing changes by itself that effects do not name."
+        message = f"site {site!r}: effects name everything that changes by itself."
         advice = "`volatile` can stay as it is."
         if kept:
-            message = f"the site {site!r}: without an agent, or by the same steps, differ {', '.join(kept)}."
+            message = f"site {site!r}: {', '.join(kept)} can change with no agent or between identical runs."
             known = [*config.sites[site].volatile, *kept]
             advice = f"Unless an agent could change them, write `volatile: {json.dumps(known)}`."
         yield Finding("volatile", Level.NOTE, format_path(config.path), "", message, advice)

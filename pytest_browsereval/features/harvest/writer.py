@@ -171,7 +171,7 @@ class _Writer:
                 own = (one for one in task.checks if grader.reads.include(one))
                 yield from (self._write_check(grader, check) for check in (*grader.checks, *own))
             elif isinstance(grader, AnswerGrader) and not self._row.shown:
-                raise Refused("its answer is graded, and nobody knows that the last page shows it")
+                raise Refused("its answer is graded, and may not be on the last page")
             elif not isinstance(grader, AnswerGrader) and not grader.advisory:
                 raise Refused(f"its grader {grader.label!r} cannot be written in a test")
 

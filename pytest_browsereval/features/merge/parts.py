@@ -58,8 +58,8 @@ def _refusal(whole: Parts, stored: Sequence[StoredRun], target: Path) -> str:
     least = whole.count_least(stored[0].read_manifest())
     runs = " ".join(format_path(run.folder) for run in stored)
     return (
-        f"no run here is of {name_shards(whole.missing)}, with {least} trials or more. Run what is missing "
-        f"again (--eval-shard={whole.missing[0]}), or merge what there is, as a run that is not complete: "
+        f"missing: {name_shards(whole.missing)} ({least} trials or more). Run what is missing "
+        f"(--eval-shard={whole.missing[0]}), or merge what there is as an incomplete run: "
         f"`browsereval merge --partial {runs} -o {target}`"
     )
 

@@ -127,9 +127,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add("--parts", metavar="N", type=positive_integer, required=True, help=text)
     text = "a bucket, or a folder that all nodes share, for the parts (default: a folder next to the results)"
     add("--output", metavar="URL", help=text)
-    text = "the name of the run; with that of an earlier run, what it lacks is run (default: a new id)"
+    text = "the run's name; that of an earlier run resumes it (default: a new id)"
     add("--name", help=text)
-    text = "continue the run with that name, even if all its parts are done: it is merged and decided"
+    text = "continue the run with that name, even if its parts are done: merge and gate it"
     add("--again", action="store_true", help=text)
     text = "the address of a cluster, such as auto on one of its nodes (default: one on this machine)"
     add("--address", help=text)

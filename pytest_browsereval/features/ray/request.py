@@ -120,9 +120,9 @@ def read_request(arguments: argparse.Namespace) -> Request:
     plan = _plan(request, [f"--eval-baseline={one}" for one in given.baseline])
     if plan["part_gate"] is None:
         raise UsageError(
-            f"{arguments.config}: trials are made until the gate is decided, and a part of a run cannot tell "
-            "by pass rates of tags or websites, of which it may have no row. Write `min_pass_rate` too, or "
-            "a number of trials: `trials: 3`."
+            f"{arguments.config}: trials repeat until the gate is decided, but a part may lack rows of the "
+            "tags or websites whose pass rates decide it. Write `min_pass_rate` too, or a number of trials: "
+            "`trials: 3`."
         )
     if not (url := request.url):
         (home := Path(plan["results"]).parent / PARTS_FOLDER).mkdir(parents=True, exist_ok=True)

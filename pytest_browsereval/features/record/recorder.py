@@ -406,9 +406,7 @@ class Recorder:
         if not checks:
             self._say("Add a check first: point at what proves that the task is done.", is_warning=True)
         elif leak := find_leak(self.list.items, self.list.secrets):
-            self._say(
-                f"A secret stands in: {leak.content.get('tool', 'a check')}. Remove that.", is_warning=True
-            )
+            self._say(f"Secret found in: {leak.content.get('tool', 'a check')}. Remove it.", is_warning=True)
         elif unmet := await self._judge.find_unmet(checks):
             self._say(
                 f"This does not hold here: {unmet[0].text}. Remove it, or go where it holds.", is_warning=True

@@ -47,8 +47,8 @@ def _push_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _pull_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", help="of a run, or of one part of it")
-    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, required=True, help="of the copy")
+    parser.add_argument("url", metavar="URL", help="the URL of a run or one part")
+    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, required=True, help="the new folder")
 
 
 COMMANDS = (

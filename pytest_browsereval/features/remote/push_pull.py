@@ -110,7 +110,7 @@ class Push:
             if (self.root / MANIFEST).is_file():
                 self._claim = self.part.claim(self._token)
         elif self.part.is_taken_over(self._claim):
-            why = "another try has taken this part over, and its work is to count"
+            why = "another session has taken over this part, and its results count"
             raise OvertakenError(f"{self.part.url}: {why}. What was done here is in {self.root}")
 
     def send_finished(self) -> None:
@@ -154,8 +154,8 @@ class Push:
                 self.hold()
             done = self.part.finish(Done(token=self._token, files=files))
         if done.files != files:
-            how = "Nothing of it was changed. Push under another name: `--name NAME`."
-            raise RemoteError(f"{self.part.url} is done by another try, which counts. {how}")
+            how = "It is unchanged. Push under another name: `--name NAME`."
+            raise RemoteError(f"{self.part.url} already has a finished run with other files. {how}")
         return len(files)
 
     def _send(self, paths: Iterable[str]) -> dict[str, str]:

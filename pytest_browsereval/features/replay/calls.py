@@ -233,7 +233,7 @@ class CallReplayer(AttemptCalls):
                 template if "withheld" in template else self._clean(role, template), asked
             )
             if expected.number != number:
-                why = f"recorded was call {expected.number}: {why}"
+                why = f"expected call {expected.number}: {why}"
         return Fault(
             ErrorSource.REPLAY,
             f"call {number} of the {role} was not recorded in {self._where}: {why}. If the change is "
@@ -248,8 +248,8 @@ class CallReplayer(AttemptCalls):
         await asyncio.sleep(call.given_up_ms / 1000 + MARGIN_S)
         return Fault(
             ErrorSource.REPLAY,
-            f"call {self._counts[call.role]} of the {call.role} was given up before there was a reply, in "
-            f"{self._where}, and is not given up now. Record again with `--eval-llm=record`",
+            f"call {self._counts[call.role]} of the {call.role} was abandoned before its reply in "
+            f"{self._where}, but not now. Record again with `--eval-llm=record`",
         )
 
     def _stop(self, role: str) -> LimitReached:

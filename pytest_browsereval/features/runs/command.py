@@ -141,8 +141,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add_runs(
         parser,
         "*",
-        "the results folder, with the runs of evals in it, or its URL (default: results, here or further "
-        "down), to list its runs; or runs, to describe them: each ",
+        "to list runs: the results folder, or its URL (default: results, here or further down); to describe "
+        "some: each ",
     )
     parser.add_argument("--eval", metavar="NAME", help="only the runs of this eval")
     parser.add_argument(

@@ -8,8 +8,8 @@ OPTIONS = (
     Option(
         "--eval-shard",
         metavar="I/N",
-        help="run only shard I of N, such as 1/4; auto, on Kubernetes auto/N: the one that the engine "
-        "assigns; `browsereval merge` joins the shards into one run",
+        help="run only shard I of N, such as 1/4; auto (Kubernetes: auto/N): the one that CI or the "
+        "cluster assigns; `browsereval merge` joins the shards into one run",
         wakes=True,  # it is about tests by hand as well, and nothing is known of those before
     ),
 )

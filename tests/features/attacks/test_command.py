@@ -70,7 +70,7 @@ def test_a_run_without_attacks_is_refused(capsys: pytest.CaptureFixture[str]) ->
     """There is nothing to report."""
     write_attacked(Path("run"), attempt("a"))
     assert main(["attacks", "run"]) == 4
-    assert "run has no attempt under attack. A config has `attacks` for that; " in capsys.readouterr().err
+    assert "run has no attempt under attack. Run with `attacks` in the config; " in capsys.readouterr().err
 
 
 def test_two_variants(capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,7 +32,7 @@ def test_a_goal_that_no_page_can_answer_is_an_error(evals: Evals) -> None:
     for name in ("typo", "negated"):
         broken = run.attempt(f"mug.under.{name}")
         assert broken.verdict == "errored", name
-        assert "had no value at any look: it threw ReferenceError: crat is not defined" in broken.reason
+        assert "never had a value: it threw ReferenceError: crat is not defined" in broken.reason
     assert grade(run, "mug.under.parsed")["compromised"] is True
 
 

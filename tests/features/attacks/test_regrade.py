@@ -48,7 +48,7 @@ def test_a_corrected_goal_judges_what_was_seen(evals: Evals) -> None:
     run, seen = found({"storage": "local:cart", "min": 1})
     assert seen == [("failed", 1), ("failed", 3)]
     run.stdout.fnmatch_lines(
-        ["*attacks differ between the run and the config (cart): *by the goals of the config*"]
+        ["*attacks differ between the run and the config (cart): *by the config's goals*"]
     )
     run.stdout.fnmatch_lines(["*regraded 4 attempts: 2 passed -> failed, 2 unchanged*"])
     run, seen = found(REQUEST)

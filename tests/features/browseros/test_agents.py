@@ -196,9 +196,7 @@ def test_without_an_endpoint_the_message_has_the_line_to_write(
     """The line in the message loads as it is."""
     lines = refused(run(agent), name="run.json")
     assert len(lines) == 1
-    assert lines[0].startswith(
-        f"evals/run.json:3: agent.type: the protocol of {agent['type']!r} is its vendor's"
-    )
+    assert lines[0].startswith(f"evals/run.json:3: agent.type: {agent['type']!r} speaks its vendor's own")
     assert "write `agent: {type: computer-use, provider: " in lines[0]
 
 

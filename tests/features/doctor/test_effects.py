@@ -35,7 +35,7 @@ def test_one_thing_too_many_is_tried(evals: Evals) -> None:
         row("look", effects="nothing"),
     )
     said = evals.run_command("doctor", "shop.eval.yaml", "--validate", "--json", "doctor.json", "--markdown")
-    assert "4 rows name one thing too many as a side effect" in said_by(said)
+    assert "4 rows detect extra steps as a side effect" in said_by(said)
     found = json.loads((evals.path / "doctor.json").read_text())["findings"]
     missed = [(one["query_id"], one["message"]) for one in found if one["rule"] == "misses-side-effects"]
     message = (

@@ -42,7 +42,7 @@ def test_a_lost_part_is_missed(
     given, whole = [*map(str, thirds[:2])], str(tmp_path / "whole")
     assert main(["merge", *given, "-o", whole]) == 4
     told = capsys.readouterr().err
-    assert "no run here is of shard 3/3, with 2 trials or more. Run what is missing again" in told
+    assert "missing: shard 3/3 (2 trials or more). Run what is missing" in told
     assert f"browsereval merge --partial {given[0]} {given[1]} -o {whole}" in told
     assert not Path(whole).exists()
     with pytest.raises(UsageError, match=r"one run cannot be merged alone"):
@@ -70,7 +70,7 @@ def test_several_parts_are_missing(tmp_path: Path) -> None:
     other_manifest = {**one.run.read_manifest(), "shards": None}
     (other.root / "manifest.json").unlink()
     other.write_manifest(other_manifest)
-    with pytest.raises(UsageError, match=r"no run here is of shards 2/3, 3/3, with 4 trials"):
+    with pytest.raises(UsageError, match=r"missing: shards 2/3, 3/3 \(4 trials"):
         merge_runs([one.root, other.root], tmp_path / "whole")
     assert merge_runs([one.root, other.root], tmp_path / "whole", is_partial=True).selected == 7
 

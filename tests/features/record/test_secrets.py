@@ -224,7 +224,7 @@ def test_a_page_that_repeats_a_secret(record: Record) -> None:
         await page.get_by_role("button", name="named hunter22").click()
         await hands.press("Check address")
         await hands.press(FINISH)
-        assert await hands.said() == "A secret stands in: click. Remove that."
+        assert await hands.said() == "Secret found in: click. Remove it."
         for _ in range(2):
             await hands.press("Undo")
         await hands.press("Check address")

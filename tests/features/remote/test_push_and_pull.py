@@ -79,7 +79,7 @@ def test_what_is_there_is_not_sent_again(evals: Evals, bucket: str) -> None:
     (run / "labels.jsonl").write_text("{}\n")
     changed = evals.run_command("push", str(run), bucket)
     assert changed.ret != 0
-    assert "is done by another try, which counts" in changed.stderr.str()
+    assert "already has a finished run with other files" in changed.stderr.str()
     assert pushed(evals, run, bucket, "--name", "labelled").endswith("/shop/labelled")
 
 

@@ -147,7 +147,7 @@ def solve(context):
     run = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME, "--eval-lanes=1")
     assert run.ret == 3
     assert calls(evals) == ["bad", "b"]
-    line = "NOT SENT: *parts/1-of-1: another try has taken this part over* What was done here is in "
+    line = "NOT SENT: *parts/1-of-1: another session has taken over this part* What was done here is in "
     run.stdout.fnmatch_lines([f"{line}{run.folder}"])
     assert len(objects(evals, "claim-*")) == 2
     assert objects(evals, "done") == []

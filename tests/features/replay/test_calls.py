@@ -123,7 +123,7 @@ def test_a_call_that_was_given_up_is_given_up_again(monkeypatch: pytest.MonkeyPa
 
     assert asyncio.run(course(recorder)) == ["to go on"]
     assert [one.given_up_ms > 0 for one in recorder.calls] == [True, False, True]
-    told = r"call 1 of the executor was given up .* in a\.jsonl, and is not given up now"
+    told = r"call 1 of the executor was abandoned .* in a\.jsonl, but not now"
     for ended in (TerminationReason.COMPLETED, TerminationReason.TIMEOUT):
         assert asyncio.run(course(replaying(recorder.calls, ended))) == ["to go on"]
         with pytest.raises(Fault, match=told) as caught:
