@@ -42,7 +42,7 @@ def _incomplete(run: StoredRun, locks: RunLocks) -> Iterator[str]:
             was = "was" if len(parts.missing) == 1 else "were"
             yield f"{name_shards(parts.missing)} {was} missing when it was merged"
     if wanted_trials and (others := [key for key in _keys(run) if key not in wanted_trials]):
-        verb = "is of a trial" if len(others) == 1 else "are of trials"
+        verb = "belongs to a trial" if len(others) == 1 else "belong to trials"
         yield (
             f"{format_count(len(others), 'result')} {verb} that no session has selected: "
             f"{_list_trials(others)}. "

@@ -44,5 +44,5 @@ def way_from(target: Path, run: Path) -> str:
     try:
         way = os.path.relpath(run.resolve(), target.parent.resolve())
     except ValueError:  # another drive of Windows
-        raise UsageError(f"{target} is on another drive than the run: pictures could not be shown.") from None
+        raise UsageError(f"{target} is not on the drive of the run: pictures could not be shown.") from None
     return "" if way == os.curdir else Path(way).as_posix()

@@ -248,7 +248,7 @@ def test_two_tasks_are_far_from_enough() -> None:
     assert found.message.endswith("about 3 more tasks would decide")
 
 
-UNDECIDED = "undecided by errors are in neither number"
+UNDECIDED = "undecided because of errors, not counted"
 
 REPEATED = summary(
     *(attempt("a", verdict, trial=n) for n, verdict in enumerate((PASSED, PASSED, FAILED), 1)),

@@ -30,12 +30,12 @@ def test_a_foreign_result_stands_for_no_other(evals: Evals, run: EvalRun) -> Non
     replace(run.folder)
     code, text = told(evals, "gate", str(run.folder))
     assert code == 1
-    assert "NOT MET complete: 1 of the run's 3 trials have no result: r2; 1 result is of a trial that" in text
-    assert "no session has selected: zzz. Remove their lines from attempts/*.jsonl" in text
+    assert "NOT MET complete: 1 of the run's 3 trials have no result: r2; 1 result belongs to" in text
+    assert "a trial that no session has selected: zzz. Remove their lines from attempts/*.jsonl" in text
     assert evals.run("shop.eval.yaml", "--eval-resume").ret == pytest.ExitCode.USAGE_ERROR  # zzz is no row
     again = evals.run("shop.eval.yaml", "--eval-resume", "--eval-resume-anyway")
     assert again.ret == pytest.ExitCode.TESTS_FAILED
-    assert "gate complete: 1 result is of a trial that no session" in " ".join(again.stdout.str().split())
+    assert "gate complete: 1 result belongs to a trial that no" in " ".join(again.stdout.str().split())
     remove_lines(run.folder, "zzz")
     assert evals.run("shop.eval.yaml", "--eval-resume").ret == 0
     assert told(evals, "gate", str(run.folder))[0] == 0
@@ -48,7 +48,7 @@ def test_a_foreign_result_beside_all_others(evals: Evals, run: EvalRun) -> None:
     code, text = told(evals, "gate", str(run.folder))
     assert code == 1
     assert (
-        "complete: 7 results are of trials that no session has selected: x0, x1, x2, x3, x4 and 2 more"
+        "complete: 7 results belong to trials that no session has selected: x0, x1, x2, x3, x4 and 2 more"
         in text
     )
 

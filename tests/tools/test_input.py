@@ -57,7 +57,7 @@ def test_the_picture_after_a_click_shows_the_new_page(visit: Visits, pages: Page
     ("body", "target", "said"),
     [
         ("", "#x", "Nothing matches #x. Call snapshot to see the page."),
-        ("", "e99", "e99 is of no snapshot. Call snapshot to get refs."),
+        ("", "e99", "e99 belongs to no snapshot of this page. Call snapshot to get refs."),
         ("<button id=x hidden>x", "#x", "#x is not visible."),
         ("<button id=x disabled>x", "#x", "#x is disabled."),
         (

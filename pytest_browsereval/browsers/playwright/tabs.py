@@ -365,10 +365,10 @@ class Tabs:
         """
         current = self.get()
         if self.snapshot is None:
-            raise NoTab(f"{ref} is of no snapshot. Call snapshot to get refs.")
+            raise NoTab(f"{ref} belongs to no snapshot of this page. Call snapshot to get refs.")
         if self.snapshot is not current:
             raise NoTab(
-                f"{ref} is of the snapshot of tab {self.snapshot.tab_id}; tab {current.tab_id} is current. "
+                f"{ref} is from the snapshot of tab {self.snapshot.tab_id}; tab {current.tab_id} is current. "
                 "Call snapshot to get its refs."
             )
 

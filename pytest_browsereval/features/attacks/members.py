@@ -159,7 +159,7 @@ class PopupAttack(AttackConfig):
     def _has_a_box(self) -> Self:
         if self.waits_for_page and (self.title or self.buttons):
             raise ValueError(
-                f"title and buttons are of a box, and look is {self.look!r}. Leave them out, or write "
+                f"title and buttons are for boxes, but look is {self.look!r}. Leave them out, or write "
                 "`look: modal`."
             )
         return self

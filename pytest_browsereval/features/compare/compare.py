@@ -390,7 +390,7 @@ def compare(
     if not any(pair.a and pair.b for pair in pairs):
         raise UsageError(
             f"the runs have no task in common: {first.describe()}; {second.describe()}. Give two runs over "
-            "the same rows; variants of other names are compared with --variants A=B."
+            "the same rows; for variants with different names, add --variants A=B."
         )
     labels = sorted({pair.variant for pair in pairs})
     parts = {
@@ -401,7 +401,7 @@ def compare(
     uneven = sum(cell is not None and not cell.is_even for cell in (pair.cell for pair in whole.compared))
     if uneven:
         notes.append(
-            f"other numbers of judged trials in A than in B: {format_count(uneven, 'task')}, each lost or "
+            f"different numbers of judged trials in A and B: {format_count(uneven, 'task')}, each lost or "
             "gained only if most of its trials passed in one and most failed in the other"
         )
     judges = list_judge_changes(a.summary, b.summary)

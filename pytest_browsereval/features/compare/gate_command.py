@@ -44,7 +44,7 @@ def gate(arguments: argparse.Namespace) -> int:
         from pytest_browsereval.features.compare.gate_junit import junit
 
         write(arguments.junit_xml, junit(stored, rules, results))
-    source = "those of the run" if arguments.config is None else format_path(arguments.config)
+    source = "the run's own" if arguments.config is None else format_path(arguments.config)
     write_reports(arguments, make_report(stored, selected, source, results))
     return 0 if all(result.is_met for result in results) else 1
 

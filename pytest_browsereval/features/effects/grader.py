@@ -93,7 +93,7 @@ class EffectsGrader(GraderConfig):
             )
         for effect in read_effects(task.effects):
             if effect.site and effect.site not in watched:
-                raise ValueError(f"an effect is of site {effect.site!r}. With a state: {', '.join(watched)}.")
+                raise ValueError(f"an effect names {effect.site!r}. Sites with state: {', '.join(watched)}.")
             own = [site for name, site in watched.items() if effect.site in ("", name)]
             if why := find_blind(effect, [(site, read_known(site, base_dir)) for site in own]):
                 raise ValueError(why)

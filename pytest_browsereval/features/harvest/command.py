@@ -33,8 +33,8 @@ def run_harvest(arguments: argparse.Namespace) -> int:
     out: Path = arguments.out
     if out.exists() or not out.absolute().parent.is_dir() or not out.match(NAMES[arguments.to]):
         raise UsageError(
-            f"{out}: --to {arguments.to} writes a new file that is named like {NAMES[arguments.to]}, into a "
-            "folder that is there. Name another one."
+            f"{out}: --to {arguments.to} writes a new file named like {NAMES[arguments.to]} into an "
+            "existing folder. Name another file."
         )
     run = read_run(arguments.door, arguments.run_name, arguments.config)
     path = arguments.config or _find_config(run)

@@ -90,7 +90,7 @@ class HtmlReport:
             lines += map(html.escape, [*totals(summary, selected), *extra])
             if link := self._link(active_run.store.root):
                 has_page = (active_run.store.root / PAGE).is_file()  # a feature writes it
-                page = f', <a href="{link}/{PAGE}">its page</a>' if has_page else ""
+                page = f', <a href="{link}/{PAGE}">run page</a>' if has_page else ""
                 lines.append(f'<a href="{link}/">run folder</a>{page}')
             is_expected = any(
                 trial.verdict is not Verdict.PASSED and active_run.config.expects(trial.last)

@@ -16,7 +16,7 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.merge.parts import count_trials, join_parts
 from pytest_browsereval.features.shared.new_run import make_run
 from pytest_browsereval.features.shared.provenance import differences
-from pytest_browsereval.model.display import join_first
+from pytest_browsereval.model.display import format_count, join_first
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.budget import LEDGER
@@ -158,7 +158,7 @@ def _owners(stored: Sequence[StoredRun]) -> dict[TrialKey, tuple[StoredRun, Stor
                 clashing.append(f"{key.query_id} ({owner.folder.name}, {run.folder.name})")
     if clashing:
         raise UsageError(
-            f"{len(clashing)} trials have other results in one run than in another: "
+            f"{format_count(len(clashing), 'trial')} with different results in two runs: "
             f"{join_first(clashing, MOST_LISTED)}. Parts of one run share no row; take one of the runs out."
         )
     return owners

@@ -43,8 +43,8 @@ def _check_division(known: Mapping[Path, Parts]) -> None:
         # Shards of other divisions overlap or leave gaps between them.
         if (parts.of, parts.by, parts.trials) != (wanted.of, wanted.by, wanted.trials):
             raise UsageError(
-                f"{first.name} and {root.name} are of other divisions of the rows: one is of "
-                f"{_describe(wanted)}, the other of {_describe(parts)}. Run all parts with the same N in "
+                f"{first.name} and {root.name} divide the rows differently: one into "
+                f"{_describe(wanted)}, the other into {_describe(parts)}. Run all parts with the same N in "
                 "--eval-shard=I/N, and with the same -k, -m and --eval-limit."
             )
 

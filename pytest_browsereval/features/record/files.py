@@ -57,7 +57,7 @@ def copy_files(files: Mapping[str, Path], folder: Path) -> None:
         if target.exists():
             if not filecmp.cmp(path, target, shallow=False):
                 raise UsageError(
-                    f"{format_path(target)} is another file than the one that was chosen. Rename one of them."
+                    f"{format_path(target)} exists, and is not the file that was chosen. Rename one of them."
                 )
             continue
         with refuse_unwritable(target):

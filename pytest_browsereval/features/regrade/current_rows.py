@@ -26,7 +26,7 @@ class CurrentPlan(StoredPlan):
         now = redact_json(task.model_dump(mode="json"), self._redact)
         if changed := [key for key in now if key in SITUATION and now[key] != known[key]]:
             raise DatasetError(
-                f"{entry.where} has another {' and '.join(changed)} than in the run, so that its stored "
+                f"{entry.where} has a different {' and '.join(changed)} than in the run, so its stored "
                 f"attempts say nothing of it. Run it again, {HOW}."
             )
         return task, row.content_hash()

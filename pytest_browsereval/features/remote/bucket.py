@@ -179,7 +179,7 @@ def _check_url(url: str) -> None:
     """
     if not (match := _URL.fullmatch(url)) or not url.isprintable():  # a terminal obeys other characters
         raise RemoteError(
-            f"{redact_known(plain_url(url))!a} is not the URL of a folder in which runs can lie. Write "
+            f"{redact_known(plain_url(url))!a} is not the URL of a folder for runs. Write "
             "s3://bucket/folder, gs://bucket/folder, az://account/container/folder or "
             "file:///shared/folder. Put the key into the environment: a URL is printed and stored."
         )

@@ -120,8 +120,8 @@ class Uploading:
         if part.done() is None:
             return
         message = (
-            f"{part.url} is done already, and what is done does not change. Nothing was run. For another "
-            "run take another name: --eval-run-name=NAME."
+            f"{part.url} is already finished and cannot change. Nothing was run. For another run, "
+            "choose another name: --eval-run-name=NAME."
         )
         if self._name is not None and len(self._session.config.args) == 1:  # else others would be left out
             pytest.exit(message, returncode=pytest.ExitCode.NO_TESTS_COLLECTED)

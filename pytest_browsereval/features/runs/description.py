@@ -144,7 +144,7 @@ def _list_config(run: StoredRun) -> Iterator[tuple[str, Any]]:
     votes = f", {judge.get('votes')} votes" if judge.get("votes", 1) != 1 else ""
     yield "judge", judge and f"{', '.join(models_of(judge))}{votes}"
     graders = [_describe_grader(block_of(one)) for one in _entries(config.get("graders"))]
-    yield "graders", ", ".join(graders) or (config and "those of the rows")
+    yield "graders", ", ".join(graders) or (config and "the rows' own")
     for block in map(block_of, _entries(config.get("dataset"))):
         known = {key: block[key] for key in ("type", "path", "select") if key in block}
         yield "dataset", _join({key: value for key, value in _find_changed(known, {}).items() if value})

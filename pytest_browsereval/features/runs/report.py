@@ -169,7 +169,7 @@ def _list_flakes(found: Flakes) -> Table:
         trials = format_count(found.left_out, "trial")
         about.append(f"note: {trials} left out: of rows that were edited later, or in two of the runs")
     if counts and found.once:
-        about.append(f"note: {format_count(found.once, 'task')} with one trial only, in no class")
+        about.append(f"note: {format_count(found.once, 'task')} with only one trial, not classed")
     head = ("task", "class", "passed", "failed", "errored", "runs")
     return Table(head, list(map(_make_row, listed)), about=about, aligns="llrrrl")
 

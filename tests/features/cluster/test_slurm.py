@@ -96,7 +96,7 @@ def test_an_array_becomes_one_run_and_a_verdict(slurm: Slurm, evals: Evals, scri
     assert slurm.wait(f"{array}_2", "FAILED", "COMPLETED")["ExitCode"] == "0:0"
     assert slurm.wait(verdict, "FAILED", "COMPLETED")["ExitCode"] == "1:0"
     assert calls(evals) == Counter(ROWS)
-    assert "2-of-2 is done already" in outputs(evals)
+    assert "2-of-2 is already finished" in outputs(evals)
 
 
 def test_a_killed_task_is_requeued(slurm: Slurm, evals: Evals, script: tuple[str, str]) -> None:

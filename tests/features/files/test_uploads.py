@@ -184,7 +184,7 @@ def test_wrong_uploads_are_refused_with_what_to_write(
         "off": (upload([CV], "#off"), "#off is disabled."),
         "folder": (upload([CV], "#folder"), "#folder takes a whole folder, which cannot be uploaded."),
         "nobody asks": (upload([CV], None), "The page asks for no file now. Name the field"),
-        "gone": (upload([CV], "e99"), "e99 is of no snapshot."),
+        "gone": (upload([CV], "e99"), "e99 belongs to no snapshot of this page."),
     }
     left = [{"tool": "click", "target": "#b"}, {"tool": "reload"}, upload([CV], None)]
     run = play(

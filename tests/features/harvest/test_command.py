@@ -145,7 +145,7 @@ def test_what_is_typed_is_checked_first(evals: Evals) -> None:
     evals.play([row("a")])
     run = evals.run_folder()
     new = ("--to=rows", "--out=new.jsonl")
-    rows, tests = "--to rows writes a new file that is named like *.jsonl", "named like test_*.py"
+    rows, tests = "--to rows writes a new file named like *.jsonl", "named like test_*.py"
     for args, said in (
         ((str(run), "--to=rows", "--out=rows.jsonl"), rows),
         ((str(run), "--to=rows", "--out=no/new.jsonl"), rows),

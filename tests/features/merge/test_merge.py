@@ -113,7 +113,7 @@ def test_the_same_trial_twice_is_one(tmp_path: Path) -> None:
     merged = merge_runs([one.root, same.root], tmp_path / "all")
     assert (merged.trials, merged.selected) == (3, 3)
     other = part(tmp_path / "3", attempt("b", FAILED), selected=1)
-    with pytest.raises(UsageError, match=r"1 trials have other results .*: b \(1, 3\)\. Parts of one run"):
+    with pytest.raises(UsageError, match=r"1 trial with different results .*: b \(1, 3\)\. Parts of one run"):
         merge_runs([one.root, other.root], tmp_path / "no")
     assert not (tmp_path / "no").exists()
 

@@ -85,8 +85,8 @@ def test_a_part_without_rows_leaves_no_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ({"of": 2, "trials": (3, 3)}, "one is of 3 parts with .*, the other of 2 parts with 3, 3 trials"),
-        ({"trials": (2, 1, 2)}, "with 2, 2, 2 trials, the other of 3 parts with 2, 1, 2 trials. Run all"),
+        ({"of": 2, "trials": (3, 3)}, "one into 3 parts with .*, the other into 2 parts with 3, 3 trials"),
+        ({"trials": (2, 1, 2)}, "with 2, 2, 2 trials, the other into 3 parts with 2, 1, 2 trials. Run all"),
         ({"by": "abcd"}, r"with 2, 2, 2 trials \(division abcd\)\. Run all parts with the same N"),
     ],
 )
@@ -106,5 +106,5 @@ def test_a_part_that_is_there_twice(thirds: list[Path], tmp_path: Path) -> None:
         store = RunStore(tmp_path / f"whole-{name}")
         assert lacking(StoredRun(store.root)) is None
     other = part(tmp_path / "other", attempt("a", FAILED), selected=2, **StoredRun(thirds[0]).read_manifest())
-    with pytest.raises(UsageError, match=r"other results .*: a \(1, other\)\. Parts"):
+    with pytest.raises(UsageError, match=r"different results .*: a \(1, other\)\. Parts"):
         merge_runs([*thirds, other.root], tmp_path / "no")

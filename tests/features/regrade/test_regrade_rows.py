@@ -130,7 +130,7 @@ def test_other_tasks_are_refused(evals: Evals) -> None:
     refused = evals.run(*CURRENT)
     assert refused.ret == 4
     for number, key in enumerate(OTHER_TASKS, 1):
-        assert f"rows.jsonl:{number}: row '{key}' has another {key} than in the run" in refused.stderr.str()
+        assert f"rows.jsonl:{number}: row '{key}' has a different {key} than in the" in refused.stderr.str()
     assert "there is no row 'gone' any more" in refused.stderr.str()
     assert "--eval-regrade-rows=stored" in refused.stderr.str()
     assert read(evals, "fine") == before

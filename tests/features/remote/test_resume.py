@@ -229,13 +229,13 @@ def test_what_is_done_is_said_at_once(evals: Evals, bucket: str, more: tuple[str
     calls(evals)
     again = evals.run(*args, *more)
     assert (again.ret, again.folders) == (pytest.ExitCode.NO_TESTS_COLLECTED, ())
-    assert "parts/1-of-1 is done already" in again.stdout.str() + again.stderr.str()
+    assert "parts/1-of-1 is already finished" in again.stdout.str() + again.stderr.str()
     assert "Nothing was run" in again.stdout.str() + again.stderr.str()
     assert calls(evals) == []
     evals.write_config("other.eval.yaml")  # which would be left out
     both = evals.run("other.eval.yaml", "shop.eval.yaml", f"--eval-output={bucket}", NAME)
     assert (both.ret, both.folders) == (pytest.ExitCode.USAGE_ERROR, ())
-    assert "parts/1-of-1 is done already" in both.stdout.str() + both.stderr.str()
+    assert "parts/1-of-1 is already finished" in both.stdout.str() + both.stderr.str()
     assert calls(evals) == []
 
 

@@ -104,7 +104,7 @@ def test_a_run_that_is_done_is_not_sent_again(evals: Evals, bucket: str) -> None
     write(evals)
     evals.run("shop.eval.yaml", f"--eval-output={bucket}")
     before = {path: path.read_bytes() for path in objects(evals, "*")}
-    for option, message in (("regrade", "is for new runs"), ("resume", "is done already")):
+    for option, message in (("regrade", "is for new runs"), ("resume", "is already finished")):
         run = evals.run("shop.eval.yaml", f"--eval-{option}=latest", f"--eval-output={bucket}")
         assert run.ret == pytest.ExitCode.USAGE_ERROR
         assert message in run.stderr.str() + run.stdout.str()

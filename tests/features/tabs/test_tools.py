@@ -57,13 +57,13 @@ def test_refs_of_another_tab_are_refused(visit: Visits, pages: PageServer) -> No
     opened = visit("<button>Page</button>")
     opened.output("snapshot")
     opened.output("open_tab", url="/cart")
-    said = "e2 is of the snapshot of tab 1; tab 2 is current. Call snapshot to get its refs."
+    said = "e2 is from the snapshot of tab 1; tab 2 is current. Call snapshot to get its refs."
     assert opened.refusal("click", target="e2") == said
     assert opened.refusal("drag", source="button", target="e2") == said
     opened.output("snapshot")
     assert opened.output("click", target="e2") == "Clicked e2."
     opened.output("select_tab", tab_id=1)
-    assert opened.refusal("click", target="e2").startswith("e2 is of the snapshot of tab 2")
+    assert opened.refusal("click", target="e2").startswith("e2 is from the snapshot of tab 2")
 
 
 def test_a_tab_that_opens_between_two_calls_does_not_steal_the_next_one(

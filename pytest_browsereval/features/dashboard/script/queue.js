@@ -38,8 +38,8 @@ async function want(what) {
   const body = JSON.stringify({ want: what });
   const answer = await fetch("control", { method: "POST", headers: { "Content-Type": "application/json" }, body }).catch(() => null);
   if (answer && answer.ok) return trouble("");
-  const why = answer ? (await answer.json().catch(() => ({}))).error : "nobody answers; the run may have ended";
-  trouble(`That was not done: ${why || "it was refused"}.`);
+  const why = answer ? (await answer.json().catch(() => ({}))).error : "no answer; the run may have ended";
+  trouble(`Not done: ${why || "it was refused"}.`);
 }
 
 /** @param {string} text */

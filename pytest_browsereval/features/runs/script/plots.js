@@ -91,7 +91,7 @@ function lineCard(all) {
   const title = element("h3", {}, element("bdi", { textContent: name }), element("bdi", { className: "soft", textContent: variant.agent ? ` ${variant.agent}` : "" }));
   const last = points.findLast(isInLine);
   const reading = element("p", { className: "reading" });
-  const first = last ? readingOf(last) : "The line has no run.";
+  const first = last ? readingOf(last) : "No runs to plot.";
   reading.textContent = first;
   const breaks = points.filter((point) => isInLine(point) && point.variant.broken);
   const svg = chart(points, breaks, `Pass rate of ${name} over ${counted(points.length, "run")}, ${counted(breaks.length, "break")}. ${first}`);

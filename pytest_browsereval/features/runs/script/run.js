@@ -77,8 +77,8 @@ function drawMore(run) {
   const shell = (/** @type {string} */ word) => (/^[\w./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
   const nameOf = (/** @type {Run} */ one) => shell(DATA.url ? `${DATA.url}/${one.id}` : one.name);
   const lines = [
-    run.page ? element("a", { href: pageOf(run), textContent: "Its own page, with each attempt" }) : element("span", {}, "It has no page yet: ", element("code", { textContent: `browsereval view ${nameOf(run)}` })),
-    element("span", {}, "What it was made of: ", element("code", { textContent: `browsereval runs ${nameOf(run)}` })),
+    run.page ? element("a", { href: pageOf(run), textContent: "Page of this run, with each attempt" }) : element("span", {}, "No page of this run yet: ", element("code", { textContent: `browsereval view ${nameOf(run)}` })),
+    element("span", {}, "Config and versions: ", element("code", { textContent: `browsereval runs ${nameOf(run)}` })),
   ];
   const others = LIST.filter((one) => one.eval === run.eval && one !== run && hasFigures(one));
   if (others.length && hasFigures(run)) {

@@ -81,7 +81,7 @@ BAD_OPTIONS: tuple[tuple[dict[str, Any], str], ...] = (
     ({"type": "banner", "look": "modal"}, "*look: 'modal' is not allowed. Allowed: consent, system, notice."),
     (
         {"type": "popup", "look": "alert", "buttons": ["y"]},
-        "*title and buttons are of a box, and look is 'alert'. Leave them out*",
+        "*title and buttons are for boxes, but look is 'alert'. Leave them out*",
     ),
     ({"type": "popup", "buttons": []}, "*attacks.0.buttons: *at least 1*"),
     ({"type": "download", "file": "../x"}, "*'../x' is not a name of a file. Write letters*"),
