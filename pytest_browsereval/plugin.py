@@ -23,6 +23,7 @@ from pytest_browsereval.hooks.names import (
     is_eval,
     is_worker,
     positive_integer,
+    rate,
 )
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     )
     add(
         "--eval-min-pass-rate",
-        type=rate_from_0_to_1,
+        type=rate,
         metavar="RATE",
         help="fail if the pass rate is below RATE, from 0 to 1 (sets gate.min_pass_rate)",
     )
@@ -78,14 +79,6 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     add("--eval-headed", action="store_true", help="show the browser windows")
     for option in _list_options(pluginmanager):
         add(option.name, **option.settings)
-
-
-def rate_from_0_to_1(text: str) -> float:
-    """Read an option; argparse puts this function's name into its message."""
-    number = float(text)
-    if not 0 <= number <= 1:
-        raise ValueError(text)
-    return number
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -208,7 +201,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile |
     places = ((config.invocation_params.dir / file).resolve() for file in config.getoption("eval_config"))
     if not is_found and not (file_path.suffix and file_path.resolve() in places):
         return None
-    session = wake(parent.config)
+    try:
+        session = wake(config)
+    except pytest.UsageError as error:  # passed on here, it would be shown as a fault of the file
+        session = wake(config)
+        session.problems.append(error)
     from pytest_browsereval.hooks.items import EvalFile
 
     return EvalFile.of(session, parent, file_path)

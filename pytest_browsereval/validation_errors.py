@@ -107,7 +107,9 @@ def list_problems(
     meant = {(*path[:-1], several[0].means) for path, several in found.items() if several[0].means}
     listed: set[tuple[str, ...]] = {()}
     problems = []
-    for path, several in found.items():
+    for path, each in found.items():
+        # A branch of a union that the value fits, but for a bound or a validator, is the one that is meant.
+        several = [p for p in each if p.kind == "value_error" or p.kind in _BOUNDS] or each
         # All keys of a block are listed once.
         lists = ["" if p.allowed in listed else f" Allowed: {', '.join(p.allowed)}." for p in several]
         listed.update(p.allowed for p in several)
@@ -319,7 +321,7 @@ def _describe(details: ErrorDetails, *, hide: bool = False) -> str:
     kind, context = details["type"], details.get("ctx", {})
     given = repr(HIDDEN) if hide else shorten(details["input"])
     if kind == "missing":
-        return "missing; it has to be given."
+        return "missing. Write it."
     if kind in ("literal_error", "enum"):
         return _not_a_choice(details["input"], given, str(context.get("expected", "")))
     return _wrong_value(kind, given, context, details["msg"])

@@ -100,7 +100,7 @@ def test_each_problem_has_a_path_and_a_sentence(registry: Registry, subtests: py
             "agents.a.executor.turn",
             "unknown key. Did you mean 'turns'?",
         ),
-        ({"agents": {"a": {"type": "pair"}}}, "agents.a.executor", "missing; it has to be given."),
+        ({"agents": {"a": {"type": "pair"}}}, "agents.a.executor", "missing. Write it."),
     ]
     for raw, where, message in cases:
         with subtests.test(raw=raw, where=where, message=message):

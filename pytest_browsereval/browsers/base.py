@@ -318,8 +318,8 @@ class BrowserConfig(Component):
         """
         if context or clock:
             raise ValueError(
-                f"the row has a {'context' if context else 'clock'}, and windows of the browser "
-                f"{self.type!r} are as they are. Take it out, or write `browser: playwright`."
+                f"the browser {self.type!r} cannot set `{'context' if context else 'clock'}`. Take it out of "
+                "the row or the config, or write `browser: playwright`."
             )
 
     @abstractmethod

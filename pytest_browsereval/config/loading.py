@@ -223,8 +223,9 @@ def _build_config(draft: Draft, path: Path, registry: Registry) -> EvalConfig:
     _complete(draft, path)
     config = _validate(draft, registry)
     if config is not None and (config.gate.passed_trials or 0) > (least := config.least_trials):
-        message = f"a row has {least} trials here. Write {least} or fewer, or more `trials`."
-        draft.report(("gate", "passed_trials"), message.replace("1 trials", "1 trial"))
+        message = f"rows have only {least} trials. Write {least} or fewer, or raise `trials`."
+        message = message.replace("1 trials. Write 1 or fewer", "1 trial. Write 1")
+        draft.report(("gate", "passed_trials"), message)
     if config is not None:
         _take_variables(draft, config)
     if draft.problems or draft.unread or config is None:

@@ -26,18 +26,7 @@ CONFIG_SUFFIXES = (".yaml", ".yml", ".json", ".toml")
 SUFFIXES = tuple(f".eval{suffix}" for suffix in CONFIG_SUFFIXES)
 """Files with these endings are collected wherever pytest looks."""
 
-_OF_EVALS = (
-    "min_pass_rate",
-    "set",
-    "agent",
-    "limit",
-    "trials",
-    "lanes",
-    "output",
-    "llm",
-    "shard",
-    "baseline",
-)
+_OPTIONS = ("min_pass_rate", "set", "agent", "limit", "trials", "lanes", "output", "llm", "shard", "baseline")
 _NOT_GIVEN: tuple[object, ...] = (None, [], "live")
 """What they are by default."""
 
@@ -54,7 +43,7 @@ def is_in_editor(config: pytest.Config) -> bool:
 
 def find_options_of_evals(config: pytest.Config) -> list[str]:
     """Return the given options that mean nothing where there is no eval; names are without ``--eval-``."""
-    return [name for name in _OF_EVALS if config.getoption(f"eval_{name}", None) not in _NOT_GIVEN]
+    return [name for name in _OPTIONS if config.getoption(f"eval_{name}", None) not in _NOT_GIVEN]
 
 
 def runs_nothing(config: pytest.Config) -> bool:
@@ -80,3 +69,11 @@ def positive_integer(text: str) -> int:
         if (number := int(text)) >= 1:
             return number
     raise ArgumentTypeError(f"it must be a number, 1 or more, not {text!r}")
+
+
+def rate(text: str) -> float:
+    """Read an option."""
+    with suppress(ValueError):
+        if 0 <= (number := float(text)) <= 1:
+            return number
+    raise ArgumentTypeError(f"it must be a number from 0 to 1, not {text!r}; write 0.8 for 80 %")

@@ -28,7 +28,7 @@ def check_page(target: Path) -> None:
         UsageError: it cannot.
     """
     if target.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"{target} is to be the page: name a file that ends in .html.")
+        raise UsageError(f"{target} is not a page: name a file that ends in .html.")
     if target.is_dir():
         raise UsageError(f"{target} is a folder: name a file in it.")
     if not target.parent.is_dir():

@@ -150,7 +150,7 @@ def totals(summary: RunSummary, selected: int | None, *, width: int = 80) -> Ite
         sources = ", ".join(f"{source} {n}" for source, n in summary.errors_by_source().items())
         parts.append(f"{errored} errored, not in the rate ({sources})")
     if summary.deaths:
-        parts.append(f"{format_count(summary.deaths, 'death')} of a process that no trial is to blame for")
+        parts.append(f"{format_count(summary.deaths, 'process death')} that no trial caused")
     if selected is not None and selected > len(summary.trials):
         parts.append(f"{selected - len(summary.trials)} not run")
     if summary.cost_usd is None:

@@ -186,9 +186,7 @@ def check_trials(run: ActiveRun, entries: Iterable[Entry], toolsets: Toolsets | 
         trial, no_har = run.plan.ready(entry), run.survey.no_har if toolsets else None
         for grader in trial.graders:
             if no_har and ask_needs(grader, trial.task).traffic is not None:
-                raise DatasetError(
-                    f"{entry.where}: the grader {grader.label!r} needs what there is not: {no_har}"
-                )
+                raise DatasetError(f"{entry.where}: the grader {grader.label!r} cannot be used: {no_har}")
             if (block := grader.model_dump_json()) not in seen:
                 seen.add(block)
                 with naming(grader, "preflight"):

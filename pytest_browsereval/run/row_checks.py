@@ -248,7 +248,7 @@ def _find_compared(task: Task, variables: Iterable[str]) -> str | None:
     return next((name for name in variables if f"${{{name}}}" in given), None)
 
 
-_BARE_HOST = re.compile(r"(?:(?P<local>localhost|127\.[\d.]+|\[::1\])|[\w-]+(\.[\w-]+)+)(:\d+)?([/?#]|$)")
+BARE_HOST = re.compile(r"(?:(?P<local>localhost|127\.[\d.]+|\[::1\])|[\w-]+(\.[\w-]+)+)(:\d+)?([/?#]|$)")
 
 
 def _check_addresses(task: Task, sites: Collection[str], modify: Callable[[Task], Task] | None) -> None:
@@ -259,7 +259,7 @@ def _check_addresses(task: Task, sites: Collection[str], modify: Callable[[Task]
         except (Fault, StopRun):  # the attempt reports it
             return
     url = task.start_url
-    if url and modify is None and (host := _BARE_HOST.match(url)):
+    if url and modify is None and (host := BARE_HOST.match(url)):
         scheme = "http" if host["local"] else "https"
         raise ValueError(f"start_url is {url!r}, which has no scheme. Write {scheme}://{url}")
     for name in task.sites:  # others may be somewhere else

@@ -92,14 +92,14 @@ def test_gates_that_are_refused(load: Load, tmp_path: Path, subtests: pytest.Sub
 def test_no_more_trials_have_to_pass_than_there_are(load: Load, tmp_path: Path) -> None:
     """Else no task could pass; the command line may change both numbers, a stored run has its own trials."""
     text = SMALL + "trials: 2\ngate: {min_task_rate: 0.9, passed_trials: 3}\n"
-    told = "gate.passed_trials: a row has 2 trials here. Write 2 or fewer, or more `trials`."
+    told = "gate.passed_trials: rows have only 2 trials. Write 2 or fewer, or raise `trials`."
     with pytest.raises(ConfigError, match=r"shop\.yaml:5: ") as refused:
         load(text)
     assert told in str(refused.value)
-    with pytest.raises(ConfigError, match=r"a row has 1 trial here"):
+    with pytest.raises(ConfigError, match=r"rows have only 1 trial\. Write 1, or"):
         load(text.replace("trials: 2\n", ""))
     assert load(text, "trials=3").gate.passed_trials == 3
-    with pytest.raises(ConfigError, match=r"a row has 2 trials here"):
+    with pytest.raises(ConfigError, match=r"rows have only 2 trials"):
         load(text, "trials=3", "trials=2")
     assert (found := load_gate(tmp_path / "evals/shop.yaml", registry=Registry)) is not None
     assert found.passed_trials == 3

@@ -179,7 +179,7 @@ def test_one_problem(refused: Refused, subtests: pytest.Subtests) -> None:
         ("- a\n- b\n", ":1: an eval config is a block of keys, not ['a', 'b']."),
         ("agent noop", ":1: an eval config is a block of keys, not 'agent noop'."),
         ("agent: [", ":"),
-        ("agent: noop\n", ":1: dataset: missing; it has to be given."),
+        ("agent: noop\n", ":1: dataset: missing. Write it."),
         ("dataset: a.jsonl\n", "agent: missing. Write `agent: {type: NAME}` or `variants: {NAME: {type: "),
         (
             "agent: noop\nvariants: {a: noop}\ndataset: a.jsonl\n",

@@ -53,8 +53,8 @@ def test_a_clock_that_cannot_be_is_refused(evals: Evals, subtests: pytest.Subtes
     cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         ({}, {"clock": "next monday"}, "*shop.eval.yaml:*: clock: 'next monday' is not a time. Write *"),
         ({"clock": 9}, {}, "*rows.jsonl:1: *clock: 9 is not a time. Write one such as 2026-03-01T09:00*"),
-        ({"clock": "2026-03-01"}, {}, "*the row has a clock, and windows of the browser 'blank'*"),
-        ({}, {"clock": "2026-03-01"}, "*the row has a clock, and windows of the browser 'blank'*"),
+        ({"clock": "2026-03-01"}, {}, "*the browser 'blank' cannot set `clock`*"),
+        ({}, {"clock": "2026-03-01"}, "*the browser 'blank' cannot set `clock`*"),
     ]
     for of_row, of_config, message in cases:
         with subtests.test(message=message):

@@ -163,7 +163,7 @@ def test_a_row_chooses_only_what_harms_nobody(evals: Evals, subtests: pytest.Sub
         ("playwright", {"devise": "x"}, "*context.devise cannot be chosen*Did you mean 'device'?*"),
         ("playwright", {"locale": 3}, "*rows.jsonl:1: *context.locale: expected a text, not 3*"),
         ("playwright", {"geolocation": {"latitude": 1, "longitude": 2}}, "*permissions: [[]geolocation]*"),
-        ("blank", {"locale": "de"}, "*windows of the browser 'blank' are as they are*"),
+        ("blank", {"locale": "de"}, "*the browser 'blank' cannot set `context`*"),
     ]
     for browser, context, message in cases:
         with subtests.test(context=context):

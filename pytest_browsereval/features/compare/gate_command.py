@@ -102,7 +102,7 @@ def _find_rules(arguments: argparse.Namespace, run: Path, stored: StoredRun) -> 
         except ConfigError as error:
             # The run does not say which conftest brought its rules.
             has_own = isinstance(block, dict) and block.get("rules")
-            hint = "\nA rule of a conftest is known with --config FILE." if has_own else ""
+            hint = "\nFor a rule from a conftest, add --config FILE." if has_own else ""
             raise ConfigError(f"{error}{hint}") from None
         is_typed = any(one.partition("=")[0] in ("gate", "gate.baseline") for one in sets)
         # Next to its config: a file of that name elsewhere would decide by other results.

@@ -93,7 +93,7 @@ def verdict(part: Comparison) -> str:
     figures = f"{_points(one.value)} points ({one.confidence * 100:g} % {_ends(one.interval)})"
     if part.judgement is Judgement.INCONCLUSIVE:
         more = one.more_tasks(part.margin)
-        need = "no number of tasks like these would" if more is None else f"about {more:,} more tasks needed"
+        need = "no number of such tasks would decide" if more is None else f"about {more:,} more tasks needed"
         return f"inconclusive: {figures}; {need}"
     if part.judgement is Judgement.NOT_WORSE:
         return f"B is not worse than A by more than {part.margin * 100:.1f} points: {figures}"

@@ -132,7 +132,7 @@ def _judge_drop(compared: RunComparison, ceiling: float, gate: GateConfig) -> Ru
         found = RuleResult("max_drop", is_met, message)
     else:
         more = one.more_tasks_beside(-ceiling)
-        many = "no number of tasks like these" if more is None else f"about {format_count(more, 'more task')}"
+        many = "no number of such tasks" if more is None else f"about {format_count(more, 'more task')}"
         message = f"{figures} is neither within nor over {allowed}; {many} would decide"
         found = build_undecided("max_drop", message, gate)
     return replace(found, tasks=tuple(dict.fromkeys(worse)))

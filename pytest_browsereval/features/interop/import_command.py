@@ -20,14 +20,18 @@ def import_rows(arguments: argparse.Namespace) -> int:
     """
     from pytest_browsereval.config.loading import config_from
     from pytest_browsereval.datasets.reader import index_rows, read_row
-    from pytest_browsereval.errors import UsageError
+    from pytest_browsereval.errors import ConfigError, UsageError
 
     here, target = Path.cwd(), Path(arguments.output)
     if target.exists():
         raise UsageError(f"{target} already exists. Name another file, or remove it.")
     block = {"type": arguments.type} | ({} if arguments.path is None else {"path": arguments.path})
     registry, value = arguments.door.load_registry(), {"agent": "noop", "dataset": block}
-    config = config_from(value, path=Path("import"), registry=registry, overrides=arguments.eval_set)
+    try:
+        config = config_from(value, path=Path("import"), registry=registry, overrides=arguments.eval_set)
+    except ConfigError as error:
+        how = f"PATH is missing: write `browsereval import {arguments.type} PATH -o {arguments.output}`."
+        raise UsageError(str(error).replace("dataset.path: missing. Write it.", how)) from None
     dataset = config.dataset[0]
     tasks = [read_row(dataset, ref) for ref in index_rows(dataset, here)]
     if protected := [task.query_id for task in tasks if task.protected]:

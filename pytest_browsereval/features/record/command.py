@@ -159,6 +159,7 @@ def _check_address(url: str, config: EvalConfig | None) -> None:
     Raises:
         UsageError: with what to write.
     """
+    from pytest_browsereval.run.row_checks import BARE_HOST
     from pytest_browsereval.sites import names_in, unknown_sites
 
     sites = tuple(config.sites) if config else ()
@@ -170,7 +171,8 @@ def _check_address(url: str, config: EvalConfig | None) -> None:
     if names_in(url):
         return
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
-        hint = f" Did you mean https://{url}?" if "://" not in url else ""
+        host = BARE_HOST.match(url)
+        hint = f" Did you mean {'http' if host['local'] else 'https'}://{url}?" if host else ""
         raise UsageError(
             f"{url!r} is not an address of a page: write http:// or https://, or {{site}}/.{hint}"
         )

@@ -57,11 +57,10 @@ def view(arguments: argparse.Namespace) -> int:
 
 
 def _megabytes(text: str) -> float:
-    """Read an option; argparse puts this function's name into its message."""
-    number = float(text)
-    if not 0 < number < 10_000:
-        raise ValueError(text)
-    return number
+    with contextlib.suppress(ValueError):
+        if 0 < (number := float(text)) < 10_000:
+            return number
+    raise argparse.ArgumentTypeError(f"it must be above 0 and below 10000 (MB), not {text!r}; write 25")
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

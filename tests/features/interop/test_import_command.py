@@ -85,7 +85,10 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], subtests: pytest.Subtes
         (["webvoyager", "voyage.jsonl", "--eval-set", "dataset.reference"], "write `KEY.PATH=VALUE`"),
         (["webvoyager", "voyage.jsonl", "--eval-set", "dataset.select=["], "the value is"),
         (["csv", "voyage.jsonl"], "voyage.jsonl:1: "),
-        (["webvoyager"], "path: missing; it has to be given."),
+        (
+            ["webvoyager"],
+            "import: PATH is missing: write `browsereval import webvoyager PATH -o rows.jsonl`.",
+        ),
         (["jsonl", "own.jsonl"], "own.jsonl:2: "),
     ]
     Path("own.jsonl").write_text('{"query_id": "a", "query": "q"}\n{"query_id": "b", "query": ""}\n')

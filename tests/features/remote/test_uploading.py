@@ -88,11 +88,12 @@ def test_nothing_runs_where_it_cannot_be_sent(evals: Evals) -> None:
     """A usage error before anything is spent; the URLs that are refused are in test_push_and_pull.py."""
     write(evals)
     for args, message in (
-        (["--eval-run-name=nightly"], "--eval-run-name has no effect without a URL"),
+        (["shop.eval.yaml", "--eval-run-name=nightly"], "--eval-run-name has no effect without a URL"),
+        (["--eval-run-name=nightly"], "ERROR: --eval-run-name has no effect without a URL"),
         (["--eval-output=file:///nowhere/x", "--eval-shard=1/2"], "shards of a run at a URL need its name"),
         (["--eval-set", "output_dir=s3://bucket/evals"], "--eval-output=s3://bucket/evals"),
     ):
-        run = evals.run("shop.eval.yaml", *args)
+        run = evals.run(*args)
         assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
         assert not (evals.path / "results").exists()
         assert not (evals.path / "s3:").exists()

@@ -279,9 +279,9 @@ def test_the_plan_says_from_what_to_what(evals: Evals) -> None:
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"gate": {"min_pass_rate": 1.0}}, "*trials: rounds end when the gate is decided, but it has no rule*"),
     ({"gate": {"max_cost_usd": 1}}, "*trials: rounds end when the gate is decided, but it has no rule*"),
-    ({"trials": {"min": 3, "max": 3}}, "*trials*max is 3, but min is 3. Write a larger max*"),
+    ({"trials": {"min": 3, "max": 3}}, "*: trials: max is 3, but min is 3. Write a larger max*"),
     ({"trials": {"most": 3}}, "*trials*"),
-    ({"gate": {"min_task_rate": 0.8, "passed_trials": 2}}, "*gate.passed_trials: a row has 1 trial here*"),
+    ({"gate": {"min_task_rate": 0.8, "passed_trials": 2}}, "*gate.passed_trials: rows have only 1 trial*"),
 ]
 """Keys, and what is said of them."""
 

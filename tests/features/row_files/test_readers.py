@@ -175,7 +175,7 @@ def test_broken_csv_is_refused(write: Write, tmp_path: Path, subtests: pytest.Su
         ('query_id,query\na,"b\n', "rows.csv:2: not CSV: unexpected end of data."),
         ("query_id,query\n,b\n", "rows.csv:2: the row has no 'query_id'."),
         ("query_id,query\na,b\na,c\n", "rows.csv:3: the id 'a' is also in line 2."),
-        ("query_id,query,start_url\na,,x\n", "rows.csv:2: query: missing; it has to be given."),
+        ("query_id,query,start_url\na,,x\n", "rows.csv:2: query: missing. Write it."),
     ]
     for text, told in cases:
         with subtests.test(text=text, told=told):
