@@ -25,7 +25,7 @@ from tests.features.shared.judging.asking import (
 from tests.graders.support import overrun
 
 BLOCK = f"```json\n{text(verdict('no', 0))}\n```"
-"""Many models cannot leave it out; anything beside it is refused."""
+"""Many models cannot leave it out; any other text is refused."""
 
 # -- what is read
 

@@ -106,14 +106,14 @@ Watch = Callable[[str, Callable[[Reader], Awaitable[None]]], None]
 async def read_page(
     browser: PlaywrightBrowser, address: str, work: Callable[[R], Awaitable[None]], reader: type[R]
 ) -> None:
-    """Let somebody work at a page in a window of its own; whatever it complains of fails the test."""
+    """Open a page in a window of its own and work in it; errors of the page fail the test."""
     manager = WindowManager(browser)
     try:
         window = await manager.create_window("view")
         assert isinstance(window, PlaywrightWindow)
-        somebody = reader(window.page, address)
-        await work(somebody)
-        assert somebody.complaints == []
+        opened = reader(window.page, address)
+        await work(opened)
+        assert opened.complaints == []
     finally:
         await manager.close_all()
 
