@@ -77,7 +77,7 @@ def on_page(tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 def page_of(request: ModelRequest) -> int:
-    """Return the page whose number the model is given."""
+    """Return the number of the page that the prompt names."""
     (page,) = re.findall(r"Your page is (\d+)\.", request.text)
     return int(page)
 
