@@ -279,7 +279,7 @@ def test_what_a_task_does_after_the_limit_is_no_pass(evals: Evals) -> None:
     assert run.attempt("shielded").error_source == "agent"
     assert (run.attempt("joined").verdict, run.attempt("joined").went_on_s) == ("passed", 0)
     (warning,) = run.attempt("returns").warnings
-    assert warning.message.startswith("the agent has ended, and a task that it started (my_agent.py:")
+    assert warning.message.startswith("the agent has ended, but a task that it started (my_agent.py:")
 
 
 @pytest.mark.slow
