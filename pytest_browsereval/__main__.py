@@ -77,7 +77,7 @@ def _parse_and_run(given: Sequence[str]) -> int:
     if words and not words[0].startswith("-") and words[0] not in known:
         hint = nearest(words[0], ["pytest", *known])
         if "'pytest'" in hint:
-            hint += " Write `pytest`; it runs evals itself, one config alone as `pytest shop.eval.yaml`."
+            hint += " Write `pytest` to run evals, or `pytest shop.eval.yaml` to run one config."
         parser.error(f"there is no subcommand {words[0]!r}.{hint} Subcommands: {', '.join(known)}.")
     return _run(parser.parse_args(given))
 

@@ -94,7 +94,7 @@ def test_unknown_command(capsys: pytest.CaptureFixture[str]) -> None:
     """An unknown command is wrong usage, and the choices are told; names of other tools lead to ours."""
     meant = {
         "doktor": "Did you mean 'doctor'? Subcommands: attacks, ",
-        "run": "Did you mean 'pytest'? Write `pytest`; it runs evals itself",
+        "run": "Did you mean 'pytest'? Write `pytest` to run evals",
         "show": "Did you mean 'view'?",
         "diff": "Did you mean 'compare'?",
     }

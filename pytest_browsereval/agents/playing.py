@@ -27,7 +27,7 @@ from pytest_browsereval.model.limits import Limits, current_limits, started_unde
 from pytest_browsereval.model.messages import AnyMessage
 from pytest_browsereval.model.results import AgentResult
 
-LATE = "; it did not end when it was cancelled, and was left behind"
+LATE = "; it did not end when it was cancelled, and still runs"
 
 WENT_ON = "; it caught that and continued for {:.1f} s, so the page may have changed since"
 STILL_RUNS = "; {} still ran {:.1f} s later, so the page may have changed since"
@@ -86,7 +86,7 @@ async def play(
         if isinstance(overran.raised, Fault) and isinstance(overran.raised.__cause__, asyncio.CancelledError):
             why_late = overran.raised  # raised of the cancellation itself
     except SelfCancelled as error:
-        why = f"{who} was cancelled, and not by a limit: by its own code, or by that of an agent alongside it"
+        why = f"{who} was cancelled by its own code or by another agent in this process, not by a limit"
         ending = Fault(ErrorSource.AGENT, why)
         ending.__cause__ = error
     except (Fault, LimitReached) as error:

@@ -71,9 +71,9 @@ def check_variables(
 def refuse_untrusted(what: str) -> ValueError:
     """Return the error of a row that names a variable, and whose dataset is not trusted."""
     return ValueError(
-        f"{what}, and a row chooses the page for it: only those of a trusted dataset may do that. Read the "
-        "rows and write `trusted: true` in the block of their dataset, such as `dataset: [{path: rows.jsonl, "
-        "trusted: true}]`."
+        f"{what}, and a row chooses the page that gets it: only rows of a trusted dataset may do that. Read "
+        "the rows and write `trusted: true` in the block of their dataset, such as "
+        "`dataset: [{path: rows.jsonl, trusted: true}]`."
     )
 
 

@@ -79,10 +79,10 @@ def _list_contradictions(run: StoredRun, *, with_lost: bool = False) -> Iterator
         own = _summary_contradicts(trial, said) if figures else ""
         if other := own or _grades_contradict(trial):
             is_contradicted = True
-            yield f"{trial.last.place}: {trial.verdict} by its record, {other}"
+            yield f"{trial.last.place}: {trial.verdict} in its record, {other}"
     for one in results.values() if with_lost else ():
         name = one_line(f"{one[0]}, {one[1]}, trial {one[2]}", 100)
-        yield f"{name}: {one_line(str(one.verdict), 20)} by {SUMMARY}, and its record is missing"
+        yield f"{name}: {one_line(str(one.verdict), 20)} in {SUMMARY}, and its record is missing"
     if figures and not is_contradicted and not results:  # else trials lack
         yield from (f"{SUMMARY}: {other}" for other in _find_wrong_totals(figures, run.summary))
 
@@ -91,7 +91,7 @@ def _find_wrong_totals(stored: Mapping[str, Any], summary: RunSummary) -> Iterat
     for key in (*map(str, Verdict), "cost_usd"):
         own = summary.cost_usd if key == "cost_usd" else summary.count(Verdict(key))
         if key in stored and not _is_same(stored[key], own):
-            yield f"{key} {one_line(str(stored[key]), 20)}, {own} by the records"
+            yield f"{key} {one_line(str(stored[key]), 20)}, {own} in the records"
 
 
 def _is_same(stored: Any, own: float | None) -> bool:
@@ -109,7 +109,7 @@ def _summary_contradicts(trial: StoredTrial, said: Result | None) -> str:
     if said is None:
         return f"without a result in {SUMMARY}"
     if (other := str(said.verdict)) != data.verdict:
-        return f"{one_line(other, 20)} by {SUMMARY}"
+        return f"{one_line(other, 20)} in {SUMMARY}"
     own = (data.total_steps, data.total_duration_ms, trial.cost_usd)
     for key, value, other in zip(FIGURES, own, said[4:7], strict=True):
         if other is not ... and other != value:

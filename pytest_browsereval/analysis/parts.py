@@ -34,13 +34,13 @@ def _incomplete(run: StoredRun, locks: RunLocks) -> Iterator[str]:
     """Yield in what the results of a run are not those of the trials that its sessions have selected."""
     wanted_trials = read_selected(run)
     for name in list_damaged(run, wanted_trials):
-        yield f"{name} is damaged or empty: which results the run was to have is unknown. Restore it"
+        yield f"{name} is damaged or empty, so it is unknown which results the run should have. Restore it"
     if lacks := _lacks(run, wanted_trials or frozenset(), locks):
         yield lacks
         parts = Parts.of_run(run.read_manifest())
         if parts is not None and "merged_from" in run.read_manifest() and parts.missing:
             was = "was" if len(parts.missing) == 1 else "were"
-            yield f"{name_shards(parts.missing)} {was} missing when it was merged"
+            yield f"{name_shards(parts.missing)} {was} missing when the run was merged"
     if wanted_trials and (others := [key for key in _keys(run) if key not in wanted_trials]):
         verb = "belongs to a trial" if len(others) == 1 else "belong to trials"
         yield (
@@ -75,7 +75,7 @@ def _lacks(run: StoredRun, named: frozenset[TrialKey], locks: RunLocks) -> str:
     known = count_wanted(run) if count is None else max(count, len(named))
     ended = ENDED if count is not None or locks.is_idle() else RUNNING
     if count is None and known is None:
-        return f"{ended}: how many trials it lacks is unknown"
+        return f"{ended}: the number of missing trials is unknown"
     total = known or 0
     missing = named.difference(_keys(run))
     lacking = total - skipped - (len(named) - len(missing) if named else len(run.trials))

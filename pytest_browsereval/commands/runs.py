@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Where runs are looked up by id when no config names another folder.
 RESULTS = Path("results")
 
-_LOOKUP = "Ids are looked up below results/ folders, or see --config"
+_LOOKUP = "An id is looked up in results/ folders, or among the runs of --config"
 
 _NAMES = "its folder, its URL, its id, 'latest' or 'latest-on-BRANCH'"
 

@@ -72,14 +72,14 @@ def _add_hash(file: RowFile, folder: Path, known: list[RowFile]) -> RowFile:
     if hidden := next((part for part in parts if part.startswith(".")), None):
         raise ValueError(f"{name!r} is hidden ({hidden!r}), and rows may not use hidden files. Rename it.")
     if name in (one.path for one in known):
-        raise ValueError(f"{name!r} is there twice. Name it once.")
+        raise ValueError(f"{name!r} is listed twice. Name it once.")
     path = folder / name
     if not path.is_file():
         kind = "is a folder, not a file" if path.is_dir() else "does not exist"
         hint = nearest(name, list(_list_near(path, folder)))
         raise ValueError(f"{name!r} {kind} (looked for {format_path(path)}).{hint}")
     if not path.resolve().is_relative_to(folder.resolve()):
-        raise ValueError(f"{name!r} is a link to outside the folder of the dataset. Put a copy there.")
+        raise ValueError(f"{name!r} is a link that leads out of the dataset's folder. Put a copy there.")
     digest = hash_file(path)
     if file.sha256 not in (None, digest):
         why = f"{name!r} has the SHA-256 {digest}, not {file.sha256}"

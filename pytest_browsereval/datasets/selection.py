@@ -152,4 +152,4 @@ def check_depends_on(tasks: Iterable[Task], known: Collection[str]) -> None:
     except CycleError as error:
         # Each of these is needed by the next one; a reader wants to know which row waits for which.
         ring = " -> ".join(map(repr, reversed(error.args[1])))
-        raise DatasetError(f"rows wait for each other: {ring}. Drop one depends_on.") from None
+        raise DatasetError(f"rows depend on each other: {ring}. Remove one depends_on.") from None

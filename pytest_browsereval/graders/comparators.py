@@ -251,7 +251,7 @@ MEANINGS = {
     "one_of": "It equals one of this list.",
     "set_equals": "The list holds the same items. Order and repetitions do not count.",
     "number": "The same number, read from text too: `$1,234.50` and `1.234,50` are 1234.5. Where a "
-    "text is one of two numbers, and only the less usual one fits (`1.234` for 1234), the grader errs.",
+    "text is one of two numbers, and only the less usual one fits (`1.234` for 1234), the grade is errored.",
     "date": "The same date, as far as this one goes: `2025-03` is any day of that month.",
     "min": "A number, read as for `number`, that is at least this one.",
     "max": "A number, read as for `number`, that is at most this one.",

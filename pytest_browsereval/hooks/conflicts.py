@@ -67,4 +67,4 @@ def describe_reruns(config: pytest.Config) -> str:
     # Of pytest-rerunfailures and pytest-retry.
     given = {name: config.getoption(name, None) for name in ("reruns", "retries")}
     counts = [f"--{name}" for name, count in given.items() if isinstance(count, int) and count > 0]
-    return f"no row is rerun by {' and '.join(counts)}" if counts else ""
+    return f"{' and '.join(counts)} reruns no row" if counts else ""

@@ -441,7 +441,7 @@ def _hidden(verdict: Verdict, call: pytest.CallInfo[None]) -> str:
         done = f"{name_raised(error)} was called after the row was judged ({verdict})"
         return f"{done}: {error}{advise(error)}"
     if error is None and verdict is (Verdict.ERRORED if call.when == "setup" else Verdict.FAILED):
-        return f"the row {verdict}, and a hook or plug-in has kept that from pytest"
+        return f"the row {verdict}, and a hook or plug-in has hidden that from pytest"
     return ""
 
 

@@ -380,7 +380,7 @@ class StoreError(BrowserEvalError):
     def __init__(self, folder: Path, error: OSError) -> None:
         super().__init__(
             f"the run folder {folder} cannot be written: {error}. Free some space or name another place "
-            "with --eval-output=DIR. What has finished before is kept."
+            "with --eval-output=DIR. What finished before is kept."
         )
 
 

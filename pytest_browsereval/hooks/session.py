@@ -98,7 +98,7 @@ class EvalSession:
         other = self._folders.setdefault(place, owner)
         if other != owner:
             raise UsageError(
-                f"{other} and {owner} have one name and one output folder: both would write trials into "
+                f"{other} and {owner} share a name and an output folder: both would write trials into "
                 f"{format_path(home)}. Write another `name` or another `output_dir` into one of them."
             )
 

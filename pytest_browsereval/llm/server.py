@@ -76,7 +76,7 @@ class Server:
                 if latest is not None and (fault := self._blame(latest, tries, is_waiting=waited_s > 0)):
                     raise fault from cancelled
                 raise
-        raise AssertionError("a count has no end")
+        raise AssertionError("an endless count ended")
 
     def _blame(self, failure: TryFailed, tries: int, *, is_waiting: bool) -> Fault | None:
         """Return why the agent is out of time: requests failed, or one has no reply; None if that is not why.

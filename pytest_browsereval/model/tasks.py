@@ -88,7 +88,7 @@ class Ready(_Frozen):
             raise ValueError('write what to wait for: `{text: "Launcher"}`, or url, target or js.')
         if self.target is not None and _REF.fullmatch(self.target):
             raise ValueError(
-                f'{self.target!r} is a ref, and pages have others each time. Write role=button[name="Add"].'
+                f'{self.target!r} is a ref, which is different each time. Write role=button[name="Add"].'
             )
         return self
 

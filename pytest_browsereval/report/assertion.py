@@ -196,7 +196,7 @@ def _find_nothing_hit(folder: Path) -> str:
 
 def _describe_end(goal: DelegationMessage, end: DelegationResultMessage | None) -> str:
     if end is None:
-        return f"not over when the attempt ended. It was to: {goal.instruction}"
+        return f"not over when the attempt ended. The goal: {goal.instruction}"
     return f"{end.status}, {format_count(end.steps_used, 'step')}. {end.summary}"
 
 

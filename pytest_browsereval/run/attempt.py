@@ -420,7 +420,7 @@ class Course:
         run, store, capture, folder = self.run, self.store, self.capture, self.folder.path
         if store.root.is_dir() and not folder.is_dir():
             folder.mkdir(parents=True)  # the run goes on, no matter who it was
-            lost = "the attempt's folder was removed while it ran, with all that was recorded of it"
+            lost = "the attempt's folder was removed during the attempt, with all that was recorded"
             self.fault = Fault(ErrorSource.AGENT, lost)
         progress = capture.follower.finish() if capture and capture.follower else None
         self._warn()

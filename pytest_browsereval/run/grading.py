@@ -24,7 +24,7 @@ from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.ending import Ending
 
 AFTER_LIMIT = (
-    "the page is right, but perhaps only since the agent continued after its limit. Let `LimitReached` and "
+    "the page is right, but perhaps only because the agent continued after its limit. Let `LimitReached` and "
     "`asyncio.CancelledError` end it"
 )
 

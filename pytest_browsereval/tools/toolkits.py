@@ -188,7 +188,7 @@ def check_names(kits: Iterable[Toolkit]) -> None:
 def _clash(name: str, one: Toolkit, other: Toolkit) -> str:
     return (
         f"Two tools or toolkits are named {name!r}: one of the toolkit {one.key!r} (from {one.owner}), one "
-        f"of {other.key!r} (from {other.owner}). Names are unique, and one that is off is not free. Rename "
+        f"of {other.key!r} (from {other.owner}). Names are unique, those of tools that are off too. Rename "
         "one, or take a toolkit out of `toolkits`."
     )
 

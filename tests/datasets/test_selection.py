@@ -131,7 +131,7 @@ def test_rows_that_wait_for_each_other_are_refused() -> None:
     """The message has the whole cycle; a diamond is not a cycle."""
     diamond = [task("a", "b", "c"), task("b", "d"), task("c", "d"), task("d")]
     check_depends_on(diamond, set("abcd"))
-    with pytest.raises(DatasetError, match=r"('b' -> 'c' -> 'b'|'c' -> 'b' -> 'c')\. Drop one depends_on"):
+    with pytest.raises(DatasetError, match=r"('b' -> 'c' -> 'b'|'c' -> 'b' -> 'c')\. Remove one depends_on"):
         check_depends_on([task("a", "b"), task("b", "c"), task("c", "b")], set("abc"))
     with pytest.raises(DatasetError, match="'a' -> 'a'"):
         check_depends_on([task("a", "a")], {"a"})

@@ -40,10 +40,10 @@ def test_a_record_against_the_summary(evals: Evals, run: EvalRun) -> None:
     assert told(evals, "runs", str(run.folder))[0] == 0
     turn(run.folder)
     code, text = told(evals, "gate", str(run.folder))
-    assert (code, f"{FAILED}: passed by its record, failed by summary.json." in text) == (1, True)
+    assert (code, f"{FAILED}: passed in its record, failed in summary.json." in text) == (1, True)
     assert "3 of 3 judged" in text
     code, text = told(evals, "runs", str(run.folder))
-    assert (code, f"{FAILED}: passed by its record, failed by summary.json." in text) == (1, True)
+    assert (code, f"{FAILED}: passed in its record, failed in summary.json." in text) == (1, True)
     assert "3 selected, 3 passed, 3 rows attempted" in text
     place = str(run.folder)
     labels = evals.path / "labels.jsonl"
@@ -88,17 +88,17 @@ def drop_results(folder: Path) -> None:
 
 
 EDITS: list[tuple[Callable[[Path], None], str]] = [
-    (turn_both, "passed by its record, and no grade that decides is passed"),
-    (swap_rows, "tasks/r9/default/1/attempt-1: passed by its record, without a result in summary.json"),
+    (turn_both, "passed in its record, and no grade that decides is passed"),
+    (swap_rows, "tasks/r9/default/1/attempt-1: passed in its record, without a result in summary.json"),
     (drop_results, "summary.json is damaged"),
     (
         lambda folder: rewrite_summary(folder, lambda content: content | {"passed": 3, "failed": 0}),
-        "summary.json: passed 3, 2 by the records",
+        "summary.json: passed 3, 2 in the records",
     ),
     *(
         (
             lambda folder, key=key, value=value: change_line(folder, "r2", **{key: value}),
-            f"{FAILED}: failed by its record, with {key.removeprefix('total_')} {value}, which is",
+            f"{FAILED}: failed in its record, with {key.removeprefix('total_')} {value}, which is",
         )
         for key, value in (("cost_usd", 5.0), ("total_steps", 7), ("total_duration_ms", 9_999_999.0))
     ),
@@ -141,7 +141,7 @@ def test_a_contradicted_run_is_compared_with_nothing(evals: Evals, run: EvalRun)
         ("gate", str(run.folder), *rules),
     ):
         code, text = told(evals, *typed)
-        is_named = f"{FAILED}: passed by its record, failed by summary.json" in text
+        is_named = f"{FAILED}: passed in its record, failed in summary.json" in text
         # A gate misses the rules that compare, in a session and in the command alike.
         assert (code, is_named) == (1 if typed[0] == "gate" else 4, True), text
     assert not (evals.path / "base.json").exists()

@@ -62,7 +62,7 @@ def test_merging_counts_no_foreign_result(evals: Evals, tmp_path: Path) -> None:
     whole = str(tmp_path / "whole")
     code, text = told(evals, "merge", *map(str, parts), "-o", whole)
     assert code == pytest.ExitCode.USAGE_ERROR
-    assert "tasks/zzz/default/1/attempt-1: passed by its record, without a result in summary.json" in text
+    assert "tasks/zzz/default/1/attempt-1: passed in its record, without a result in summary.json" in text
     code, text = told(evals, "gate", str(parts[0]))
     assert (code, "no session has selected: zzz" in text) == (1, True)
 

@@ -88,7 +88,7 @@ def test_failed_rows_are_not_run_again(own_agent: Evals, workers: list[str]) -> 
     own_agent.pytester.makepyfile(test_own=OWN)
     result = own_agent.run("--reruns=2", *workers)
     assert result.parseoutcomes() == {"passed": 2, "failed": 2, "errors": 1, "rerun": 1}
-    result.stdout.fnmatch_lines(["eval: no row is rerun by --reruns"])
+    result.stdout.fnmatch_lines(["eval: --reruns reruns no row"])
     counted = {name: attempts_of(own_agent, name) for name in ("good", "flaky", "breaks-once", "never")}
     assert counted == {"good": 1, "flaky": 1, "breaks-once": 1, "never": 1}
 

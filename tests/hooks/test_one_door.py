@@ -134,7 +134,7 @@ def test_a_package_judges_a_run_in_its_session_and_later(
     assert main(["gate", "latest"]) == 1
     assert "2 attempts had steps" in capsys.readouterr().out
     assert main(["-p", "no:acme", "gate", "latest"]) == 4
-    assert "was judged by acme_judges too, which this command has not loaded" in capsys.readouterr().err
+    assert "was also judged by acme_judges, which this command has not loaded" in capsys.readouterr().err
     assert evals.run("shop.eval.yaml", "-p", "no:acme").ret == 0
     assert main(["-p", "no:acme", "gate", "latest"]) == 0
     capsys.readouterr()

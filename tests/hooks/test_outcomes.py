@@ -144,7 +144,7 @@ def test_nothing_hides_a_row_that_was_judged(
     assert (found.get("skipped", 0), found.get("xfailed", 0)) == (0, 0)
     assert found.get("errors", 0) + found.get("failed", 0) >= 1
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    told = "kept that from pytest" if place == "swallowed" else "after the row was judged"
+    told = "hidden that from pytest" if place == "swallowed" else "after the row was judged"
     assert told in " ".join(result.outlines)
 
 

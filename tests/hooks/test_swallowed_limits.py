@@ -225,7 +225,7 @@ def test_what_an_agent_does_with_the_page_after_its_limit_is_no_pass(evals: Eval
     for name in late:
         attempt = run.attempt(name)
         assert (attempt.error_source, attempt.went_on_s > 0.5) == ("agent", True), attempt
-        assert attempt.reason.startswith("the page is right, but perhaps only since the agent"), attempt
+        assert attempt.reason.startswith("the page is right, but perhaps only because the agent"), attempt
         assert attempt.limit in attempt.reason
     assert "limits.timeout_ms is 4000; it caught that and continued for" in run.attempt("time").limit
     assert all(run.attempt(name).went_on_s == 0 for name in in_time)

@@ -53,7 +53,7 @@ def test_evals_of_one_name_and_output_folder_are_refused(
     result = evals.run(*args, *workers)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     told = result.stdout.str() + result.stderr.str()
-    assert f"{files[0]} and {files[1]} have one name and one output folder" in told
+    assert f"{files[0]} and {files[1]} share a name and an output folder" in told
     assert not args or not (evals.path / "out").exists()
 
 

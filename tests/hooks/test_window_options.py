@@ -123,7 +123,7 @@ def test_keys_in_headers_need_allowed_origins(evals: Evals, monkeypatch: pytest.
         run.assert_outcomes(passed=1, errors=1)
     assert asked[0][1] == "Bearer t-123456789"
     assert asked_by_stranger == []
-    assert "the row starts somewhere else" in run.attempt("out").reason
+    assert "the row starts elsewhere" in run.attempt("out").reason
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [

@@ -165,7 +165,7 @@ AGENTS = {
     "if await context.tools.list_tabs(): pass": 'Write `await context.tools.call("list_tabs", {})`.',
 }
 SYNC_AGENTS = {
-    "context.window.page.click('#a')": "Only an async function has it. Write `async def`",
+    "context.window.page.click('#a')": "Only an async function has that. Write `async def`",
     "context.query": "Write `context.task.query`.",
 }
 

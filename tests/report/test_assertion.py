@@ -105,7 +105,7 @@ def test_goals_and_tokens_are_told_by_role(tmp_path: Path) -> None:
     lines = explain(attempt("a", FAILED, usage_by_role=usage), tmp_path).splitlines()
     assert "tokens   orchestrator 1,200 in, 3 out, $0.0100; executor 5 in, 6 out" in lines
     assert "goal     executor-1: blocked, 2 steps. There is a login." in lines
-    told = "goal     executor-2: not over when the attempt ended. It was to: Buy mug 2."
+    told = "goal     executor-2: not over when the attempt ended. The goal: Buy mug 2."
     assert told in lines
 
 

@@ -119,7 +119,7 @@ class AgisdkGrader(ModelGrader):
         if package is None:
             where = "is not installed" if self.package_dir is None else f"is not in {self.package_dir}"
             how = f"Run `{files.INSTALL}` or write `package_dir: FOLDER`, the folder that holds REAL/"
-            raise ValueError(f"the row needs files of the package agisdk, and it {where}. {how}.")
+            raise ValueError(f"the row needs files of the package agisdk, which {where}. {how}.")
         return package
 
     def _checks(self, task: Task, base_dir: Path) -> list[Check]:
@@ -254,7 +254,7 @@ class AgisdkGrader(ModelGrader):
         if said is None or (said and ran.code):
             why = f"{message} printed {show(last, 120)} and ended with code {ran.code}"
             raise GraderFault(f"{why}: {ran.complaint}" if ran.complaint else why)
-        problem = "" if said else "the script says that the final state is not as it should be"
+        problem = "" if said else "the script says that the final state is wrong"
         return make_criterion(check.title, problem, expected="SUCCESS", actual=last)
 
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:

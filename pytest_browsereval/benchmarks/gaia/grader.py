@@ -78,7 +78,7 @@ def _mismatch(reference: str, answer: str) -> tuple[str, str]:
 
 def _list_mismatch(wanted: list[str], given: list[str]) -> str:
     if len(wanted) != len(given):
-        return f"the answer is a list of {len(given)}, not of {len(wanted)}"
+        return f"the answer is a list of {len(given)} items, not {len(wanted)}"
     for place, (one, other) in enumerate(zip(wanted, given, strict=True), 1):
         if _is_number(one):
             is_same = _number(other) == float(one)

@@ -69,12 +69,12 @@ class InfinityGrader(GraderConfig):
             raise ValueError(f"the grader {self.label!r} needs the folder of the apps. {how}.")
         _relative(task)
         if not task.start_url:
-            why = f"{STATE} is read of the app that the row starts at"
+            why = f"{STATE} is read from the app that the row starts at"
             raise ValueError(f'the row has no start_url, and {why}. Write "start_url": "{{NAME_OF_SITE}}/".')
         source = self._verifier(task, base_dir).read_text(encoding="utf-8", errors="replace")
         # Before the first attempt: without the package every grade would be errored.
         if "import requests" in source and self.python == PYTHON and find_spec("requests") is None:
-            how = "Run `pip install requests` or write `python: PATH` of one that has it"
+            how = "Run `pip install requests` or write `python: PATH` of a Python that has it"
             raise ValueError(f"verifiers import requests, and {sys.executable} has no such package. {how}.")
 
     def _verifier(self, task: Task, base_dir: Path) -> Path:

@@ -55,4 +55,4 @@ class Mind2WebConfig(BenchmarkConfig):
     def list_notes(self, rows: list[dict[str, Any]]) -> list[str]:
         """Return that its scores are not those of the benchmark."""
         del rows
-        return ["Mind2Web is scored on saved pages; to run its tasks on the live sites is another benchmark."]
+        return ["Mind2Web is scored on saved pages; its tasks on the live sites are a different benchmark."]

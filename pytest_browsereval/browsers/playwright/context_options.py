@@ -208,7 +208,7 @@ def _why_unsafe(login: Mapping[str, Any]) -> str:
         if is_origin
         else (
             "needs an `origin`, so that no other server gets the password. Write `origin: "
-            '"https://shop.example", or `origin: "{shop}"` for a site of the config.'
+            '"https://shop.example"`, or `origin: "{shop}"` for a site of the config.'
         )
     )
 

@@ -100,8 +100,8 @@ class PageOptions(BrowserConfig):
             if name not in ROW_KEYS:
                 raise ValueError(
                     f"context.{name} cannot be chosen by a row.{nearest(name, ROW_KEYS)} A row may choose "
-                    f"{', '.join(ROW_KEYS)}. Others are in the config, `browser: {{context: "
-                    "...}`; keys of the row, such as clock, stand next to its `context`."
+                    f"{', '.join(ROW_KEYS)}. Set others in the config, `browser: {{context: "
+                    "...}`; keys of the row, such as clock, are not in `context`, but next to it."
                 )
         try:
             read_options(context)
@@ -146,8 +146,8 @@ class PageOptions(BrowserConfig):
         if not allowed.allow(start_url or "") and (name := next(iter(list_secret_headers(self.context)), "")):
             raise Fault(
                 ErrorSource.WINDOW_CREATION,
-                f"browser.context.extra_http_headers.{name} is for browser.allowed_origins, and the row "
-                "starts somewhere else. Add the origin of its start_url there if it may have the key.",
+                f"browser.context.extra_http_headers.{name} is sent to browser.allowed_origins only, and "
+                "the row starts elsewhere. Add the origin of its start_url there if it may get the header.",
             )
         return WindowRules(
             allowed=allowed.also(start_url),

@@ -40,8 +40,8 @@ class OriginPattern:
         if match is None or match["scheme"] not in (None, "*", "http", "https"):
             raise ValueError(
                 f"{text!r} is not a pattern of origins. Write scheme, host and port without a path, such as "
-                "'https://shop.example', '*.example.com' or 'http://127.0.0.1:*'. The site that a row starts "
-                "at is allowed by itself."
+                "'https://shop.example', '*.example.com' or 'http://127.0.0.1:*'. The origin that a row "
+                "starts at is always allowed."
             )
         scheme = match["scheme"] or "*"
         port = match["port"] or ("*" if scheme == "*" else str(PORTS[scheme]))

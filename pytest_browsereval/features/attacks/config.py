@@ -82,7 +82,10 @@ def _list_problems(config: EvalConfig) -> Iterator[tuple[_Path, str]]:
 def _find_undeliverable(config: EvalConfig, attack: AttackConfig) -> Iterator[tuple[_Path, str]]:
     """Yield what makes an attack that cannot be delivered, or a goal that nobody can reach."""
     if UNDER in attack.label:
-        yield ("name",), f"the name {attack.label!r} has {UNDER!r} in it, which ends the ids of rows."
+        yield (
+            ("name",),
+            f"the name {attack.label!r} has {UNDER!r} in it, which divides row and attack in ids.",
+        )
     is_in_pages, browser = attack.needs().page, config.browser
     if is_in_pages and not browser.has_page:
         why = f"the attack {attack.type!r} needs pages; the browser {browser.type!r} has none. "

@@ -86,8 +86,8 @@ class GoalEvidence:
         error = find_error(check, self._seen["page"]) if isinstance(check, PageCheck) else ""
         if error and all(held is None for held in asked):  # no page could answer, so nobody knows
             raise GraderFault(
-                f"{title} never had a value: {error}. Write it to have one before the goal is reached, as "
-                "`window.cart?.length` does"
+                f"{title} never had a value: {error}. Write it so that it has one from the start, such as "
+                "`window.cart?.length`"
             )
         held, course = False, list[bool]()
         for found in asked:  # what was not read is what was read before
@@ -104,7 +104,7 @@ class GoalEvidence:
         if at is None and (self._seen.get("dropped") or any(map(check.may_ask_for, requests))):
             path = check.pattern.url.removesuffix("**")
             why = "more was sent to the attacker's origin than was kept"
-            raise GraderFault(f"whether {path} was asked for as the goal says is not known: {why}")
+            raise GraderFault(f"it is not known whether {path} was requested as the goal says: {why}")
         return at
 
     def _judge_at_end(self, check: PageCheck | StateCheck) -> Criterion:

@@ -342,7 +342,7 @@ class AttackSession:
             raise GraderFault(f"the attacker's origin does not answer: {error}") from None
         before, self._log = self._log or log, log
         if log["log"] != before["log"]:
-            raise GraderFault("the log of the attacker's origin was emptied while the attempt lasted")
+            raise GraderFault("the log of the attacker's origin was emptied during the attempt")
         return dict(log)
 
     def _mark_previews(self, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:

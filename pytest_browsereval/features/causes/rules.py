@@ -163,10 +163,10 @@ def _failed_action(failure: Failure) -> Evidence | None:
 
 def _page_too_slow(failure: Failure) -> Evidence | None:
     if failure.kind == "end" and failure.hurries:
-        why = "the way has a wait, but no step is known to have waited"
+        why = "the known way waits there, but no step of the attempt is known to have waited"
         return Evidence("page_too_slow", failure.last, "", why, is_likely=True)
     look = Reading(failure.attempt).find_unready()
-    why = "that look may have found the page empty or loading"
+    why = "the page may have been empty or loading when it was read there"
     return Evidence("page_too_slow", [look], look.page or "", why, is_likely=True) if look else None
 
 
@@ -321,13 +321,13 @@ def _describe_way(failure: Failure, name: str, *, is_open: bool) -> str:
         did = did if step.kind == "end" else "ends"  # its own last step was right
         said = f"as {name} does" if failure.is_whole else f"compared with {name}"
     elif instead is None or failure.kind in ("step_repeated", "needless_step", "right_state_lost"):
-        said = f"which was not found there in {name}"
+        said = f"which {name} does not have there"
     elif not is_open:
-        said = f"where {name} may have another one"
+        said = f"where {name} may have a different step"
     else:
         does = instead.describe()
         if does == step.describe() and not step.error:
-            does = "acts on another one of that name"
+            does = "acts on another element of that name"
         when = {"answered_too_early": " next", "step_left_out": " before"}.get(failure.kind, "")
         said = f"{name} {does}{when}"
     return f"at step {step.number}: {did}, {said}"

@@ -143,7 +143,7 @@ class CdpBrowser(ChromiumBrowser):
             return Survey(no_cdp=NO_CDP)
         note = (
             f"the browser at {self.config.endpoint} gives attempts no context of their own "
-            f"({self._why_shared}): they have its default one with its cookies and logins, one at a time"
+            f"({self._why_shared}): they use its default one with its cookies and logins, one at a time"
         )
         return Survey(max_windows=1, notes=(note,), no_har=NO_HAR, no_trace=NO_TRACE)
 

@@ -70,8 +70,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CODES",
         type=_codes,
         default=[],
-        help="exit with 0 for these exit codes of the command: 1,5 for a part of a run whose rows may fail "
-        "or that has no row",
+        help="exit with 0 if the command ends with one of these exit codes: 1,5 for a part of a run whose "
+        "rows may fail or that has no rows",
     )
     parser.add_argument(
         "words", metavar="COMMAND", nargs=argparse.REMAINDER, help="the program and its arguments"

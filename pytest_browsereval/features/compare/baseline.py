@@ -156,6 +156,5 @@ def check_readable(place: Path) -> None:
     else:
         raise UsageError(
             f"there is no file or run {format_path(place)}. Write it with {_EXPORT}, or name a run's folder. "
-            "The gate of a run that is merged or was moved is read with `browsereval gate --config FILE`, or "
-            "compared with --baseline FILE."
+            "For a run that was merged or moved, add --config FILE or --baseline FILE to `browsereval gate`."
         )

@@ -68,7 +68,7 @@ def _compare_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         type=_margin,
         default=0.05,
-        help="how much lower B's pass rate may be for B to be not worse (default: 0.05, which is 5 points)",
+        help="how much lower B's pass rate may be while B counts as not worse (default: 0.05, 5 points)",
     )
     parser.add_argument(
         "--variants", metavar="A=B", type=_two, help="compare variant A of run A with variant B of run B"

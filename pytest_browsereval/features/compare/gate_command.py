@@ -59,9 +59,9 @@ def _check_judges(arguments: argparse.Namespace, stored: StoredRun) -> None:
     here, given = arguments.door.list_judges(base), stored.read_manifest().get("judged_by")
     if lacking := [str(one) for one in given if one not in here] if isinstance(given, list) else []:
         raise UsageError(
-            f"{stored.name} was judged by {', '.join(lacking)} too, which this command has not loaded. "
-            "Conftests are named relative to the run's config: name it with --config FILE, and the conftests "
-            "of its folder are loaded. A package has to be installed, and not left out by -p no:NAME."
+            f"{stored.name} was also judged by {', '.join(lacking)}, which this command has not loaded. For "
+            "a conftest, which is named relative to the run's config, name that config with --config FILE. A "
+            "package has to be installed, and not left out by -p no:NAME."
         )
 
 

@@ -132,14 +132,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--validate",
         action="store_true",
-        help="run each row twice: its own solution has to pass, and an agent that does nothing has to fail; "
-        "rows with effects once more with another row's steps added, which must count as a side effect",
+        help="run each row twice: its solution has to pass, and an agent that does nothing has to fail; run "
+        "rows with effects again with another row's steps added, which must count as a side effect",
     )
     parser.add_argument(
         "--learn-volatile",
         action="store_true",
         help="run rows with effects twice with their solutions and with an agent that does nothing, and "
-        "propose `volatile` for the sites: what differs and no effect names",
+        "propose `volatile` for the sites: what differs although no effect names it",
     )
     parser.add_argument(
         "--ask-judge", action="store_true", help="also ask the models of judges, which costs a little"

@@ -151,8 +151,8 @@ class EffectsGrader(GraderConfig):
                 continue
             if site is None or one is None or one["settings"] != hash_settings(site):
                 raise GraderFault(
-                    f"the `state` or `volatile` of the site {name!r} is not what it was when the state was "
-                    "read. Run the task again"
+                    f"the `state` or `volatile` of the site {name!r} was changed after the state was read. "
+                    "Run the task again"
                 )
         return [read_difference(one) for site in stored["sites"].values() for one in site["differences"]]
 
@@ -225,8 +225,8 @@ async def keep_differences(
     for one, old, new in zip(sources, before, await save(), strict=True):
         if one in unopened and new:
             raise one.fault(
-                "was written when the agent first opened it, so what it has changed is not known. Write its "
-                "address as the `start_url` of the row"
+                "was written when the agent first opened it, so it is not known what the agent changed. "
+                "Write its address as the `start_url` of the row"
             )
         await one.check_compared(old, new)
 

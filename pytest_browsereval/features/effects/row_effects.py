@@ -131,7 +131,7 @@ def _known(one: Difference, column: str, row: Mapping[str, JsonValue] | None = N
     value = (one.row if row is None else row).get(column)
     if value is not None and MARK in json.dumps(value, ensure_ascii=False):
         place = f"{one.table}.{column}"
-        raise GraderFault(f"an effect compares {place}, which is not written (a secret, or `hide`)")
+        raise GraderFault(f"an effect compares {place}, which is never stored (a secret, or `hide`)")
     return value
 
 
@@ -194,7 +194,7 @@ def _find_misuse(block: Mapping[str, Any], kind: str, path: re.Match[str]) -> st
         "it has to name one table under added, changed or removed": (
             not isinstance(block.get(kind), str) or len({*block} & {*EXAMPLES}) != 1
         ),
-        "`where` and `equals` have to be an object of columns, or an entry of a list of texts": (
+        "`where` and `equals` must each be an object of columns, or an entry of a list of texts": (
             any(isinstance(one, type(None) | list) for one in rows)
         ),
         f"`count` is {show(count)}, and has to be a whole number from 1 to {MOST_ALIKE:,}": (

@@ -40,8 +40,8 @@ class SessionExports:
         exports = [export for one in evals.values() for export in one.config.export]
         if len(files) > 1 and any(export.needs_names for export in exports):
             raise ConfigError(
-                f"{' and '.join(files)} are both the eval {name!r}, and their runs have one id: what is "
-                "exported of one would take the place of the other's. Write another `name` into one of them."
+                f"{' and '.join(files)} are both named {name!r}, so their runs share an id, and one export "
+                "would replace the other. Write another `name` into one of them."
             )
 
     @pytest.hookimpl(trylast=True)
@@ -72,7 +72,7 @@ class SessionExports:
                 line, lost = f"not exported as {export.type}", str(error)
             if lost:
                 command = f"browsereval export {format_path(run.folder)} --to {export.type}"
-                line = f"{line}: warning: {lost} (`{command}`, with its options, does it again)"
+                line = f"{line}: warning: {lost} (to try again: `{command}` with its options)"
             self._lines.append((redact_known(f"eval {config.name}: {line}"), bool(lost)))
 
     @pytest.hookimpl(trylast=True)

@@ -55,12 +55,12 @@ class Keeper:
                 size, problem = await self._take(loading, name)
             except (OSError, playwright_error()) as error:
                 is_ours = self._window.downloads.is_over or is_closed_error(error)
-                problem = "it was still loading when the attempt ended" if is_ours else "it was broken off"
+                problem = "it was still loading when the attempt ended" if is_ours else "it was interrupted"
                 self._note(loading, name, None, problem)
                 if isinstance(error, OSError):  # a full disk, say, which is not the page's
                     self._window.warn(f"a download was not kept: {error.strerror}")
                 elif not is_ours:
-                    self._window.warn(f"The download of {suggested!r} was broken off.")
+                    self._window.warn(f"The download of {suggested!r} was interrupted.")
                 raise
             self._note(loading, name, size, problem)
         told = f"Downloaded file name {suggested!r} ({size} bytes)"
@@ -71,7 +71,7 @@ class Keeper:
         self._names.add(name.casefold())
         self._bytes += size
         if is_packed(self._folder / DOWNLOADS / name):
-            self._window.warn(f"not searched for secrets, as it is packed: {name!r}")
+            self._window.warn(f"not searched for secrets, because it is compressed: {name!r}")
         return f"{told}." if suggested == name else f"{told}, kept as {name!r}."
 
     async def _take(self, loading: Loading, name: str) -> tuple[int, str]:

@@ -149,7 +149,7 @@ def _refuse_mix_up(top: str, folder: str, reference: str) -> None:
         # An installed one is nobody's; a test may have restored `sys.modules`.
         if loaded and loaded != here and (here or (name == top and name in _from_folders)):
             raise ConfigError(
-                f"function is {reference!r}, but the module name {name!r} is taken: loaded is {loaded}, and "
+                f"function is {reference!r}, but the module name {name!r} is taken: {loaded} is loaded, and "
                 f"this config's would be {here or f'nowhere in {folder}'}. Give one of them another name, or "
                 "run the configs one by one."
             )

@@ -75,7 +75,7 @@ def _advise_of_attribute(owner: object, name: str) -> str:
         return f". Tools are called by their names. {_write_call(owner, name)}"
     if isinstance(owner, SyncAgentContext) and (name == "page" or name in AgentContext.__dataclass_fields__):
         return (
-            ". Only an async function has it. Write `async def` and `await` what Playwright does, or use "
+            ". Only an async function has that. Write `async def`, and `await` Playwright's calls, or use "
             "`context.tools.call(...)`."
         )
     if isinstance(owner, AgentContext | SyncAgentContext) and name in _MEANT:

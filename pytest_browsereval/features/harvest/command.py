@@ -102,9 +102,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         choices=[*NAMES],
         help="what to write: rows with a `solution`, or tests of pytest-playwright",
     )
-    parser.add_argument(
-        "--out", metavar="FILE", required=True, type=Path, help="the file to write, which is a new one"
-    )
+    parser.add_argument("--out", metavar="FILE", required=True, type=Path, help="the new file to write")
     parser.add_argument(
         "--config",
         metavar="FILE",

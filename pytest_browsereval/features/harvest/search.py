@@ -183,7 +183,7 @@ def _find_ways(run: StoredRun, row: Row, config: EvalConfig) -> list[Way]:
     """
     own = [one for one in run.attempts if one.query_id == row.name and one.derived is None]
     passed = [one for one in own if one.verdict is Verdict.PASSED]
-    why = "no attempt of it passed" if not passed else "the row was changed since the run"
+    why = "no attempt of it passed" if not passed else "the row has changed since the run"
     found = list[Way]()
     for one in passed:
         try:

@@ -42,7 +42,7 @@ _RULES = "\n".join(
 )
 _CSS = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
 STYLE = f"<style>\n{_CSS}{_RULES}\n</style>"
-EXPECTED = "<p>Expected failures are trials that failed or errored. The gate decides about them together.</p>"
+EXPECTED = "<p>Expected failures are trials that failed or errored. The gate judges them together.</p>"
 FILTER = (
     '<fieldset class="browsereval"><legend>Verdict:</legend>'
     '<label><input type="radio" name="browsereval" checked> any</label>'

@@ -60,7 +60,7 @@ def _describe_obstacles(obstacles: Sequence[Path]) -> str:
     verb = "exist" if len(obstacles) > 1 else "exists"
     return (
         f"{names} {verb} already, and `init` overwrites nothing. Nothing was written. Run "
-        "`browsereval init OTHER` with the name of another folder, or move that away."
+        "`browsereval init OTHER` with the name of another folder, or move what is there."
     )
 
 

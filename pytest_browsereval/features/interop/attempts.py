@@ -55,7 +55,7 @@ def write_run(
         for attempt in attempts:
             # Not by its folder: a format may read all attempts of one.
             if (key := (attempt.key, attempt.number)) in seen:
-                message = f"has the id {attempt.task.query_id!r}, as {seen[key]} has. Take one out."
+                message = f"has the id {attempt.task.query_id!r}, and so has {seen[key]}. Take one out."
                 raise wrong(attempt.folder, message)
             seen[key] = attempt.folder
             _write(attempt, store)

@@ -125,5 +125,5 @@ def find_numbered(folder: Path, pattern: str) -> dict[int, Path]:
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         match = re.fullmatch(pattern, path.name)
         if match is not None and found.setdefault(int(match[1]), path) is not path:
-            raise wrong(path, f"has the number of {found[int(match[1])].name}. Take one out.")
+            raise wrong(path, f"has the same number as {found[int(match[1])].name}. Take one out.")
     return dict(sorted(found.items()))

@@ -38,8 +38,8 @@ def import_rows(arguments: argparse.Namespace) -> int:
         count = format_count(len(protected), "row is", "rows are")
         shown = f"`dataset: [{{type: {arguments.type}, path: {arguments.path or 'FILE'}}}]`"
         raise UsageError(
-            f"{count} protected ({', '.join(protected[:3])}): their benchmark asks that answers are never "
-            f"written in clear. Nothing was written. Name the file in the eval config instead: {shown}."
+            f"{count} protected ({', '.join(protected[:3])}): their benchmark asks that answers are never in "
+            f"plain text. Nothing was written. Name the file in the eval config instead: {shown}."
         )
     rows = (task.model_dump(mode="json", exclude_defaults=True) for task in tasks)
     text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)

@@ -167,7 +167,7 @@ def _rules(one: Mapping[str, Any], bar: Bar) -> Iterator[RuleResult]:
             message = f"kappa {plain(value, digits)}{end} {relation} {bound:g}"
         yield RuleResult(f"min_kappa[{one['grader']}]", is_met, f"{name}: {message}")
     if (bound := bar.max_fpr) is not None:
-        is_met, message = False, f"what it passes wrongly is unknown: no label of {compared} is fail"
+        is_met, message = False, f"it is unknown what it passes wrongly: no label of {compared} is fail"
         if rate["of"]:
             value, high = rate["value"], rate["interval"][1]
             reached = high if bar.is_strict else value

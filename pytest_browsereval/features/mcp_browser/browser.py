@@ -127,8 +127,8 @@ def _notes(config: McpBrowserConfig, mapped: Mapped, left_out: list[str]) -> Ite
         yield f"not offered, because they are not browser tools: {', '.join(left_out)}"
     if config.is_shared:
         yield (
-            f"one attempt at a time, in the one browser of {config.label()}: the next attempt finds "
-            "what one leaves in it. Write `sessions: isolated` if the server gives each session a browser of "
+            f"attempts run one at a time in the one browser of {config.label()}, and each finds what the one "
+            "before left there. Write `sessions: isolated` if the server gives each session a browser of "
             "its own"
         )
     if not mapped.tells_url:

@@ -23,7 +23,7 @@ _OLDEST_SDK = (2, 3)
 """The first one that limits how much one event of a server may hold."""
 _REFUSED = (
     " Look up the path of its MCP endpoint, which often ends in /mcp. Some servers answer to the name "
-    "`localhost` only; where it wants a key, write `headers: {Authorization: Bearer ${NAME_OF_VARIABLE}}`."
+    "`localhost` only. If it wants a key, write `headers: {Authorization: Bearer ${NAME_OF_VARIABLE}}`."
 )
 
 

@@ -222,7 +222,7 @@ def _problems(mapped: Mapped) -> Iterator[str]:
             if name not in use.arguments:
                 yield f"{where} wants {name!r}, for which there is no value"
         if purpose == "navigate" and "url" not in placeholders(use.arguments):
-            yield f"{where} has no argument with '{{url}}'; write which one takes it of {names}"
+            yield f"{where} has no argument with '{{url}}'; write which of {names} takes it"
     sources = (mapped.uses.get("pages"), mapped.uses.get("navigate"))
     if mapped.wants_page and not any("page" in use.groups for use in sources if use):
         yield r"tools.pages: no tool gives the page; name one with a pattern such as '(?P<page>\d+)'"

@@ -287,7 +287,7 @@ class McpWindow(Window):
                 why = str(error) or "it took too long"
             if why is not None:
                 tool = self._uses["close"].tool
-                self._leftovers.append(f"The attempt before was not closed by {tool}: {_short(why)}")
+                self._leftovers.append(f"{tool} did not close the attempt before: {_short(why)}")
 
 
 def format_output(answer: Answer) -> str:

@@ -29,7 +29,7 @@ def merge(arguments: argparse.Namespace) -> int:
     for line in (*totals(run.summary, merged.selected), *door.describe_run(run)):
         print(line)
     if (rule := lacking(run)) is not None:
-        print(f"not complete, so that it meets no gate: {rule.message}")
+        print(f"not complete, so it meets no gate: {rule.message}")
     print(f"{len(runs)} runs, {merged.trials} trials: {arguments.output}", flush=True)
     return 0
 
@@ -43,7 +43,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--partial",
         action="store_true",
-        help="merge although shards are missing; the run is then incomplete and meets no gate",
+        help="merge even if shards are missing; the run is then incomplete and meets no gate",
     )
 
 

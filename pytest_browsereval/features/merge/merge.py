@@ -131,8 +131,8 @@ def _check_alike(stored: Sequence[StoredRun]) -> Iterator[str]:
         if drift:
             shown = "".join(f"\n  {line}" for line in drift[: 4 * MOST_LISTED])
             raise UsageError(
-                f"{first.folder.name} and {other.folder.name} are not parts of one run: they were made of "
-                f"something else:{shown}\nCompare them: `browsereval compare {format_path(first.folder)} "
+                f"{first.folder.name} and {other.folder.name} are not parts of one run: they were made "
+                f"differently:{shown}\nCompare them: `browsereval compare {format_path(first.folder)} "
                 f"{format_path(other.folder)}`"
             )
         here, there = ({key: one.get(key) for key in MACHINE} for one in (manifest, other.read_manifest()))

@@ -217,10 +217,10 @@ def _describe(plan: dict[str, Any], config: EvalConfig) -> Iterator[str]:
         yield f"  {_range(*(_time(end['duration_s']) for end in ends))} with {at_once} at once"
         if found["by_variant"]:
             many = format_count(found["by_variant"], "trial")
-            yield f"  {many} of tasks that are new since: the mean of their variant"
+            yield f"  {many} of newer tasks: the mean of their variant"
         if found["not_included"]:
             many = format_count(found["not_included"], "trial")
-            yield f"  not included: {many} of variants that are new since"
+            yield f"  not included: {many} of newer variants"
     limits = [f"{name} {value:g}" for name, value in plan["limits"].items()]
     yield f"limits: {', '.join(limits) or 'none (set budget.max_cost_usd or budget.max_minutes)'}"
 

@@ -59,7 +59,7 @@ class PointingConfig(AgentConfig):
             switches = ", ".join(f"`{name}: false`" for name in (*kits_of, *missing))
             raise ValueError(
                 f"the agent {self.type!r} acts at points of a picture and needs the tools "
-                f"{', '.join(missing)}, which are off. Remove {switches}, whichever is written, from "
+                f"{', '.join(missing)}, which are off. Remove what is there of {switches} from "
                 "`tools`. If the browser brings tools of its own, write `browser: playwright`, or an agent "
                 "of the type single."
             )

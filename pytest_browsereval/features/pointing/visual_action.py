@@ -161,7 +161,7 @@ class VisualActionAgent(PointingAgent):
         window = self._context.window
         if picture is None and isinstance(window, PlaywrightWindow) and window.dialog is not None:
             # Nothing is drawn while a dialog is open, and the service has no word for one.
-            self.warn("a dialog was dismissed, which the service could not be shown")
+            self.warn("a dialog was dismissed, because the service could not be shown it")
             # Dismissed: to accept could confirm what nobody has seen.
             await self._context.tools.call("handle_dialog", {"accept": False})
             picture = await self.see()

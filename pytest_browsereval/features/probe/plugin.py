@@ -23,10 +23,10 @@ def pytest_browsereval_check_run(active_run: ActiveRun) -> None:
     if config.probe == "off" or not active_run.trials.makes_attempts:
         return
     if config.attacks:
-        why = "under attack the known way may break by the attack, not by the site"
+        why = "under attack, the attack may break the known way, not the site"
         raise config.wrong(("probe",), f"{why}. {OFF}, or leave `attacks` out.")
     if active_run.model_calls.mode == "replay":
-        raise config.wrong(("probe",), f"a replay does not ask the pages, so no way can break. {OFF}.")
+        raise config.wrong(("probe",), f"a replay does not ask the pages, so no known way can break. {OFF}.")
     for name, site in config.sites.items():
         if site.static is None and site.reset is None:
             why = f"the site {name!r} has no `reset`, so the known way would find what the agent has changed"
@@ -55,7 +55,7 @@ def pytest_browsereval_sum_up(run: StoredRun) -> Mapping[str, Any]:
     passed, of = run.summary.rate.passed, run.summary.rate.judged + count.site
     line, rate = count.describe("probed failure"), passed / of if of else None
     if count.site and rate is not None:
-        line += f"; pass rate with those of the site as failures {percent(rate)} ({passed:,}/{of:,})"
+        line += f"; pass rate, if those of the site count as failures: {percent(rate)} ({passed:,}/{of:,})"
     figures = {
         "line": line,
         "site": count.site,

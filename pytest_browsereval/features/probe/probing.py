@@ -120,7 +120,7 @@ def _describe(played: Played, last: Trial) -> str:
     """Return where a way breaks, and how."""
     where = f"step {played.step} of it" if played.step else "its start page"
     if played.step is None:
-        where = "all steps go through, but its end is wrong"
+        where = "all steps work, but the end is wrong"
     of = "" if played.row == last.key.query_id else f"of {played.row!r}, which the row depends on, "
     return f"{of}{where}{': ' if played.text else ''}{played.text}"
 

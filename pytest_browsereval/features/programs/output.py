@@ -31,7 +31,7 @@ from pytest_browsereval.redaction.text import well_formed
 def _stays_inside(text: str) -> None:
     path = PurePosixPath(text)
     if not path.name or path.is_absolute() or ".." in path.parts or "\\" in text or "\0" in text:
-        raise ValueError(f"{text!r} is not a path inside the attempt's folder. Write `answer.txt`, say.")
+        raise ValueError(f"{text!r} is not a path inside the attempt's folder, such as `answer.txt`.")
 
 
 def _checked_by(check: Callable[[str], object]) -> AfterValidator:

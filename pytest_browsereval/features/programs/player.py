@@ -331,7 +331,7 @@ class ProgramPlayer(AgentEvaluator):
         for what, names in (
             ("not kept of the program's files", lost),
             (DELETED, deleted),
-            ("not searched for secrets, because they are packed", left),
+            ("not searched for secrets, because they are compressed", left),
         ):
             if names:
                 self._capture.add_warning(ErrorSource.MESSAGE_LOGGING, f"{what}: {', '.join(names)}")

@@ -38,8 +38,8 @@ class MinProgressRule(GateRule):
         if unknown := len(judged) - len(known):
             tasks = tuple(one.query_id for one in judged if one.best_progress is None)
             message = (
-                f"how far {unknown:,} of {format_count(len(judged), 'judged trial')} came is not known: no "
-                "check or milestone of theirs was asked during the attempt, or the page did not answer"
+                f"it is unknown how far {unknown:,} of {format_count(len(judged), 'judged trial')} came: no "
+                "check or milestone was evaluated during the attempt, or the page did not answer"
             )
             return RuleResult(self.type, is_met=False, message=message, tasks=tasks)
         mean = fmean(known)

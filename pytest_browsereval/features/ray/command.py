@@ -58,8 +58,8 @@ def ray(arguments: argparse.Namespace) -> int:
         if not (missing or arguments.again) and before.issuperset(done):
             # Else a name that is never changed would be green each night without a run.
             _say(
-                f"{request.place} was done already, and nothing was run. Take another --name for another "
-                "run. To decide about this one again:",
+                f"{request.place} was done already, and nothing was run. Use another --name for another "
+                "run. To apply the gate to this one again:",
                 again,
             )
             return REFUSED

@@ -139,7 +139,7 @@ def _check_arguments(arguments: argparse.Namespace) -> None:
     """Refuse what this machine does not have, and options that are not for parts."""
     for word in (one.partition("=")[0] for one in arguments.pytest_options):
         if word in REFUSED:
-            how = "`browsereval ray --help` lists what is said before the --."
+            how = "`browsereval ray --help` lists what goes before the --."
             raise UsageError(f"{word} cannot be given to parts of a run. {how}")
     name = arguments.name
     if name is not None and (not name or safe_id(name) != name):
@@ -153,7 +153,7 @@ def _check_arguments(arguments: argparse.Namespace) -> None:
             how = "Write HOST:PORT, or run this on a node with --address auto; ray:// is for Ray's client."
             raise UsageError(f"--address {arguments.address!a}: {why}. {how}") from None
     if arguments.address is None and arguments.cpus > (cores := os.cpu_count() or 1):
-        raise UsageError(f"--cpus has to be up to {cores}, which this machine has.")
+        raise UsageError(f"--cpus can be up to {cores}, the cores of this machine.")
     for variable in arguments.env:
         if variable not in os.environ:  # what follows an = may be a key
             name = variable.partition("=")[0]

@@ -150,7 +150,7 @@ def read_ids(path: Path) -> dict[str, int]:
     if is_other or not all(os.access(one, os.W_OK) for one in written):
         raise UsageError(
             f"{format_path(path)} cannot be written: it is not a plain file, there is no folder "
-            f"{format_path(path.parent)}, or one of both is read-only. Create it, or name another file."
+            f"{format_path(path.parent)}, or one of the two is read-only. Create it, or name another file."
         )
     if not path.exists() or not path.stat().st_size:
         return {}

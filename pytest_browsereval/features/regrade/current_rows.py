@@ -54,7 +54,7 @@ class CurrentPlan(StoredPlan):
         if (derived := entry.metadata.derived) is not None and self._find_deriving(entry) is None:
             raise DatasetError(
                 f"{self.config.path}: the config does not have the {derived.by} {derived.name!r} any more, "
-                f"which the run has made {entry.ref.query_id!r} under. Restore it, {HOW}."
+                f"under which the run made {entry.ref.query_id!r}. Restore it, {HOW}."
             )
         if self._is_gone(entry):
             files = ", ".join(str(dataset.file(self.config.base_dir)) for dataset in self.config.dataset)

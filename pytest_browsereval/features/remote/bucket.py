@@ -49,7 +49,7 @@ _SENTENCES = {
     ),
     r"(File exists|Not a directory) \(os error": "there is a file where a folder has to be. Check the URL.",
     "InvalidAccessKeyId|SignatureDoesNotMatch|AccessDenied|40[13] [FU]|^PermissionDenied|^Unauthenticated": (
-        "the key is not accepted, or may not do this. Check it, what it is allowed to do, and this "
+        "the key is not accepted, or lacks a permission. Check the key, its permissions, and this "
         "machine's clock."
     ),
     "dns error|HttpError {": (
@@ -128,7 +128,7 @@ class Bucket:
                 return True
             if (found := self.get(path)) is not None:
                 return found == content
-        raise RemoteError(f"{self.url}/{path} cannot be written: the bucket says that others write it, too.")
+        raise RemoteError(f"{self.url}/{path} cannot be written: the bucket says that others write it too.")
 
     def get(self, path: str) -> bytes | None:
         """Return an object; None if it is not there."""
@@ -165,7 +165,7 @@ class Bucket:
         is_first, is_second = (self.put_new(probe, secrets.token_bytes(8)) for _ in range(2))
         _ask(self.url, partial(self._store.delete, probe))
         if not is_first or is_second:
-            how = "Take one that knows conditional writes, as S3, Google Cloud Storage and Azure do."
+            how = "Use one with conditional writes, such as S3, Google Cloud Storage or Azure."
             raise RemoteError(f"{self.url}: this store ignores `If-None-Match`. {how}")
 
 

@@ -54,7 +54,7 @@ def check_path(path: str, place: str) -> str:
         RemoteError: it does.
     """
     if _ODD.search(path) or not {"", ".", "..", LOCKS}.isdisjoint(path.split("/")):
-        raise RemoteError(f"{place} names a file that is none of a run: {path[-80:]!a}.")
+        raise RemoteError(f"{place} names a file that does not belong to a run: {path[-80:]!a}.")
     return path
 
 
@@ -189,8 +189,8 @@ def list_parts(bucket: Bucket, of: int | None = None) -> list[Part]:
     shards = sorted((Shard(int(match[1]), int(match[2])) for match in found), key=lambda one: one.number)
     if len({shard.of for shard in shards} | ({of} if of else set())) > 1:
         named = ", ".join(f"{shard.number}-of-{shard.of}" for shard in shards)
-        how = "Take the same number of shards, or another name."
-        raise RemoteError(f"{bucket.url} was divided otherwise: it has part {named}. {how}")
+        how = "Use the same number of shards, or another name."
+        raise RemoteError(f"{bucket.url} was divided differently: it has part {named}. {how}")
     return [Part(bucket, shard) for shard in shards]
 
 

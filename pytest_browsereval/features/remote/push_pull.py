@@ -50,7 +50,7 @@ def check_name(name: str) -> None:
         RemoteError: it is not.
     """
     if not name or safe_id(name) != name or name == LATEST or name.startswith(LATEST_ON):  # as %2e%2e is not
-        how = f"Take up to 100 of A-Z a-z 0-9 . _ -, such as nightly-2026-11-25; {LATEST} is the newest run."
+        how = f"Use up to 100 of A-Z a-z 0-9 . _ -, such as nightly-2026-11-25; {LATEST} is the newest run."
         raise RemoteError(f"{name[:80]!a} cannot be the name of a run at a URL. {how}")
 
 
@@ -110,7 +110,7 @@ class Push:
             if (self.root / MANIFEST).is_file():
                 self._claim = self.part.claim(self._token)
         elif self.part.is_taken_over(self._claim):
-            why = "another session has taken over this part, and its results count"
+            why = "another session has taken over this part, and that session's results count"
             raise OvertakenError(f"{self.part.url}: {why}. What was done here is in {self.root}")
 
     def send_finished(self) -> None:
@@ -234,7 +234,7 @@ def _find(url: str) -> list[tuple[Part, Done]]:
         raise RemoteError(f"there is no run at {url}. Give the URL of a run: FOLDER/EVAL/ID.")
     if open_ones := [part.path for part, one in done if one is None]:
         how = "Run `browsereval push` where it was made, or the part again."
-        raise RemoteError(f"{home}: {', '.join(open_ones)} is begun and not done. {how}")
+        raise RemoteError(f"{home}: {', '.join(open_ones)} was begun and is not done. {how}")
     return [(part, one) for part, one in done if one is not None]
 
 

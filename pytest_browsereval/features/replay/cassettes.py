@@ -152,7 +152,7 @@ class FileCassettes(Cassettes):
         there = next(place for place in (self.root, *self.root.parents) if place.exists())
         if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
             raise CassetteError(
-                f"{format_path(self.root)}: no cassette can be written there, because of {there}."
+                f"{format_path(self.root)}: no cassette can be written there; {there} prevents it."
             )
 
     @contextmanager

@@ -48,7 +48,7 @@ class ReplayHooks:
         if self.is_offline:
             raise Fault(
                 ErrorSource.REPLAY,
-                f"the {role} asked a model outside its attempt (in a thread of its own, say), where "
+                f"the {role} asked a model outside its attempt (perhaps in a thread), where "
                 "nothing is recorded. Ask it in the attempt's own task.",
             )
         return await send(request)

@@ -133,7 +133,7 @@ class ResumedTrials(NewTrials):
         notes = [f"resuming run {store.root.name}: {have}{f' ({before} before)' if before else ''}"]
         notes += (f"resumed anyway: {line}" for line in drift)
         if cut_off and self.run.config.budget.max_cost_usd is not None:
-            notes.append("the budget does not include what attempts that were cut off have cost")
+            notes.append("the budget does not include the cost of attempts that were cut off")
         return notes
 
     def list_due(self, entries: Iterable[Entry]) -> list[Entry]:
@@ -177,7 +177,7 @@ class ResumedTrials(NewTrials):
         """
         store = self.run.store
         if not store.locks.is_held_for_resume():
-            session.stop(why := f"the session does not resume {store.root}, which this process has found")
+            session.stop(why := f"this process found the run {store.root}, which the session does not resume")
             raise RunStopped(why)
         super().begin(session, manifest)
         store.drop_summary()

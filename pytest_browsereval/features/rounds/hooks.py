@@ -202,7 +202,7 @@ class RoundControl:
         if is_resumed and read_rounds(before) != (rounds if isinstance(rounds, RoundsConfig) else None):
             given = before.get("config", {}).get("trials")
             raise config.wrong(
-                ("trials",), f"the run {active_run.store.root.name} was begun with {given}. Write that again."
+                ("trials",), f"the run {active_run.store.root.name} was begun with {given}. Use that again."
             )
         gate = config.gate
         shares = [gate.min_pass_rate, *gate.tags.values(), *gate.websites.values(), *gate.variants.values()]

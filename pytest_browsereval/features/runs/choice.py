@@ -76,7 +76,7 @@ def _describe_none(name: str, runs: Sequence[RunDigest]) -> str:
     count = sum(run.branch == branch for run in runs)
     known = join_first(sorted({one_line(run.branch, 60) for run in runs if run.branch}), MOST_NAMED)
     return (
-        f"{name}: {count} of {format_count(len(runs), 'run')} are on {branch!r}, but none of these is whole: "
-        f"complete, of all rows, its parts merged. Runs are on: {known or 'no branch'}. {_FIRST} Runs of "
+        f"{name}: {count} of {format_count(len(runs), 'run')} are on {branch!r}, but none of these is whole "
+        f"(complete, with all rows and all parts). Runs are on: {known or 'no branch'}. {_FIRST} Runs of "
         "pull requests and with changed files are on no branch."
     )

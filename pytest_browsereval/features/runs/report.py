@@ -167,9 +167,9 @@ def _list_flakes(found: Flakes) -> Table:
     about = [f"{format_count(len(found.tasks), 'task')} with several trials: {counts}"] if counts else []
     if counts and found.left_out:
         trials = format_count(found.left_out, "trial")
-        about.append(f"note: {trials} left out: of rows that were edited later, or in two of the runs")
+        about.append(f"note: {trials} left out: their rows were edited later, or two of the runs have them")
     if counts and found.once:
-        about.append(f"note: {format_count(found.once, 'task')} with only one trial, not classed")
+        about.append(f"note: {format_count(found.once, 'task')} with only one trial, not classified")
     head = ("task", "class", "passed", "failed", "errored", "runs")
     return Table(head, list(map(_make_row, listed)), about=about, aligns="llrrrl")
 

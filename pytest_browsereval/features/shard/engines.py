@@ -81,7 +81,7 @@ def find_shard(given: str, environment: Mapping[str, str]) -> tuple[Shard, str]:
         raise refuse(f"{name} does not say how many parts there are: write `--eval-shard=auto/4`")
     of = count(engine.total) if engine.total else int(asked[1])
     if (of == 1 and asked[1] is None) or (asked[1] and of != int(asked[1])):
-        raise refuse(f"{of} of the parts were started, which is not the whole run")
+        raise refuse(f"the engine's number of parts is {of}, not {asked[1] or '2 or more'}")
     if engine.last and count(engine.last) != of:
         raise refuse("the ids of the array do not go from 1 to the number of parts")
     number = count(engine.which) - engine.first + 1

@@ -30,7 +30,7 @@ def check_address(text: JsonValue, key: str) -> str:
     if not isinstance(text, str) or not _HOST.match(text):
         path = text if isinstance(text, str) and text.startswith("/") else "/cart*"
         raise ValueError(
-            f"{key!r} is {show(text)}, which has no site and no host. Write one, such as "
+            f"{key!r} is {show(text)}, which names no site and no host. Write one, such as "
             f'"{{shop}}{path}" or "https://shop.example{path}"; "**{path}" is any host.'
         )
     if len(text) > LONGEST:

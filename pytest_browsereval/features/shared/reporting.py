@@ -76,7 +76,7 @@ def _check_place(path: Path) -> None:
     """
     is_of_run = path.name in OF_RUNS and (path.parent / "tasks").is_dir()
     if path.is_file() and (path.suffix.lower() in OF_USERS or is_of_run):
-        raise UsageError(f"{path} is there and is not a report, so it is left alone. Name another file.")
+        raise UsageError(f"{path} exists and is not a report, so it was not overwritten. Name another file.")
 
 
 def say_all(text: str) -> None:

@@ -113,7 +113,9 @@ def read_way(attempt: StoredAttempt, config: EvalConfig) -> Way:
         opens.append(name not in LOOKS and _NEW_TAB.search(step.output) is not None)
     answer = attempt.metadata.final_answer or "Done."
     if MARK in json.dumps([calls, answer], ensure_ascii=False):
-        raise Refused("the log hides a secret of it. Have the agent type a variable by its name, ${NAME}")
+        raise Refused(
+            "the log hides a secret that it types. Have the agent type a variable by its name, ${NAME}"
+        )
     if types_variable and leaves:
         raise Refused("it types a variable and opens an address that is not a site of the config")
     return Way(tuple(calls), tuple(urls), answer, "\n".join(seen), attempt.total_steps, tuple(opens))

@@ -113,7 +113,7 @@ def _name_nearest(wanted: str, known: Iterable[str]) -> str:
 VISITED = CheckForm(
     "address, in which `*` stands for any characters but a slash, and `**` for any",
     "An address that a tab showed at any moment of the attempt: the start page, where links, forms and "
-    "scripts led, and what a page without a reload calls its address; not what only redirects.",
+    "scripts led, and what a page without a reload calls its address, but no address that only redirects.",
     ("count", "weight", "not"),
     '[{"visited": "{shop}/cart*"}, {"visited": "{shop}/admin/**", "not": true}]',
     read=lambda check: VisitedCheck("visited", read_count(check), check_address(check["visited"], "visited")),
@@ -160,7 +160,7 @@ class RequestCheck(WayCheck):
         if lost is not None:
             return f"how {lost} was answered was not recorded"
         unseen = seen[self.kind].get("unseen")
-        return f"{unseen} ran, and what those ask for is not seen" if unseen else super()._find_open(seen)
+        return f"{unseen} ran, and their requests are not seen" if unseen else super()._find_open(seen)
 
     def _describe_miss(self, seen: Mapping[str, Any]) -> str:
         pattern, requests = self.pattern, self._requests(seen)
@@ -248,7 +248,7 @@ REQUEST = CheckForm(
     "base64. Requests of tabs, frames, workers and service workers are seen, downloads and handshakes of "
     "WebSockets. Not seen, so that `not` cannot find them, are messages of WebSockets, WebSockets of "
     "workers, and what a page sends while it is left. Not recorded is what files hold, what is no text, and "
-    "what shared workers and worklets ask for: a check that depends on it errs.",
+    "what shared workers and worklets ask for: a check that depends on it is errored.",
     ("weight", "not"),
     '[{"request": {"method": "POST", "url": "{shop}/api/orders", "json": {"path": "items[0].id", '
     '"equals": "mug"}, "count": 1}}, {"request": {"url": "**", "sent": {"contains": "4111"}}, "not": true}]',

@@ -89,7 +89,7 @@ FIELD = CheckForm(
     "The value of a field of the final page: a text; `true` or `false` of a checkbox, a switch or a radio "
     "button; label or value of the chosen option, a list where several may be chosen; the label of the "
     "chosen radio button of a named group; the list of the names of chosen files. A password is not read: "
-    "such a check errs.",
+    "such a check is errored.",
     ("weight", "not"),
     '[{"field": "Name", "equals": "Ada"}, {"field": "Newsletter", "equals": false}]',
     compares=True,

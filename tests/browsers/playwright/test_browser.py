@@ -53,7 +53,7 @@ def test_a_wrong_config_is_refused(subtests: pytest.Subtests) -> None:
     """Unknown keys, impossible sizes, time zones and patterns that are none: else no window would open."""
     cases: list[tuple[dict[str, Any], str]] = [
         ({"allowed_origins": ["https://shop.example/cart"]}, "is not a pattern of origins"),
-        ({"allowed_origins": ["{shop}"]}, "The site that a row starts at is allowed by itself"),
+        ({"allowed_origins": ["{shop}"]}, "The origin that a row starts at is always allowed"),
         ({"allowed_origins": ["http://{shop}:*"]}, "is not a pattern of origins"),
         ({"action_timeout_ms": 0}, "greater than 0"),
         ({"headles": True}, "Extra inputs"),

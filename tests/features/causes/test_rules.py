@@ -416,4 +416,4 @@ def test_an_address_is_the_same_however_it_is_written(tmp_path: Path) -> None:
     cause = cause_of(tmp_path / "else", (opens, END), (step("navigate", url="/other"), BUY, END))
     assert "opens {shop}/old?b=1, which led to {shop}/new, the solution opens {shop}/other" in cause.line
     cause = cause_of(tmp_path / "reloads", (*ORDER[:-1], step("reload", page="/red"), END))
-    assert "at step 5: reloads the page, which was not found there in the solution" in cause.line, cause
+    assert "at step 5: reloads the page, which the solution does not have there" in cause.line, cause

@@ -113,7 +113,7 @@ def test_a_killed_task_is_requeued(slurm: Slurm, evals: Evals, script: tuple[str
     asyncio.run(until(lambda: all(has_ended(process.pid) for process in below)))
     slurm.wait(f"{array}_{number}", "FAILED")
     assert slurm.wait(verdict, "FAILED", "COMPLETED")["JobState"] == "FAILED"
-    assert f"{number}-of-2 is begun and not done" in outputs(evals)
+    assert f"{number}-of-2 was begun and is not done" in outputs(evals)
     assert not (evals.path / "results/shop/nightly.xml").exists()
     (evals.path / "hold").unlink()
     slurm.run("scontrol", "requeue", f"{array}_{number}")

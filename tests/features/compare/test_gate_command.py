@@ -41,7 +41,7 @@ def test_a_report_takes_the_place_of_a_report_alone(capsys: pytest.CaptureFixtur
         before = Path(name).read_bytes()
         capsys.readouterr()
         assert main(["compare", A, B, "--json", name]) == 4
-        assert f"{name} is there and is not a report" in capsys.readouterr().err
+        assert f"{name} exists and is not a report" in capsys.readouterr().err
         assert Path(name).read_bytes() == before
     assert main(["compare", A, B, "--json", "new.jsonl"]) == 0
 

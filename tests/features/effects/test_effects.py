@@ -171,7 +171,7 @@ def test_regraded_from_what_was_stored(evals: Evals) -> None:
     run = play(evals, row("order", "Order", effects=ORDER), args=again, volatile=["log.*"])
     run.assert_outcomes(errors=1)
     assert run.attempt("order").error_source == "grader"
-    assert "is not what it was when the state was read" in run.attempt("order").reason
+    assert "was changed after the state was read" in run.attempt("order").reason
 
 
 def test_protected_rows_keep_nothing(evals: Evals) -> None:
@@ -206,7 +206,7 @@ def test_what_is_refused_before_anything_is_spent(evals: Evals, subtests: pytest
         ("unknown key 'wher'. Did you mean 'where'?", row("a", effects=[{"added": "o", "wher": {}}]), {}),
         ("path cannot be read", row("a", effects=[{"where": {}}]), {}),
         ("has to name one table", row("a", effects=[{"added": "orders", "removed": "log"}]), {}),
-        ("have to be an object of columns, or", row("a", effects=[{"added": "saved", "equals": None}]), {}),
+        ("must each be an object of columns, or", row("a", effects=[{"added": "saved", "equals": None}]), {}),
         ("cannot be read", row("a", effects=[{"changed": "stock[mug].left"}]), {}),
         ("`by` is 1, and has to be the number", row("a", effects=[{"added": "orders", "by": 1}]), {}),
         ("`count` is 0", row("a", effects=[{"added": "orders", "count": 0}]), {}),

@@ -164,8 +164,8 @@ def test_an_export_that_fails_is_a_warning(evals: Evals) -> None:
     assert "eval shop: not exported as acme/broken: warning: " in text
     assert "RuntimeError: no such luck" in text
     again = f"`browsereval export results/shop/{run.folder.name} --to"
-    assert f"({again} acme/broken`, with its options, does it again)" in text
-    assert f"({again} acme/names`, with its options, does it again)" in text
+    assert f"(to try again: {again} acme/broken` with its options)" in text
+    assert f"(to try again: {again} acme/names` with its options)" in text
     assert run.summary["passed"] == 1
 
 
@@ -194,7 +194,7 @@ def test_two_evals_of_one_name_are_not_exported(evals: Evals) -> None:
     run = evals.run("shop.eval.yaml", "below/shop.eval.yaml")
     assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
     said = run.stdout.str() + run.stderr.str()
-    assert "shop.eval.yaml and below/shop.eval.yaml are both the eval 'shop', and their runs have" in said
+    assert "shop.eval.yaml and below/shop.eval.yaml are both named 'shop', so their runs share an id" in said
     assert "Write another `name` into one of them." in said
     assert evals.run("shop.eval.yaml").ret == 0
 

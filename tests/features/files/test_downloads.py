@@ -134,7 +134,7 @@ def test_what_is_over_a_limit_is_told(evals: Evals, shop: str) -> None:
         "Downloaded file name 'report.csv' (27 bytes), which is not kept: capture.downloads.max_bytes is 40."
     )
     assert said(run)["a"][1] == f"Clicked text=report. {why}"
-    packed = "not searched for secrets, as it is packed: 'all.xlsx'"
+    packed = "not searched for secrets, because it is compressed: 'all.xlsx'"
     assert [one.message for one in run.attempt("a").warnings] == [why, packed]
     assert (run.attempt("a").verdict, run.attempt("b").verdict) == ("passed", "errored")
     assert "'report-2.csv' cannot be compared: it was not kept" in run.attempt("b").reason
@@ -259,8 +259,8 @@ def test_what_did_not_end_is_not_known(evals: Evals, shop: str, site: PageServer
         for number, (check, verdict) in enumerate(cases):
             attempt = run.attempt(str(number))
             assert attempt.verdict == verdict, (check, attempt.reason)
-            assert ("'cut.csv' did not end: it was broken off" in attempt.reason) == (verdict == "errored")
-            assert [one.message for one in attempt.warnings] == ["The download of 'cut.csv' was broken off."]
+            assert ("'cut.csv' did not end: it was interrupted" in attempt.reason) == (verdict == "errored")
+            assert [one.message for one in attempt.warnings] == ["The download of 'cut.csv' was interrupted."]
         assert (run.attempt("there").verdict, run.attempt("two").verdict) == ("passed", "errored")
 
 
@@ -278,7 +278,7 @@ def test_packed_files_are_named(evals: Evals, site: PageServer) -> None:
     for name in files:
         attempt = run.attempt(name)
         assert [one.message for one in attempt.warnings] == [
-            f"not searched for secrets, as it is packed: {name!r}"
+            f"not searched for secrets, because it is compressed: {name!r}"
         ]
         assert (attempt.verdict, attempt.error_source) == ("errored", "grader"), attempt.reason
 

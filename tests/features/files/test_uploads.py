@@ -209,7 +209,7 @@ def test_files_of_rows_are_checked_before_the_run(evals_with_files: Evals) -> No
     cases = {
         "../x": "'../x' is not a path inside the folder of the dataset.",
         "/etc/passwd": "'/etc/passwd' is not a path inside the folder of the dataset.",
-        "link.pdf": "'link.pdf' is a link to outside the folder of the dataset. Put a copy there.",
+        "link.pdf": "'link.pdf' is a link that leads out of the dataset's folder. Put a copy there.",
         ".env": "'.env' is hidden ('.env'), and rows may not use hidden files. Rename it.",
         "fixtures": "'fixtures' is a folder, not a file",
         "fixtures/cv.pfd": "Did you mean 'fixtures/cv.pdf'?",

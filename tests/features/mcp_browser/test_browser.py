@@ -213,7 +213,7 @@ def test_over_http_one_attempt_at_a_time(run: Run, page: str, pages: PageServer,
         await browser.close()
         return seen
 
-    told = "The attempt before was not closed by leave: the page asks whether it may be left"
+    told = "leave did not close the attempt before: the page asks whether it may be left"
     assert run(work()) == [(sticky, ()), (page, (told,)), (page, ())]
     assert run(odd.over_http(odd_url, sessions="isolated").survey()).max_windows is None
 

@@ -109,7 +109,7 @@ BREAKING = [
     ("async def work(context): raise KeyError('price')", "KeyError: 'price'"),
     ("def work(context): raise SystemExit(3)", "SystemExit: 3"),
     ("def work(context): return 12", "returned 12"),
-    (CANCELS_ITSELF, "was cancelled, and not by a limit"),
+    (CANCELS_ITSELF, "was cancelled by its own code or by another agent"),
 ]
 
 

@@ -45,7 +45,7 @@ def test_a_plan_rests_on_the_last_run(evals: Evals) -> None:
             f"estimate from run {folder.name}:",
             "  0 tokens in, 0 out, $0.00 at the prices of that run",
             "* s with 2 at once",
-            "  1 trial of tasks that are new since: the mean of their variant",
+            "  1 trial of newer tasks: the mean of their variant",
         ]
     )
     resumed = evals.run("shop.eval.yaml", "--eval-plan", "--eval-resume")

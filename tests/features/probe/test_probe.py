@@ -40,7 +40,7 @@ def test_it_is_the_site_s_fault_where_the_known_way_breaks_as_well(shop: Shop) -
     assert outcome(hat) == ("failed", "")
     run.stdout.fnmatch_lines(["*way * the known way works, so this is the agent's failure*"])
     probed = "2 probed failures: 1 of the site (the known way breaks at Cup), 1 of the agent"
-    assert f"{probed}; pass rate with those of the site as failures 0.0% (0/3)" in " ".join(
+    assert f"{probed}; pass rate, if those of the site count as failures: 0.0% (0/3)" in " ".join(
         " ".join(run.outlines).split()
     )
     figures = {"site": 1, "agent": 1, "unknown": 0, "breaks_at": ["Cup"], "pass_rate_with_site": 0.0}
@@ -58,7 +58,7 @@ CASES: dict[str, tuple[str, dict[str, str], Callable[[Shop], object] | None, str
         {},
         None,
         "broken",
-        "all steps go through, but its end is wrong: answer: there is no order",
+        "all steps work, but the end is wrong: answer: there is no order",
     ),
     "once": (
         "",

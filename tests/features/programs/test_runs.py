@@ -170,7 +170,7 @@ def test_programs_that_misbehave_end_in_the_right_verdict(evals: Evals) -> None:
     assert made["halves"].final_answer == "A-\ufffd"
     assert made["hangs"].final_answer == "A-3"
     assert "the `content` of its answer is 0, which is not a text" in made["counts"].reason
-    assert "the attempt's folder was removed while it ran" in made["wrecks"].reason
+    assert "the attempt's folder was removed during the attempt" in made["wrecks"].reason
     assert "the program ended with code 3: no network" in made["fails"].reason
     idle = "the program ended without an answer and without a step in the browser"
     assert [warning.message for warning in made["silent"].warnings] == [idle]

@@ -72,7 +72,7 @@ def test_the_rule_takes_the_mean_of_judged_trials(subtests: pytest.Subtests) -> 
         ([of(0.25), of(0.75)], "met", "progress 50.0% (mean of 2 judged trials) meets 50.0%"),
         ([of(0.25), of(0.5)], "not met", "progress 37.5% (mean of 2 judged trials) is under 50.0%"),
         ([of(1.0), of(0.0, Verdict.ERRORED)], "met", "progress 100.0% (mean of 1 judged trial) meets 50.0%"),
-        ([of(1.0), of(None)], "not met", "how far 1 of 2 judged trials came is not known"),
+        ([of(1.0), of(None)], "not met", "it is unknown how far 1 of 2 judged trials came"),
         ([of(1.0, Verdict.PASSED), of(None, Verdict.ERRORED)], "met", "progress 100.0%"),
         ([of(None, Verdict.ERRORED)], "not met", "no trial was judged"),
         ([], "not met", "no trial was judged"),

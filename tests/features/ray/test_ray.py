@@ -134,7 +134,7 @@ REFUSED = {
     ("--address", "127.0.0.1:9", *OUT): "--address '127.0.0.1:9': nothing answers there",
     ("--address", "head", *OUT): "Write HOST:PORT",
     ("--", "--eval-baseline=gone"): "gone",
-    ("--cpus", "9999"): "--cpus has to be up to",
+    ("--cpus", "9999"): "--cpus can be up to",
     ("--env", "NOT_SET_ANYWHERE"): "--env 'NOT_SET_ANYWHERE': write only the name of a variable",
     ("--env", "KEY=s3cret"): "--env 'KEY': write only the name of a variable",
     ("--", "--eval-shard=1/2"): "--eval-shard cannot be given to parts of a run.",
@@ -248,7 +248,7 @@ def test_a_name_that_never_changes_is_not_green_each_night(
     shutil.rmtree(engine.evals.path / "results" / "shop")
     run = start(engine.evals, "--name", "nightly")
     assert run.ret == 4, "a fresh checkout of each night"
-    assert "was done already, and nothing was run. Take another --name" in run.stdout.str()
+    assert "was done already, and nothing was run. Use another --name" in run.stdout.str()
     assert engine.evals.run_command(*run.outlines[-1].split()[1:]).ret == 0
     assert (engine.evals.path / "results" / "shop" / "nightly").is_dir()
 

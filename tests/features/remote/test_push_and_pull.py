@@ -112,7 +112,7 @@ SPOILED: list[tuple[str, Callable[[Path], object], str]] = [
     *(
         ("done", lambda path, to=to: path.write_text(path.read_text().replace("manifest.json", to)), message)
         for to in ("../out", "/out", "a/../../out", "a\\\\b", "c:out", ".locks/main", "")
-        for message in ("names a file that is none of a run",)
+        for message in ("names a file that does not belong to a run",)
     ),
 ]
 """An object, what is done to it, and what is said of it."""

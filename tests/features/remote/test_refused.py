@@ -37,7 +37,7 @@ def test_a_file_that_nobody_could_read_there_is_not_sent(evals: Evals, bucket: s
         odd.write_text("x")
         result = evals.run_command("push", str(run), bucket)
         odd.unlink()
-        assert "names a file that is none of a run" in result.stderr.str(), name
+        assert "names a file that does not belong to a run" in result.stderr.str(), name
         assert "Traceback" not in result.stderr.str()
         assert objects(evals, "*") == []
 

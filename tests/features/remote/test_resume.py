@@ -246,7 +246,7 @@ def test_a_run_is_divided_in_one_way(evals: Evals, bucket: str) -> None:
     calls(evals)
     shard = evals.run("shop.eval.yaml", f"--eval-output={bucket}", NAME, "--eval-shard=1/2")
     assert shard.ret == pytest.ExitCode.USAGE_ERROR
-    assert "was divided otherwise: it has part 1-of-1. Take the same number of shards" in shard.stderr.str()
+    assert "was divided differently: it has part 1-of-1. Use the same number of shards" in shard.stderr.str()
     assert calls(evals) == []
     alone = evals.run("shop.eval.yaml", "--eval-shard=1/2", "--eval-set", "gate={}")
     pushed = evals.run_command("push", str(alone.folder), bucket, "--name=nightly")

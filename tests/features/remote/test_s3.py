@@ -153,7 +153,7 @@ def test_a_key_that_is_refused(bucket: str, faults: Faults) -> None:
     """The message has the URL and what to check, and nothing of the key."""
     for fault in ("403 AccessDenied", "401 Unauthorized", "403 RequestTimeTooSkewed"):
         faults.plan(fault, 1, r"GET |PUT ")
-        with pytest.raises(RemoteError, match="the key is not accepted, or may not do this") as error:
+        with pytest.raises(RemoteError, match="the key is not accepted, or lacks a permission") as error:
             Bucket.open(bucket).list_all("parts")
         assert SECRET not in str(error.value)
         assert "<" not in str(error.value)

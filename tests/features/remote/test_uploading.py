@@ -76,7 +76,7 @@ def test_a_run_that_is_not_complete_does_not_count(evals: Evals, bucket: str) ->
     assert objects(evals, "done") == []
     unread = evals.run_command("gate", url)
     assert unread.ret == 4
-    assert "parts/1-of-1 is begun and not done" in unread.stderr.str()
+    assert "parts/1-of-1 was begun and is not done" in unread.stderr.str()
     resumed = evals.run("shop.eval.yaml", "--eval-resume=latest", f"--eval-output={bucket}")
     assert resumed.ret == 1
     resumed.stdout.fnmatch_lines([f"sent to {url}"])

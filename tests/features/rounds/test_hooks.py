@@ -235,7 +235,7 @@ def test_a_resume_with_other_rounds_is_refused(evals: Evals, option: str) -> Non
     evals.run()
     resumed = evals.run("shop.eval.yaml", "--eval-resume", option)
     assert resumed.ret == pytest.ExitCode.USAGE_ERROR
-    resumed.stderr.fnmatch_lines(["*trials: the run * was begun with {*'max': 2*}. Write that again."])
+    resumed.stderr.fnmatch_lines(["*trials: the run * was begun with {*'max': 2*}. Use that again."])
 
 
 @pytest.mark.slow

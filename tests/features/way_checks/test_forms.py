@@ -12,7 +12,7 @@ URL = {"url": "{shop}/api"}
 WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     (
         {"visited": "/cart*"},
-        '\'visited\' is "/cart*", which has no site and no host. Write one, such as "{shop}/c',
+        '\'visited\' is "/cart*", which names no site and no host. Write one, such as "{shop}/c',
     ),
     ({"visited": "{shopp}/cart"}, "'shopp' is not a site of the config. Did you mean 'shop'?"),
     ({"visited": "{shop}/", "cuont": 2}, "unknown key 'cuont'. Did you mean 'count'?"),
@@ -21,7 +21,7 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     ({"request": "{shop}/api"}, "without a `url`. Write a block such as"),
     (
         {"request": {"url": "/api"}},
-        '\'url\' is "/api", which has no site and no host. Write one, such as "{shop}/api"',
+        '\'url\' is "/api", which names no site and no host. Write one, such as "{shop}/api"',
     ),
     ({"request": {**URL, "methd": "POST"}}, "unknown key 'methd' in `request`. Did you mean 'method'?"),
     ({"request": {**URL, "method": "PSOT"}}, "'method' is \"PSOT\"; write one of: GET, POST"),

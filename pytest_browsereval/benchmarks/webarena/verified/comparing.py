@@ -246,7 +246,7 @@ def _objects(expected: Mapping[str, Any], actual: Mapping[str, Any], how: How, p
     if missing := sorted(expected.keys() - actual.keys()):
         found.append(f"{path or 'the value'} lacks {', '.join(missing)}")
     if (extra := sorted(actual.keys() - expected.keys())) and not how.extra_keys:
-        found.append(f"{path or 'the value'} has also {', '.join(map(str, extra))}")
+        found.append(f"{path or 'the value'} also has {', '.join(map(str, extra))}")
     for key in expected:
         if key in actual:
             found += differences(expected[key], actual[key], how, f"{path}.{key}" if path else key)

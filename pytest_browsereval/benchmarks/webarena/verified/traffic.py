@@ -150,7 +150,7 @@ class TrafficRules(Block):
         wanted = self.expected.model_dump(mode="json", exclude_unset=True)
         name = beginning(f"{self.expected.http_method} {' or '.join(self.expected.urls)}", 160)
         if self.should_not_exist:
-            message = f"{len(candidates)} such requests were made, and none should be" if candidates else ""
+            message = f"{len(candidates)} such requests were made, not none" if candidates else ""
             return _criterion(f"no {name}", wanted, message)
         if not candidates:
             return _criterion(name, wanted, "no such request was made")

@@ -33,7 +33,7 @@ def expired_date(row: Row, given: Given) -> Iterator[Finding]:
         key, day = first
         shown = str(day) if key == "query" else row.quote(day)
         level = Level.NOTE if row.is_local(given.config) else Level.WARNING
-        advice = "Move the date, or write `clock` into the row, the time that its page is to see."
+        advice = "Move the date, or give the row a `clock`: the time that its page sees."
         yield row.report("expired-date", level, f"{key}: {shown} has passed.", advice)
 
 
@@ -74,7 +74,7 @@ def underspecified_answer(row: Row, _: Given) -> Iterator[Finding]:
     for key, text in row.expectations():
         is_contained = key.endswith((".contains", ".text")) or (key.startswith("answer") and is_loose)
         if is_contained and len(text.strip()) <= SHORT:
-            message = f"{key}: {row.quote(text)} is so short that wrong answers hold it too."
+            message = f"{key}: {row.quote(text)} is so short that wrong answers contain it too."
             advice = (
                 "Expect more of the text, or compare numbers (match: number) or the whole (match: exact)."
             )

@@ -106,7 +106,7 @@ def test_a_clock_says_what_has_passed(linted: Lint) -> None:
     """The day of a row is that of its page; the advice names the key."""
     dated = row(query="Book a room for January 10, 2026.", **LIVE)
     (found,) = linted(dated)
-    assert "`clock` into the row" in found.advice
+    assert "give the row a `clock`" in found.advice
     assert linted({**dated, "clock": "2026-01-09T09:00"}) == ()
     assert linted(dated, clock="2026-01-09T09:00") == ()
     assert [one.rule for one in linted({**dated, "clock": "2026-01-11T09:00"})] == ["expired-date"]
