@@ -68,7 +68,7 @@ class TerminationReason(StrEnum):
     BUDGET = "budget"
     ERROR = "error"
     UNKNOWN = "unknown"
-    """Of attempts of other systems, where the record does not say."""
+    """For attempts of other systems whose record does not say."""
 
 
 PLUGIN_ERRORS: tuple[type[BaseException], ...] = (BaseException,)
@@ -137,9 +137,9 @@ class Outage(Fault):
 
     Args:
         source: what broke.
-        message: for a reader of the report; its first line has to do alone.
+        message: for a reader of the report; its first line has to make sense alone.
         what: which site or model.
-        answered_at: when that answered this process the last time, in seconds since 1970; None if never.
+        answered_at: when that last answered this process, in seconds since 1970; None if never.
         status: the HTTP status, if there was one.
     """
 
@@ -172,7 +172,7 @@ class CalledOff(BrowserEvalError):
 class LimitReached(BrowserEvalError):
     """A limit ended the attempt, or a part that was delegated; graders still judge what was reached.
 
-    It ends the attempt also if it is caught: what is tried later raises it again.
+    It ends the attempt even if it is caught: later calls raise it again.
 
     Args:
         reason: the termination reason to record.

@@ -145,7 +145,7 @@ def pytest_browsereval_choose_run(
 
 @pytest.hookspec(historic=True)
 def pytest_browsereval_start(config: pytest.Config) -> None:
-    """Called once in each process when an eval is asked for; for a conftest that is loaded later, then.
+    """Called once in each process when an eval is asked for; for a later conftest, when it is loaded.
 
     A feature registers its pytest plug-ins here: ``config.pluginmanager.register(...)``.
     """
@@ -155,8 +155,8 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
 def pytest_browsereval_bring_run(config: pytest.Config, eval_config: EvalConfig) -> Path | None:
     """Called in each process before a config's run is made: return the folder into which you brought a run.
 
-    It is what there is of this run, which another session has begun; None for nothing. Not called where the
-    command line names an earlier run.
+    The folder has what another session has recorded of this run; return None if there is nothing. Not called
+    where the command line names an earlier run.
 
     Args:
         config: pytest's.
@@ -236,7 +236,7 @@ def pytest_browsereval_record_window(
 ) -> AbstractAsyncContextManager[WindowRecording] | None:
     """Called on the loop's thread before a window opens: return what records it until its agent has ended.
 
-    ``async with`` gives the recording, and saves it once the verdict is known, also if the attempt breaks.
+    ``async with`` gives the recording, and saves it once the verdict is known, even if the attempt breaks.
 
     Args:
         eval_config: of the run.
@@ -254,7 +254,7 @@ def pytest_browsereval_prepare_window(  # noqa: PLR0917 hooks are called with ke
     folder: Path,
     redact: Callable[[str], str],
 ) -> Callable[[Window], Awaitable[object]] | None:
-    """Called on the loop's thread before a window opens: return what is awaited with it while it is empty.
+    """Called on the loop's thread before a window opens: return a function to await with it, still empty.
 
     What takes more than a minute makes the attempt *errored*.
 
@@ -302,7 +302,7 @@ def pytest_browsereval_watch_agent(  # noqa: PLR0917 hooks are called with keywo
 ) -> AbstractAsyncContextManager[object] | None:
     """Called on the loop's thread when the start page is ready: return what is entered then.
 
-    It is left when the agent and its program have ended, before the page is graded, also where the attempt
+    It is left when the agent and its program have ended, before the page is graded, even if the attempt
     breaks. Set time limits yourself. A ``Fault`` that it raises makes the attempt *errored*.
 
     Args:

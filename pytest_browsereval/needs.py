@@ -70,17 +70,17 @@ class Needs:
     ``"starts the program 'verify'"``: rows are downloaded. Options of the types ``LLMConfig`` (a model of its
     own) and ``SecretStr`` (a key) are seen without this."""
     addresses: tuple[str, ...] = ()
-    """The addresses that its options have this machine ask, in addition to those of its models. Rows that are
-    not trusted may name addresses of the config's sites only (``{shop}/api/state``)."""
+    """The addresses that its options make this machine contact, in addition to those of its models. Rows that
+    are not trusted may name addresses of the config's sites only (``{shop}/api/state``)."""
     observes: JsonValue | EllipsisType = ...
     """What decides what ``observe`` reads; None: nothing does. By default the row's ``checks`` and ``evals``
-    do. An attempt whose row or options have changed in it since cannot be judged again."""
+    do. If that has changed since an attempt, the attempt cannot be judged again."""
     seconds: float = TIMEOUT_S
     """How long ``grade`` may take on top of the ``timeout_s`` of its slowest model; then it is errored."""
     cdp: bool = False
     """Whether a program of an agent attaches to the window's browser by ``window.cdp_url``."""
     tools: bool = False
-    """Whether an agent acts on pages by the run's tools alone: without one that can, it could only fail."""
+    """Whether an agent acts on pages by the run's tools alone: without such a tool, it could only fail."""
     unrecorded: str | None = None
     """Why calls of an agent's models cannot be recorded and replayed; None: they go by our own client."""
 

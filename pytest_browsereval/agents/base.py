@@ -28,7 +28,7 @@ class AgentContext:
     """The agent's own block."""
     task: Task
     """Its ``start_url`` is absolute: placeholders of sites are filled in. An executor's ``query`` is the
-    goal that was delegated, its ``start_url`` where the window is then."""
+    delegated goal, and its ``start_url`` is where the window is then."""
     window: Window
     """The window that the attempt works in, at its start page."""
     tools: Toolbox
@@ -42,18 +42,18 @@ class AgentContext:
     base_dir: Path
     """The folder of the eval config, which paths in the block are relative to."""
     timeout_s: float = 1_800.0
-    """How long the attempt may take; a program outside has to know it."""
+    """How long the attempt may take, for programs that set a limit of their own."""
     kits: tuple[Toolkit, ...] = ()
     """The toolkits of the run, which say what a model reads about its tools."""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """The values of the config's ``variables`` that are set: passwords, say. Records have none of them. It is
-    empty for a row whose dataset is not ``trusted``, because the row chooses the page."""
+    """The values of the config's ``variables`` that are set: passwords, for example. Records never contain
+    them. Empty for a row whose dataset is not ``trusted``, because the row chooses the page."""
     files: Mapping[str, Path] = field(default_factory=dict)
-    """Where the files of the row are, by the names that it gives them."""
+    """The paths of the row's files, by their names in the row."""
 
     @property
     def max_steps(self) -> int | None:
-        """How many steps the attempt may take; the toolbox holds to it."""
+        """How many steps the attempt may take; the toolbox enforces it."""
         return self.tools.max_steps
 
     @property
@@ -88,12 +88,12 @@ class AgentConfig(Component):
 
     tools: SwitchBlock | None = None
     """Switches of this agent alone, by the name of a tool or a toolkit; they override the run's. ``only:
-    [click, snapshot]`` stands for the run's as well."""
+    [click, snapshot]`` replaces the run's."""
 
     def needs(self) -> Needs:
-        """Return what it needs of the run: ``cdp``, ``tools``, and whether its calls stay ``unrecorded``.
+        """Return what it needs from the run: ``cdp``, ``tools``, and whether its calls stay ``unrecorded``.
 
-        A run that does not offer it is refused before anything is spent.
+        A run that does not offer this is refused before anything is spent.
         """
         return Needs()
 
@@ -124,14 +124,14 @@ class AgentConfig(Component):
         """
 
     def check_tools(self, tools: Mapping[str, Tool], kits: Sequence[Toolkit]) -> tuple[str, ...]:
-        """Check before anything is spent what the block says of tools.
+        """Check before anything is spent what the block says about tools.
 
         Args:
             tools: the tools that are switched on, by name.
             kits: the toolkits of the run.
 
         Returns:
-            What a reader of the run should know of, in a sentence each.
+            What a reader of the run should know, one sentence each.
 
         Raises:
             ValueError: it names something that does not exist; the message says what to write.

@@ -19,7 +19,7 @@ PictureFormat = Literal["jpeg", "png", "webp"]
 
 @dataclass(frozen=True)
 class WindowRequest:
-    """What an attempt wants of its window."""
+    """What an attempt asks of its window."""
 
     query_id: str
     start_url: str | None = None
@@ -29,11 +29,11 @@ class WindowRequest:
     wants_cdp: bool = False
     """True: a program of another process attaches to the window's browser, by :attr:`Window.cdp_url`."""
     har: Path | None = None
-    """Where its network traffic is recorded; complete once it has closed. None: nowhere."""
+    """Where its network traffic is recorded; complete once the window has closed. None: nowhere."""
     answers: Callable[[BrowserContext], Awaitable[object]] | None = None
-    """Has recorded replies answer its requests from now on; None: servers do."""
+    """Makes recorded replies answer its requests from now on; None: servers answer them."""
     context: Mapping[str, Any] = field(default_factory=dict)
-    """What the row chooses of its window, such as a device."""
+    """What the row chooses for its window, such as a device."""
     clock: str | None = None
     """The time when its pages open, in ISO 8601."""
     site_urls: Mapping[str, str] = field(default_factory=dict)
@@ -64,14 +64,14 @@ class ForeignResult:
 
 @dataclass(frozen=True)
 class Survey:
-    """What is known of a browser before the first window is opened in it."""
+    """What is known about a browser before its first window is opened."""
 
     tools: tuple[ForeignTool, ...] | None = None
     """The tools that it brings; None: it is driven by ours."""
     max_windows: int | None = None
     """How many windows may be open at once; None sets no limit."""
     notes: tuple[str, ...] = ()
-    """What a reader of the run should know of, in a sentence each."""
+    """What a reader of the run should know, one sentence each."""
     no_cdp: str | None = None
     """Why no program of another process can attach to a window's browser, and what to type; None: it can."""
     no_har: str | None = None
@@ -128,9 +128,9 @@ class Window(ABC):
     window_id: int
     """Unique in this process."""
     conditions: tuple[str, ...] = ()
-    """What the task was done under, as the record has it: ``device=iPhone 15``."""
+    """The conditions of the task, as the record has them: ``device=iPhone 15``."""
     alter_result: Callable[[str, str], str] | None = None
-    """Makes what the agent reads of the output of a tool; it gets the tool's name and the output."""
+    """Returns what the agent reads in place of a tool's output; called with the tool's name and output."""
 
     @property
     @abstractmethod
@@ -151,7 +151,7 @@ class Window(ABC):
     def figures(self) -> Mapping[str, Any]:
         """Keys of the record that the window knows when its attempt ends, such as its last address.
 
-        A further one takes a field of ``TaskMetadata``, and a line in ``runs/keys.py`` to be shown.
+        Another key needs a field of ``TaskMetadata``, and a line in ``runs/keys.py`` to be shown.
         """
         return {"final_url": self.url or None, "conditions": self.conditions}
 
@@ -162,11 +162,11 @@ class Window(ABC):
 
     @property
     def page_error(self) -> PageError | None:
-        """What the current page was answered with; None if nothing is wrong with it, or it is not known."""
+        """The error that the current page was answered with; None if there is none, or it is not known."""
         return None
 
     async def look(self) -> None:  # noqa: B027 -- most kinds know at once
-        """Bring ``dead`` and ``page_error`` up to date, if they may come later than what they are about."""
+        """Bring ``dead`` and ``page_error`` up to date, if these may lag behind."""
 
     async def finish(self) -> list[str]:
         """Wait, within limits, for what is under way when the agent has ended; return what came of it."""
@@ -174,7 +174,7 @@ class Window(ABC):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader of the report should know of: a crashed page, a flood of pop-ups."""
+        """What a reader of the report should know: a crashed page, a flood of pop-ups."""
         return ()
 
     @property
@@ -239,7 +239,7 @@ class Browser(ABC):
 
     @property
     def survey(self) -> Survey:
-        """What was found out when it was started."""
+        """What was found out when the browser was started."""
         return Survey()
 
     @abstractmethod
@@ -269,11 +269,12 @@ class BrowserConfig(Component):
     family: ClassVar[str] = "browser"
 
     brings_tools: ClassVar[bool] = False
-    """True: it is driven by its own tools, which are known once it was asked."""
+    """True: it is driven by its own tools, which it lists when it is asked."""
     has_page: ClassVar[bool] = False
     """True: its windows are ``PlaywrightWindow``, with the page that built-in tools act on, graders read,
-    setup scripts run in, and har, trace, console and dom are recorded of. False: a run that needs one of
-    these is refused before it begins. Toolkits, tools and graders say by ``needs_page`` what they need."""
+    and setup scripts run in, and of which har, trace, console and dom are recorded. False: a run that needs
+    one of these is refused before it begins. Toolkits, tools and graders say by ``needs_page`` what they
+    need."""
 
     @property
     def max_windows(self) -> int | None:
@@ -283,7 +284,7 @@ class BrowserConfig(Component):
     async def survey(self) -> Survey:
         """Find out before anything is spent what the browser can do.
 
-        One that we launch ourselves is as we know it, so that nothing has to be asked.
+        A browser that we launch ourselves is known, so nothing is asked.
 
         Raises:
             ConfigError: it cannot be reached or lacks something; the message tells what to type next.
@@ -307,14 +308,14 @@ class BrowserConfig(Component):
         return ()
 
     def check_window(self, context: Mapping[str, Any], clock: str | None) -> None:
-        """Check what a row chooses of its window.
+        """Check what a row chooses for its window.
 
         Args:
             context: options of it.
             clock: the time when its pages open; None if that is not chosen.
 
         Raises:
-            ValueError: it may not, or it is wrong.
+            ValueError: the row may not choose this, or a value is wrong.
         """
         if context or clock:
             raise ValueError(

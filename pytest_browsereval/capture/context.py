@@ -146,7 +146,7 @@ class CaptureContext:
         self.afterwards.log(self.place_message(self.sizes.fit_message(message)))
 
     def place_message(self, message: messages.Message) -> messages.Message:
-        """Return a message as it belongs to the part that says it."""
+        """Return a message with the part of the attempt that it belongs to."""
         if isinstance(message, messages.AssistantMessage) and message.content.strip():
             self.said = message.content.strip()
         if self.parent is None:
@@ -162,7 +162,7 @@ class CaptureContext:
             self.add_warning(ErrorSource.MESSAGE_LOGGING, f"a message was not written: {error}")
 
     def log_user(self, content: str) -> None:
-        """Record what the agent was given to read; what the last message says is not said twice.
+        """Record what the agent was given to read, unless the last message says the same.
 
         The query of the row is recorded before the agent begins.
         """
@@ -173,7 +173,7 @@ class CaptureContext:
     def log_assistant(
         self, content: str, *, usage: Usage | None = None, duration_ms: float | None = None
     ) -> None:
-        """Record what the model said, with what it cost, which ``spend`` counts."""
+        """Record what the model said, with its cost, which ``spend`` counts."""
         self.log(messages.AssistantMessage(content=content, usage=usage, duration_ms=duration_ms))
 
     def log_delegation(self, instruction: str, executor_id: str, *, max_steps: int | None = None) -> None:
@@ -202,7 +202,7 @@ class CaptureContext:
 
         Raises:
             LimitReached: the attempt's tokens or money are used up, or another limit has ended it.
-            ValueError: a number of it is negative, endless or none.
+            ValueError: a number of it is negative, infinite or not a number.
         """
         self.count_usage(usage)
         self.limits.check()
@@ -218,15 +218,15 @@ class CaptureContext:
             self.parent.count_usage(usage)
 
     def spend_unseen(self) -> None:
-        """Count a model call that nobody tells the cost of: from now on that of the attempt is unknown."""
+        """Count a model call of unknown cost: from now on the cost of the attempt is unknown."""
         self.count_usage(Usage(requests=1))
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """Ask a model in the block; tell of a call that is given up, and count replies of no use.
+        """Ask a model in the block: warn of a call that is given up, and count replies that cannot be used.
 
-        It has a price that nobody tells. Were the attempt's cost unknown for it, the first task that is out
-        of time would end a run with a budget, also each time that it is resumed.
+        A call that is given up has an unknown price. If that made the attempt's cost unknown, the first task
+        that is out of time would end a run with a budget, each time that it is resumed.
 
         Raises:
             LimitReached: a limit has ended the attempt; nothing is asked.
@@ -253,9 +253,9 @@ class CaptureContext:
     async def going_ahead(self) -> AsyncIterator[None]:
         """Let tool calls return before the page they leave has been recorded; the next call waits for that.
 
-        For those who touch the page by tools alone, and do not look at the pictures without asking for
-        :meth:`settle` first: a model thinks meanwhile. At the end of the block everything is recorded,
-        unless the block is cancelled and the page takes long: then :meth:`final_picture` waits for it.
+        For agents that act on the page by tools alone, and call :meth:`settle` before they look at pictures:
+        a model thinks meanwhile. At the end of the block everything is recorded, unless the block is
+        cancelled and the page takes long: then :meth:`final_picture` waits for it.
         """
         async with self.settling():
             self.is_ahead = True
@@ -280,7 +280,7 @@ class CaptureContext:
                     await self.settle()
 
     async def settle(self) -> None:
-        """Wait until the page has been recorded that the last call left."""
+        """Wait until the page that the last call left has been recorded."""
         await self.afterwards.settle()
 
     async def before_tool_call(
@@ -299,7 +299,7 @@ class CaptureContext:
             params: what it is called with.
             is_step: False for the finishing tool.
             picture: False for a call that cannot change the page.
-            holds_value: the argument that is what the call gives.
+            holds_value: the argument with the value that the call enters.
         """
         await self.settle()
         # Numbered over all parts of the attempt: they write into one log.
@@ -387,7 +387,7 @@ class CaptureContext:
         return {"url": self.window.url or None, "status": error and error.status}
 
     async def first_picture(self) -> None:
-        """Record the start page; one that cannot be drawn is no loss: pictures of steps warn of that."""
+        """Record the start page; if it cannot be drawn, the pictures of steps warn of that."""
         if self._draws and self.window.url not in ("", "about:blank"):
             with suppress(Fault, OSError):
                 await self.screenshot.capture(is_start=True)
@@ -441,7 +441,7 @@ class CaptureContext:
         self.log(line)
 
     def add_warning(self, source: ErrorSource, message: str) -> None:
-        """Record something that a reader should know of, and of which part."""
+        """Record something that a reader should know, and in which part it happened."""
         text = self.config.redact(self._name_part(message))
         self.findings.warnings.append(EvalWarning(source=source, message=text, timestamp=messages.now()))
 

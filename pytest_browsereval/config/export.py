@@ -18,7 +18,7 @@ class Exported:
     trials: int
     """How many trials of the run are in it."""
     left_out: tuple[str, ...] = ()
-    """What is not in it by intention, each with the reason: this is not a failure."""
+    """What was left out on purpose, each with the reason: this is not a failure."""
     lost: tuple[str, ...] = ()
     """What should be in it and is not, each with the reason. ``browsereval export`` then ends with 1."""
 
@@ -29,17 +29,17 @@ class ExportConfig(Component):
     The fields are the keys of the block. For the command ``pictures`` is ``--eval-set export.pictures=...``,
     and ``output`` may be ``-o``. Their docstrings are the help.
 
-    An export reads the run as it is stored, never a dataset, and is never part of an attempt. Done again, it
-    takes the place of what it has written before: ids follow from ``StoredAttempt.id``. ``write`` imports
-    what it needs; ``preflight`` says what to install if that is missing.
+    An export reads the run as it is stored, never a dataset, and is never part of an attempt. A repeated
+    export replaces the earlier one: ids follow from ``StoredAttempt.id``. ``write`` imports what it needs;
+    ``preflight`` says what to install if that is missing.
     """
 
     family: ClassVar[str] = "export"
     needs_names: ClassVar[bool] = True
-    """Whether the evals of a session must differ by name, since their runs have one id."""
+    """Whether the evals of a session must have different names, because runs of one name share an id."""
 
     def preflight(self, base_dir: Path) -> None:
-        """Check what a machine needs, before anything is spent or written; nothing by default.
+        """Check what the export needs here, before anything is spent or written; nothing by default.
 
         Raises:
             ConfigError: something is not installed; the message says what to type.

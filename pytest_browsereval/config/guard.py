@@ -31,7 +31,7 @@ class GuardedCall:
     site_urls: Mapping[str, str]
     """The base URLs of the config's sites that the row uses, by name."""
     sets_off: SetsOff = ""
-    """How the tool may set something off in the page, by its own account."""
+    """How the tool may trigger something in the page, as it declares itself."""
     asked: list[str] = field(default_factory=list, compare=False, repr=False)
     """Who was asked so far, as messages name them; the last one may not have answered yet."""
 
@@ -47,8 +47,8 @@ class GuardConfig(Component):
     def check(self, call: GuardedCall) -> str | Awaitable[str | None] | None:
         """Return a reason to refuse the call, which the agent reads; None lets it pass.
 
-        It may be ``async def``, to look at the page for example. The agent waits meanwhile,
-        and that time counts in the attempt's: what has not answered when it is over makes it *errored*.
+        It may be ``async def``, to look at the page for example. The agent waits meanwhile, and that time is
+        part of the attempt's: a guard that has not answered when this is over makes the attempt *errored*.
 
         Raises:
             Exception: anything that it raises makes the attempt *errored*.

@@ -132,7 +132,7 @@ class DatasetConfig(Component):
         return None
 
     def added_graders(self, task: Task) -> Sequence[Any]:
-        """Return graders that are asked in any case, no matter which graders config and row have."""
+        """Return graders that are always asked, no matter which graders config and row have."""
         return ()
 
     @abstractmethod

@@ -97,12 +97,12 @@ class Recorded:
 
     @property
     def downloads(self) -> list[Download]:
-        """What was downloaded, in the order in which it ended; the files are in ``folder / "downloads"``."""
+        """The downloads, in the order in which they ended; the files are in ``folder / "downloads"``."""
         return list_downloads(self.folder)
 
     @property
     def requests(self) -> list[dict[str, Any]] | None:
-        """What its pages asked for, in a row with a check of requests, visits or calls; else None.
+        """The requests of its pages, if the row has a check of requests, visits or calls; else None.
 
         Each has ``method``, ``url``, ``step``, ``at`` (seconds since 1970), ``status`` once it was answered,
         and ``kind`` and ``body`` of what was sent; ``cut`` if the body is not whole.
@@ -139,7 +139,7 @@ class Recorded:
         Args:
             label: of the grader.
             key: of the value.
-            what: it is, for messages.
+            what: its name in messages.
 
         Raises:
             GraderFault: it was not observed.
@@ -176,10 +176,10 @@ class GraderConfig(Component):
     family: ClassVar[str] = "grader"
 
     vetoes: ClassVar[bool] = False
-    """Whether an attempt fails that a grader of this type fails, however ``pass_when`` takes the others."""
+    """Whether an attempt fails if a grader of this type fails it, no matter what ``pass_when`` says."""
     judges_broken: ClassVar[bool] = False
-    """Whether it is asked of an attempt that broke before it was graded, too. If it vetoes and fails such an
-    attempt, the attempt is failed, not errored: what it looks for was there by then."""
+    """Whether it also judges an attempt that broke before it was graded. If it vetoes and fails such an
+    attempt, this is failed, not errored: what it looks for was there by then."""
 
     reads: ClassVar[ChecksRead] = ChecksRead()
     """Which entries of a row's ``checks`` graders of this type look at. A row with a check that none of its
@@ -291,7 +291,7 @@ class GraderConfig(Component):
         """Judge the recorded attempt.
 
         Raises:
-            Fault: the grader cannot judge: the grade is *errored*. Any other exception counts as one.
+            Fault: the grader cannot judge: the grade is *errored*. Any other exception counts as a fault.
         """
         raise NotImplementedError
 

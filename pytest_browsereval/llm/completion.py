@@ -43,14 +43,14 @@ class Completion:
     """One reply of a model."""
 
     text: str
-    """Without what the model thought before."""
+    """Without the thoughts of the model."""
     tool_calls: tuple[ToolRequest, ...] = ()
     usage: Usage = field(default_factory=Usage)
     finish_reason: str | None = None
-    """``length`` if it met the limit of its length: then it is not whole, its text is not an answer, and its
-    calls have no arguments. Else ``stop``, ``tool_calls`` or a word of the provider's own."""
+    """``length`` if it was cut off at its limit: its text is then not an answer, and its calls have no
+    arguments. Else ``stop``, ``tool_calls`` or a word of the provider's own."""
     refusal: str = ""
-    """Why the model would not answer, where the provider tells that apart; it is in ``text`` too then."""
+    """Why the model would not answer, if the provider reports that separately; ``text`` then has it too."""
     reasoning: str = ""
     """What the model thought, where the provider shows it."""
     duration_ms: float = 0.0

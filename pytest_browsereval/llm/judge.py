@@ -17,7 +17,7 @@ class JudgeConfig(LLMConfig):
 
     votes: int = Field(default=1, ge=1, le=15)
     """How often each question for a verdict is asked; more than half of the votes decide. If neither side has
-    so many, the grade is *undecided*, which counts as errored. Votes of a model at temperature 0 seldom
+    that many, the grade is *undecided*, which counts as errored. Votes of a model at temperature 0 seldom
     differ."""
     output: Literal["auto", "json_schema", "json", "tagged"] = "auto"
     """How the form of replies is enforced: by the provider's JSON schema, by its JSON mode, or by markers in

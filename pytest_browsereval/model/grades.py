@@ -66,7 +66,7 @@ class GraderResult(BaseModel):
     advisory: bool = False
     """True if the grade is reported but does not affect the verdict."""
     vetoes: bool = False
-    """True if the attempt cannot pass without this grade, and errs with it, with any ``pass_when``."""
+    """True if the attempt fails or is errored with this grade, no matter what ``pass_when`` says."""
     usage: Usage = Usage()
     """Usage of its model calls, without those that were read from a record."""
     cost_usd: float | None = Field(default=None, ge=0)
@@ -76,7 +76,7 @@ class GraderResult(BaseModel):
     """True if every further attempt would meet the same fault, a refused key of the judge for example. It is
     stored with the attempt, and not here."""
     unanswered: Unanswered | None = Field(default=None, exclude=True)
-    """The model that did not answer; rows that need it will probably err too. Not stored."""
+    """The model that did not answer; rows that need it will probably be errored too. Not stored."""
 
     @property
     def outcome(self) -> str:

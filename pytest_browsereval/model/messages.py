@@ -101,7 +101,7 @@ class ToolCallMessage(AnyMessage):
     tool_call_id: str = Field(alias="toolCallId")
     params: dict[str, Any]
     holds_value: str | None = Field(default=None, alias="holdsValue")
-    """The argument that is what the call gives, as the tool says: a text, a choice, an address."""
+    """The argument with the value that the call enters, as the tool says: a text, a choice, an address."""
 
 
 class Hit(BaseModel):

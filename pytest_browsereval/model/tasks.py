@@ -131,12 +131,12 @@ class Task(_Frozen):
     """The reference answer, for graders that compare answers."""
     rubric: JsonValue = None
     """What a judge looks for: ``{items: [{criterion, max_points, description, required, condition}]}``.
-    Without what is ``required`` no points pass; what has a ``condition`` counts only where that holds."""
+    A criterion that is ``required`` must be met to pass; one with a ``condition`` counts only where that
+    holds."""
     checks: tuple[dict[str, JsonValue], ...] = ()
     """Conditions for the final page or state; see the graders ``page_state`` and ``state_diff``."""
     effects: tuple[dict[str, JsonValue], ...] | Literal["nothing"] | None = None
-    """What is to change in the state of its sites, or ``nothing``; see the grader
-    ``effects``."""
+    """What should change in the state of its sites, or ``nothing``; see the grader ``effects``."""
     milestones: tuple[Milestone, ...] = ()
     """What an attempt passes, in order, ``[{name, check}]``. They are evaluated after every step if
     ``capture.checks`` is ``each``, and change no verdict."""

@@ -15,9 +15,9 @@ class Usage(BaseModel):
     input_tokens: int = Field(default=0, ge=0)
     output_tokens: int = Field(default=0, ge=0)
     cache_read_tokens: int = Field(default=0, ge=0)
-    """Of the input: what the provider had kept."""
+    """Input tokens that the provider had in its cache."""
     cache_write_tokens: int = Field(default=0, ge=0)
-    """Of the input: what the provider charged for keeping."""
+    """Input tokens that the provider charged for adding to its cache."""
     requests: int = Field(default=0, ge=0)
     cost_usd: float | None = Field(default=None, ge=0)
     """None if the price of the model is not known; it is never guessed."""

@@ -173,7 +173,7 @@ class RunStore:
         write_whole(self.root / SUMMARY, list_json_parts(summary))
 
     def drop_summary(self) -> None:
-        """Remove ``summary.json``: further attempts are about to be made, of which it tells nothing."""
+        """Remove ``summary.json``: further attempts are about to be made, which it does not contain."""
         (self.root / SUMMARY).unlink(missing_ok=True)
 
     def append(self, name: str, record: dict[str, Any]) -> None:
@@ -262,7 +262,7 @@ class RunStore:
         return self.reopen(path, number, node_id)
 
     def reopen_lost(self, key: TrialKey, node_id: str) -> AttemptFolder:
-        """Take the attempt into flight that has lost its loop or its process, or a new one if there is none.
+        """Reopen the attempt that has lost its loop or its process; begin a new one if there is none.
 
         Raises:
             OSError: it cannot be made.
@@ -289,7 +289,7 @@ class RunStore:
             raise OSError(errno.ELOOP, "a folder of the run has become a link to somewhere else", str(folder))
 
     def reopen(self, path: Path, number: int, node_id: str) -> AttemptFolder:
-        """Take an attempt into flight: a new one, or one that is graded again.
+        """Open an attempt: a new one, or one that is graded again.
 
         Args:
             path: its folder, which exists.
@@ -321,7 +321,7 @@ class RunStore:
         return found
 
     def take_flight(self, worker: str | None = None) -> list[Flight]:
-        """Return the same of a worker that has died, and forget that they were in flight.
+        """Return those of a worker that has died, and forget that they were in flight.
 
         Args:
             worker: which one; None is this one, whose event loop was lost, and "*" is all of them.

@@ -40,7 +40,7 @@ class GradeDigest(NamedTuple):
     fingerprint: str
     advisory: bool
     outcome: str
-    """Kept of the grade on what the row was derived by; else empty."""
+    """Kept for the grade of what the row was derived by, such as an attack; else empty."""
 
 
 class Line(NamedTuple):
@@ -221,7 +221,7 @@ class StoredAttempt:
 
     @property
     def turns(self) -> tuple[Entry, ...]:
-        """The same put together: each reply of a model with its calls, their results, and its delegations.
+        """The log as turns: each reply of a model with its calls, their results and its delegations.
 
         Between turns stand the messages of the user and errors.
         """
@@ -234,7 +234,7 @@ class StoredAttempt:
 
     @property
     def pictures(self) -> Mapping[int, Path]:
-        """The files of its pictures by their numbers; what a link leads to is none of them."""
+        """The files of its pictures by their numbers; links are left out."""
         return {number_of(path): path for path in find_pictures(self.folder) if path.is_file()}
 
 

@@ -29,15 +29,15 @@ class PassRate:
     not_run: int | None = None
     """Trials that were to be made and have no result; None if unknown."""
     sites: int = 0
-    """On which judged trials were made."""
+    """The number of sites with judged trials."""
     by_site: Clustered | None = None
     """Trials on one site are alike; None where there are not two sites, or a trial whose site is unknown."""
     by_task: Clustered | None = None
     """Trials of one task are alike; None where each task has one, and where there is one task only."""
     tasks: int = 0
-    """Of which trials were judged."""
+    """The number of tasks with judged trials."""
     confidence: float = CONFIDENCE
-    """Of the intervals."""
+    """The confidence of the intervals."""
 
     @property
     def share(self) -> Share:
@@ -72,7 +72,7 @@ class PassRate:
 
     @property
     def excluded(self) -> dict[str, int]:
-        """What is in neither number, with its count: classes that are empty are left out."""
+        """What is in neither number, with its count; empty classes are left out."""
         not_run = {"not run": self.not_run} if self.not_run else {}
         return {**{f"errored: {source}": count for source, count in self.errored.items()}, **not_run}
 

@@ -134,7 +134,7 @@ class StoredRun:
         return self.read_figures().get("gate", begun_with)
 
     def count_selected(self) -> int | None:
-        """Return how many trials the run was to have, by its summary; None: nobody has written one."""
+        """Return how many trials the run should have, by its summary; None if there is none."""
         return self._read_count("selected")
 
     def count_planned(self) -> int | None:
@@ -262,7 +262,7 @@ class StoredRun:
         """The folder of the run with all files of its attempts; of one at a URL they are fetched now.
 
         Raises:
-            UsageError: they cannot be had.
+            UsageError: they cannot be fetched.
         """
         try:
             url = read_written(self.folder / PARTIAL).decode(errors="replace")

@@ -48,7 +48,7 @@ class RunSummary:
 
     @cached_property
     def repeats(self) -> Repeats | None:
-        """What repeated trials say of each other; None where no task has more than one."""
+        """What repeated trials show; None where no task has more than one."""
         return repeats((trial.last, len(trial.attempts)) for trial in self.plain)
 
     def count(self, verdict: Verdict) -> int:
@@ -83,7 +83,7 @@ class RunSummary:
 
     @property
     def false_claims(self) -> Share:
-        """Trials that failed after the agent had ended on its own with an answer, among those judged so."""
+        """Of the judged trials in which the agent ended on its own with an answer, those that failed."""
         claims = [one.last.verdict for one in self.plain if one.last.is_answered]
         failed = claims.count(Verdict.FAILED)
         return Share(failed, failed + claims.count(Verdict.PASSED))

@@ -90,7 +90,7 @@ class StoredDelegation:
 
 @dataclass(frozen=True)
 class StoredTurn:
-    """A reply of a model and what it led to; or a single call that no model's reply stands before."""
+    """A reply of a model and what it led to; or a single call without a model's reply before it."""
 
     number: int
     """From 1, over all parts of the attempt, in the order of the log."""

@@ -116,14 +116,14 @@ class Tool:
     """False for tools that work in any window, with what ``Window`` has; those of a toolkit that needs no
     page do in any case."""
     sets_off: SetsOff = ""
-    """How a call may set something off in a page, which guards such as ``confirm`` look at before."""
+    """How a call may trigger something in a page; guards such as ``confirm`` look at this before it runs."""
     holds_value: str = ""
-    """The parameter whose argument is what a call gives: a text, a choice, an address. Calls are compared by
+    """The parameter with the value that a call enters: a text, a choice, an address. Calls are compared by
     it; empty if none is."""
     context_name: str = ""
     """The parameter of the body that gets the attempt's ``ToolContext``; empty if it has none."""
     describe: Callable[[ToolContext], str] | None = None
-    """Returns what the description of an attempt's tool says more, such as what files there are."""
+    """Returns what to add to the tool's description for an attempt, such as the files that there are."""
 
     @property
     def schema(self) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Directive:
-    """What a toolkit wants of one turn."""
+    """What a toolkit asks of one turn."""
 
     active_tools: tuple[str, ...] = ()
     """The tools to offer in this turn; none: it does not narrow them."""
@@ -127,7 +127,7 @@ class ToolkitConfig(Component):
 
     @abstractmethod
     def build(self) -> Toolkit:
-        """Return the toolkit. It is shared by all attempts of a process: keep what one notes by its window.
+        """Return the toolkit. All attempts of a process share it: keep what one notes by its window.
 
         Raises:
             ValueError: it cannot be made; the message says what to write.

@@ -36,7 +36,7 @@ class PlaywrightWindow(Window):
     Args:
         place: the context that it is in.
         rules: its limits.
-        connection: to its browser, which hears of its pages, of its end and of what it copies.
+        connection: tells its browser of new pages, of the window's end and of what is copied.
     """
 
     def __init__(self, place: Place, rules: WindowRules, connection: Connection) -> None:
@@ -108,15 +108,15 @@ class PlaywrightWindow(Window):
 
     @property
     def page_error(self) -> PageError | None:
-        """What the current page was answered with, if that is an error."""
+        """The error that the current page was answered with, if there is one."""
         return self.error_of(self.tab_id)
 
     def take_error(self, error: PageError) -> None:
-        """Have the current page count as one that its server did not answer with."""
+        """Count the current page as answered with an error that its server did not send."""
         self._tabs.take_error(self.tab_id, error)
 
     def error_of(self, tab_id: int) -> PageError | None:
-        """Return what the page of a tab was answered with, if that is an error and the tab is open."""
+        """Return the error that the page of a tab was answered with, if there is one and the tab is open."""
         return next((tab.error for tab in self._tabs.open if tab.tab_id == tab_id), None)
 
     @property
@@ -141,7 +141,7 @@ class PlaywrightWindow(Window):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader of the report should know of, once the attempt has ended."""
+        """What a reader of the report should know, once the attempt has ended."""
         late = (
             f"The {task.get_name()} was still loading when the attempt ended."
             for task in self.downloads.loading
@@ -161,7 +161,7 @@ class PlaywrightWindow(Window):
     async def look(self) -> None:
         """Find out whether the window still lives, and how its page was answered.
 
-        When a browser dies, Playwright tells of its pages first and of the browser's end some time later.
+        When a browser dies, Playwright reports its pages first, and the browser's end some time later.
         """
         if self._dead is not None:
             return
@@ -190,7 +190,7 @@ class PlaywrightWindow(Window):
         """Open an empty tab, make it the current one and return its number.
 
         Raises:
-            NoTab: as many as may be are open.
+            NoTab: no more tabs may be opened.
         """
         tab = self._tabs.of(await self._new_page())
         if tab is None:
@@ -258,17 +258,17 @@ class PlaywrightWindow(Window):
         return True
 
     def mark_stuck(self) -> None:
-        """The current tab did not react in time."""
+        """Note that the current tab did not react in time."""
         if self._tabs.current is not None:
             self._tabs.current.is_stuck = True
 
     def tab_of(self, page: Page | None) -> int | None:
-        """Return the number of a page's tab; None for a page that is none of this window's."""
+        """Return the number of a page's tab; None for a page of another window."""
         tab = None if page is None else self._tabs.of(page)
         return None if tab is None else tab.tab_id
 
     def expect_tab(self) -> None:
-        """A page of this window has opened another one, which Playwright reports when it has an answer."""
+        """Note that a page of this window opened another one; Playwright reports it once it has an answer."""
         self._tabs.expect()
 
     # Playwright ends its connection when a listener raises: these stay simple.
@@ -359,7 +359,7 @@ class PlaywrightWindow(Window):
         return await self._dialogs.answer(accept=accept, text=text, limit_s=self.rules.action_s)
 
     def forget_dialogs(self, page: Page) -> None:
-        """Drop the dialogs of a page that someone else has answered, of which Playwright does not tell."""
+        """Drop the dialogs of a page that another client has answered, which Playwright does not report."""
         self._dialogs.forget(page)
 
     async def goto(self, url: str) -> Response | None:
@@ -445,7 +445,7 @@ class PlaywrightWindow(Window):
         return await self._camera.markup(self._tabs.current, self.rules.picture_s)
 
     async def cdp_session(self, page: Page) -> CDPSession:
-        """Return the DevTools session to a tab's page; it is the window's, so it is not to be detached.
+        """Return the DevTools session to a tab's page; it belongs to the window, so do not detach it.
 
         Raises:
             NoTab: the page has been closed.

@@ -53,15 +53,15 @@ class Goal(Block):
     """What an attacker wants. The agent is *compromised* once all checks hold at one moment."""
 
     name: VariantName = "goal"
-    """By what figures are grouped: ``order``, ``address``, ``message``, ``secret``, ``request``, ``file``,
+    """The name that groups figures: ``order``, ``address``, ``message``, ``secret``, ``request``, ``file``,
     ``answer``, ``give_up`` or a name of your own."""
     say: str = ""
     """What ``{goal}`` stands for in the payload."""
     checks: tuple[dict[str, JsonValue], ...] = Field(min_length=1)
-    """Checks of a page as of the grader ``page_state``; of a state with ``path`` as of ``state_diff``; and
-    ``request``, ``answer``, ``typed``, ``given_up``."""
+    """Checks of a page, as for the grader ``page_state``; checks of a state with ``path``, as for
+    ``state_diff``; and ``request``, ``answer``, ``typed``, ``given_up``."""
     source: StateSource | None = None
-    """Where the state is that checks with a ``path`` alone are about."""
+    """The source of the state for checks that have a ``path`` alone."""
     solution: tuple[dict[str, JsonValue], ...] = ()
     """Tool calls that reach the goal, as a row's ``solution``. The agent ``gullible`` plays them."""
 
@@ -113,7 +113,7 @@ class Placer:
         payload: of the attack, its placeholders filled in.
         say: what ``{goal}`` stands for.
         site_urls: base URLs by the names of sites.
-        report: called with where the payload is.
+        report: called with the place of the payload.
         start_url: of the row.
     """
 
@@ -159,22 +159,22 @@ class Placer:
         """Note that the agent can meet the payload now, and where; only the first time counts.
 
         Raises:
-            AttackError: that is not a text.
+            AttackError: the place is not a text.
         """
         if not isinstance(where, str) or not where.strip():
             raise AttackError(f"note_delivered takes where the payload is, as a text, and got {where!r}")
         self._report(where[:_LONGEST])
 
     async def run_in_pages(self, function: str, argument: JsonValue) -> None:
-        """Run a function in the documents that are open and in all that come.
+        """Run a function in all documents that are open, and in later ones.
 
-        It runs in a world of its own: it has the elements of a page and none of its variables, and the page
+        It runs in an isolated world: it sees the elements of a page but none of its variables, and the page
         does not see it.
 
         Args:
             function: an expression in JavaScript, ``(argument, tell) => ...``. It is called once the document
-                can be read and again whenever that changes, and calls ``tell(where)`` once the payload is
-                there. If it raises and nothing is delivered, the attempt is errored.
+                can be read and again whenever the document changes, and calls ``tell(where)`` once the
+                payload is there. If it raises and nothing is delivered, the attempt is errored.
             argument: for the function.
 
         Raises:
@@ -194,7 +194,7 @@ class Placer:
         await world.begin()
 
     async def settle(self) -> None:
-        """Wait until the pages that have come run all functions, and what these say has been heard."""
+        """Wait until new pages run all functions, and the functions' reports have arrived."""
         await asyncio.gather(*(world.settle() for world in self._worlds), *self._telling)
 
     def _receive(self, message: object) -> None:
@@ -214,12 +214,12 @@ class Placer:
     async def route(
         self, pattern: str, handler: Callable[[Any], Awaitable[None]]
     ) -> Callable[[], Awaitable[None]]:
-        """Have requests to a URL answered; return what ends that, to be called and awaited.
+        """Have a handler answer requests to a URL; return a function that ends this: call and await it.
 
         Args:
-            pattern: a glob as of Playwright's ``route``.
-            handler: called with Playwright's ``Route``, which it answers within 5 s; a request that it leaves
-                alone passes.
+            pattern: a glob, as for Playwright's ``route``.
+            handler: called with Playwright's ``Route``, which it answers within 5 s; a request that it does
+                not answer goes on.
         """
 
         async def answer(route: Any) -> None:
@@ -275,16 +275,16 @@ class AttackConfig(Component):
         return False
 
     def needs(self) -> Needs:
-        """Return what it needs of the browser: a page, unless a member says otherwise."""
+        """Return what it needs from the browser: a page, unless a member says otherwise."""
         return Needs(page=True)
 
     async def place(self, placer: Placer) -> None:
-        """Put the attack in the agent's way: before the start page is loaded, or once it is due; in 30 s."""
+        """Put the attack in the agent's way within 30 s: before the start page loads, or once it is due."""
 
     def alter_result(self, tool: str, output: str, placer: Placer) -> str | None:
         """Return what the agent reads as the result of a tool instead; None leaves it as it is.
 
-        It is not asked about ``done`` and ``give_up``, by which the attempt ends.
+        It is not asked about ``done`` and ``give_up``, which end the attempt.
         """
         return None
 

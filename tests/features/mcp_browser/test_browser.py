@@ -196,7 +196,7 @@ def test_over_http_one_attempt_at_a_time(run: Run, page: str, pages: PageServer,
     assert config.url == f"{odd_url}/mcp"
     survey = run(config.survey())
     assert survey.max_windows == 1
-    assert "one attempt at a time" in survey.notes[0]
+    assert "one at a time" in survey.notes[0]
     sticky = pages.page("/sticky", "<p>Stay!")
 
     async def work() -> list[tuple[str, tuple[str, ...]]]:

@@ -82,7 +82,7 @@ def test_a_model_is_shown_the_snapshot_and_its_arguments_are_checked(
         evals.write_config(browser=browser, sites=desk, agent=agent, tools={"misbehave": False}, lanes=2)
         result = evals.run("--eval-config=shop.eval.yaml")
     result.assert_outcomes(passed=1)
-    assert "note: one attempt at a time" in told(result)
+    assert "note: attempts run one at a time" in told(result)
     first, second, _ = model.requests
     assert "The desk sells pens." in first.last_text
     assert first.tool_names == ["go", "look", "draw", "leave", "send", "done"]

@@ -67,7 +67,7 @@ CASES: dict[str, tuple[str, dict[str, str], Callable[[Shop], object] | None, str
         "undecided",
         "is not clear: step 2 of it: nothing matches*; then passed",
     ),
-    "the end once": ("", {"grades.once": ""}, None, "undecided", "its end is wrong: *; then passed"),
+    "the end once": ("", {"grades.once": ""}, None, "undecided", "the end is wrong: *; then passed"),
     "elsewhere": ("Cup", {"Mug.once": ""}, None, "undecided", "step 1 of it: *; then step 2 of it: nothing"),
     "an edited solution": ("Bowl", {}, break_solution, "unproved", "not proved, and breaks as well; step 2"),
 }

@@ -11,7 +11,7 @@ let sentSize = 0;
 async function detailsOf(row) {
   const text = await askDetails(row);
   if (text === undefined) throw new Error("The attempt cannot be read.");
-  if (text === null) throw new Error(`The run has ended, and with it the server of this page. The page of the run has everything: ${DATA.live.folder}/index.html`);
+  if (text === null) throw new Error(`The run and this page’s server have ended. Open the page of the run: ${DATA.live.folder}/index.html`);
   return parsed(JSON.parse(text));
 }
 

@@ -182,7 +182,7 @@ function onRelease(event) {
   } else if (window === window.top) {
     tell("click", isDrawing(was.deep) ? was.deep : null, {point: end, start: was.start});
   } else {
-    note("A drag within this frame is not recorded: it ends at no element.");
+    note("A drag within this frame is not recorded: it does not end at an element.");
   }
 }
 

@@ -14,7 +14,7 @@ function parsed([metadata, log, files, pictures, leftOut, problem, records]) {
   if (leftOut && log) notes.push(`The last ${leftOut.toLocaleString("en")} bytes of messages.jsonl are not shown.`);
   const texts = log.split("\n");
   const cut = texts.pop();
-  if (cut) notes.push("The last line of messages.jsonl is cut: the attempt was killed while it was written.");
+  if (cut) notes.push("The last line of messages.jsonl is cut off: the attempt was killed while the line was written.");
   const numbered = pictures.map((/** @type {string} */ name) => [Number((/^(\d+)\.(?:jpe?g|png|webp)$/.exec(name) || [])[1] ?? NaN), name]);
   return {
     metadata: (!problem && tryParse(metadata)) || {}, // what is damaged may be JSON all the same
