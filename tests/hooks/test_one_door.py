@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_browsereval import hookspecs
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.commands.base import open_door
 from tests.hooks.small_evals import Evals, row
 from tests.hooks.test_registration import install
 
@@ -18,54 +16,6 @@ def pytest_browsereval_find_cause(metadata, folder):
 """
 OURS = "likely wrong row"
 """What our own feature says of these rows."""
-
-
-FIRST = sorted(
-    name
-    for name, hook in vars(hookspecs).items()
-    if getattr(hook, "pytest_spec", {}).get("firstresult")  # as pytest marks them
-)
-"""The hooks of which one answer counts."""
-SILENT = "".join(f"def {name}(): return None\n" for name in FIRST)
-"""Has each of them, and no answer."""
-
-
-def list_asked(manager: pytest.PytestPluginManager) -> dict[str, list[str]]:
-    """Return who is asked for each of these hooks, in this order: conftest, package, feature."""
-    found: dict[str, list[str]] = {}
-    for name in FIRST:
-        callers = [one for one in getattr(manager.hook, name).get_hookimpls() if not one.wrapper]
-        kinds = [
-            "conftest" if "conftest" in str(one.plugin_name) else str(one.plugin_name).partition(".")[0]
-            for one in reversed(callers)
-        ]
-        found[name] = [kind for kind in kinds if not kind.startswith("browsereval-")]
-    return found
-
-
-class Asking:
-    """Notes the order at the end of a session."""
-
-    def pytest_unconfigure(self, config: pytest.Config) -> None:
-        self.asked = list_asked(config.pluginmanager)
-
-
-def test_who_is_asked_first(evals: Evals) -> None:
-    """Conftests, also one that comes up late; then packages, then features: in both doors."""
-    install(evals, "acme_silent", SILENT)
-    (evals.path / "z_below").mkdir()
-    for folder in (evals.path, evals.path / "z_below"):
-        (folder / "conftest.py").write_text(SILENT)
-    (evals.path / "z_below" / "test_more.py").write_text("def test_more(): pass\n")
-    evals.write([row("a")])
-    asking = Asking()
-    assert evals.run(plugins=[asking]).ret == 0
-    later = list_asked(open_door(near=evals.path / "z_below" / "any.yaml").manager)
-    for asked in (asking.asked, later):
-        for name in FIRST:
-            assert asked[name][:3] == ["conftest", "conftest", "acme"], name
-            assert set(asked[name][3:]) <= {"browsereval"}, name
-    assert any(asked[3:] for asked in later.values())
 
 
 @pytest.fixture

@@ -132,13 +132,6 @@ def test_a_lost_trial_is_made_again_by_resume(evals: Evals) -> None:
     assert folders == ["attempt-1", "attempt-2"]
 
 
-def test_a_record_of_an_earlier_session_is_watched_too(evals: Evals) -> None:
-    """An agent of a resumed run cannot change what the first session has recorded."""
-    write(evals, gate={"min_pass_rate": 0.1})
-    evals.run("shop.eval.yaml", "-k", "fails")
-    assert_found(evals.run("--eval-config=shop.eval.yaml", "--eval-resume"))
-
-
 @WORKERS
 def test_grading_again_writes_records(evals: Evals, workers: list[str]) -> None:
     """Records that the run itself writes again are its own."""
@@ -147,19 +140,6 @@ def test_grading_again_writes_records(evals: Evals, workers: list[str]) -> None:
     again = evals.run("--eval-config=shop.eval.yaml", "--eval-regrade=latest", *workers)
     assert again.ret == 0, again.stdout.str()
     evals.run("--eval-config=shop.eval.yaml", "--eval-resume", *workers).assert_outcomes(passed=4, xfailed=1)
-
-
-def test_a_hook_that_changes_a_record_is_found(evals: Evals) -> None:
-    """A plug-in that writes into the lines is found as a program is."""
-    evals.pytester.makeconftest(
-        """
-        def pytest_browsereval_task_done(metadata, folder):
-            (file,) = folder.parents[4].glob("attempts/*.jsonl")
-            file.write_text(file.read_text().replace('"failed"', '"passed"'))
-        """
-    )
-    write(evals, "nothing", gate={"min_pass_rate": 0.1})
-    assert_found(evals.run("shop.eval.yaml"))
 
 
 def test_a_record_of_a_test_by_hand_is_watched(evals: Evals) -> None:
@@ -198,16 +178,6 @@ def test_a_foreign_record_stays_in_the_way(evals: Evals) -> None:
     remove_lines(run.folder, "r9")
     assert evals.run("shop.eval.yaml", "--eval-resume").ret == 0
     assert evals.run_command("gate", str(run.folder)).ret == 0
-
-
-def test_a_part_with_a_foreign_record_is_not_merged(evals: Evals) -> None:
-    """The merged run would not tell of it."""
-    write(evals, "row")
-    run = evals.run("shop.eval.yaml")
-    shutil.copytree(run.folder, evals.path / "other")
-    done = evals.run_command("merge", str(run.folder), str(evals.path / "other"), "-o", "whole")
-    assert done.ret == pytest.ExitCode.USAGE_ERROR
-    assert "tasks/r9/default/1/attempt-1. Remove these lines" in done.stderr.str()
 
 
 @pytest.mark.parametrize("content", [None, "", "junk", '{"folder": 3'])

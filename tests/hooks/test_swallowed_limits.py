@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.programs import player
-from pytest_browsereval.features.programs.files import redact_folder
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.testing import ScriptedModel, calls, done
 from pytest_browsereval.testing import call as to_call
-from tests.hooks.launched import FUNCTION, wait_for, write_agent
+from tests.hooks.launched import FUNCTION, write_agent
 from tests.hooks.small_evals import Evals, row
 
 AGENTS = """
@@ -280,25 +277,6 @@ def test_what_a_task_does_after_the_limit_is_no_pass(evals: Evals) -> None:
     assert (run.attempt("joined").verdict, run.attempt("joined").went_on_s) == ("passed", 0)
     (warning,) = run.attempt("returns").warnings
     assert warning.message.startswith("the agent has ended, but a task that it started (my_agent.py:")
-
-
-@pytest.mark.slow
-def test_files_that_are_kept_after_the_limit_are_no_work(
-    evals: Evals, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A program that has answered and ended in time passes, no matter how long its files take."""
-
-    def keep(folder: Path, *args: Any) -> Any:
-        wait_for((folder.parent / "metadata.json").is_file, "the attempt is over")
-        return redact_folder(folder, *args)
-
-    monkeypatch.setattr(player, "redact_folder", keep)
-    says = """print('{"type": "answer", "content": "right"}')"""
-    agent = {"type": "command", "command": ["{python}", "-c", says], "mcp": "off"}
-    run = evals.play([row("a")], agent=agent, limits={"timeout_ms": 6000})
-    run.assert_outcomes(passed=1)
-    attempt = run.attempt("a")
-    assert (attempt.termination_reason, attempt.final_answer, attempt.went_on_s) == ("timeout", "right", 0)
 
 
 def test_a_thread_that_catches_a_limit_gets_nothing_more(evals: Evals) -> None:
