@@ -177,18 +177,6 @@ def test_a_bad_reply_never_passes(evals: Evals, start: Callable[[Answer], Server
     assert all(KEY not in file.read_text("utf-8", "replace") for file in run.folder.rglob("*.json*"))
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_to_another_host_is_not_followed(
-    evals: Evals, start: Callable[[Answer], Server], status: int
-) -> None:
-    """Neither prompt nor key go there, and its answer is not believed."""
-    other = start(body({"content": "right"}))
-    location = other.url.replace("127.0.0.1", "localhost") + "/chat/completions"
-    server = start(lambda _, handler: send(handler, b"", status=status, Location=location))
-    assert ask(evals, server).attempt("asks").error_source == "provider"
-    assert other.requests == []
-
-
 def test_redirects_in_a_circle_end(evals: Evals, start: Callable[[Answer], Server]) -> None:
     """A server that sends to itself for ever is the provider's fault."""
     server = start(lambda at, handler: send(handler, b"", status=307, Location=f"{at.url}/chat/completions"))

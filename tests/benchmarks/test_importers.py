@@ -229,13 +229,6 @@ def test_webbench(imported: Import) -> None:
     assert [task.level for task in tasks(imported("webbench", hard, name="hard.csv"))] == ["hard", None]
 
 
-def test_rows_can_be_selected_by_their_groups(imported: Import) -> None:
-    """Levels and categories are tags, ids stay those of the file, and the order too."""
-    rows = [{**ONLINE, "task_id": str(n), "level": level} for n, level in enumerate(["hard", "easy"] * 3)]
-    dataset = imported("online-mind2web", rows, select={"tags": ["hard"], "limit": 2})
-    assert [ref.query_id for ref in dataset.index(Path())] == ["0", "2"]
-
-
 OLD_GRADERS = {
     "webvoyager": "webvoyager_grader",
     "fara_combined": "fara_grader fara",

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import stat
 import subprocess
 import sys
 from pathlib import Path
 
-import psutil
 import pytest
 from playwright.async_api import Error
 
@@ -17,7 +14,6 @@ from pytest_browsereval.browsers.binary import Candidate, candidates
 from pytest_browsereval.browsers.driver import start_driver, stop_driver
 from pytest_browsereval.errors import ConfigError, ErrorSource, StopRun
 from pytest_browsereval.features.shared.browser_binary import find_binary
-from tests.support import until
 
 SHELL = Candidate(
     "Chromium headless shell", "PATH", Path("/x/chromium-headless-shell"), is_headless_shell=True
@@ -82,34 +78,6 @@ def test_a_named_browser_is_the_only_candidate(only_path: Path, monkeypatch: pyt
     assert candidates(mine) == [Candidate("Chromium", "browser.binary", mine)]
     with pytest.raises(ConfigError, match=r"BROWSEREVAL_BROWSER is '/no/such/chrome'.*Allowed.*Run"):
         candidates()
-
-
-def in_group(group: int) -> list[psutil.Process]:
-    """Return the processes of a group that have not ended."""
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error, ProcessLookupError):
-            if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-    return found
-
-
-@pytest.mark.slow
-def test_real_launch(real_browser: Path, tmp_path: Path) -> None:
-    """The browser found was launched: it tells its version, and no process of it is left."""
-    told = tmp_path / "pid"  # Playwright gives a browser a process group of its own
-    text = f'#!/bin/sh\necho $$ > "{told}"\nexec "{real_browser}" "$@"\n'
-
-    async def course() -> binary.Binary:
-        found = await find_binary(program(tmp_path / "chromium", text))
-        group = int(told.read_text())
-        assert group != os.getpgid(0)
-        await until(lambda: not in_group(group))
-        return found
-
-    found = asyncio.run(course())
-    assert int(found.version.split(".")[0]) > 100
-    assert found.version in str(found)
 
 
 @pytest.mark.slow
@@ -198,28 +166,6 @@ def test_users_features_are_added(candidate: Candidate) -> None:
     assert {"Mine", "PaintHolding", "LensOverlay"} <= set(off)
     assert len(off) == len(set(off))
     assert switches[-1] == "--force-dark-mode"
-
-
-@pytest.mark.slow
-def test_users_switches_reach_the_browser(real_browser: Path, tmp_path: Path) -> None:
-    """What the config gives as further switches is on the command line beside ours."""
-    seen = tmp_path / "seen"
-    wrapper = program(
-        tmp_path / "chromium", f'#!/bin/sh\nprintf "%s\\n" "$@" > "{seen}"\nexec "{real_browser}" "$@"\n'
-    )
-
-    async def launch() -> None:
-        driver = await start_driver()
-        try:
-            browser, _ = await binary.launch_first(
-                driver.chromium, candidates(wrapper), args=["--force-dark-mode"], timeout=60_000
-            )
-            await browser.close()
-        finally:
-            await stop_driver(driver)
-
-    asyncio.run(launch())
-    assert {"--force-dark-mode", "--disable-quic"} <= set(seen.read_text().splitlines())
 
 
 def test_node_that_is_not_there(tmp_path: Path) -> None:

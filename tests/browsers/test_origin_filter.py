@@ -20,7 +20,7 @@ from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, Pl
 from pytest_browsereval.browsers.playwright.origins import AllowedOrigins
 from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
 from pytest_browsereval.features.replay.answers import HarAnswers
-from tests.browsers.listening import Kept, Listening
+from tests.browsers.listening import Listening
 from tests.support import PageServer, Run, configured
 
 LOOPBACK = ("http://127.0.0.1:*",)
@@ -120,22 +120,6 @@ def test_sockets_to_allowed_origins_pass(run: Run, browser: PlaywrightBrowser, p
 
     with configured(browser, allowed_origins=LOOPBACK):
         run(use())
-
-
-def test_what_does_not_answer_leaves_a_warning(
-    run: Run, browser: PlaywrightBrowser, pages: PageServer
-) -> None:
-    """Pages see only that nothing came back; the report says what is wrong with the server."""
-    url = pages.page("/start", "<!doctype html><title>Start</title>")
-
-    async def use(closed: str) -> None:
-        window = await browser.open_window(replace(PLAIN, start_url=url))
-        assert await window.page.evaluate(f"fetch('{closed}/').catch(() => 'none')") == "none"
-        assert [f"{closed} cannot be reached" in told for told in window.warnings] == [True]
-        await window.close()
-
-    with Kept() as port, configured(browser, allowed_origins=LOOPBACK):
-        run(use(f"http://127.0.0.1:{port.number}"))
 
 
 def test_traffic_is_recorded_and_answered_from_a_recording(

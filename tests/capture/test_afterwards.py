@@ -13,11 +13,7 @@ import pytest
 from pytest_browsereval.browsers.base import PictureFormat
 from pytest_browsereval.capture import context as context_module
 from pytest_browsereval.capture.context import CaptureContext
-from pytest_browsereval.errors import LimitReached
 from pytest_browsereval.model.messages import Message
-from pytest_browsereval.tools.base import Tool, ToolResult
-from pytest_browsereval.tools.toolbox import Toolbox
-from tests.agents.desk import wait
 from tests.capture.conftest import Contexts
 from tests.support import StillWindow, until
 
@@ -164,49 +160,3 @@ def test_closing_gives_up_the_picture_and_keeps_the_lines(context: Contexts, tmp
     assert told(capture) == [("tool_call", None), ("tool_result", None), ("assistant", None)]
     assert not (tmp_path / "screenshots").exists()
     assert capture.warnings == ()
-
-
-def test_what_a_listener_raises_reaches_the_next_call(context: Contexts, window: SlowWindow) -> None:
-    """A plug-in that breaks breaks the attempt, as it does without going ahead."""
-
-    def listen(message: Message) -> None:
-        if message.type == "tool_result":
-            raise RuntimeError("plug-in broke")
-
-    capture = context(on_message=listen)
-    window.may_draw.set()
-
-    async def course() -> None:
-        async with capture.going_ahead():
-            await step(capture)
-            capture.log_assistant("paid for")
-            with pytest.raises(RuntimeError, match="plug-in broke"):
-                await step(capture)
-            await capture.settle()
-
-    play(course)
-    assert told(capture)[-1] == ("assistant", None)
-
-
-async def nothing(tool: Tool, arguments: dict[str, Any]) -> ToolResult:
-    del tool, arguments
-    return ToolResult(ok=True, output="Waited.")
-
-
-def test_calls_that_wait_pass_no_limit(context: Contexts, window: SlowWindow) -> None:
-    """Two at once have one step left: one of them is refused, and not counted."""
-    capture = context()
-    tools = Toolbox((wait,), nothing, capture, max_steps=2)
-    arguments = {"seconds": 0}
-
-    async def course() -> None:
-        async with capture.going_ahead():
-            await tools.call("wait", arguments)
-            both = [asyncio.ensure_future(tools.call("wait", arguments)) for _ in range(2)]
-            await asyncio.sleep(0.01)
-            window.may_draw.set()
-            ended = await asyncio.gather(*both, return_exceptions=True)
-            assert [isinstance(one, LimitReached) for one in ended] == [False, True]
-
-    play(course)
-    assert (capture.steps, capture.screenshot.count) == (2, 2)

@@ -153,7 +153,6 @@ nmae: x
     assert refused(text) == [f"evals/shop.yaml:{line}" for line in told]
 
 
-LIMITS = "max_cost_usd, max_message_bytes, max_steps, max_tokens, stuck_s, timeout_ms"
 MODES = "after, both, final, off"
 RULES = "all, any, majority, primary: NAME"
 LETTERS = "letters, digits and underscores, and do not begin with a digit"

@@ -261,35 +261,6 @@ def test_lines_of_toml(subtests: pytest.Subtests) -> None:
             assert parse(TOML, ".toml").line_of(path) == line
 
 
-def test_lines_of_random_json_agree_with_its_layout() -> None:
-    """With one token per line, every value of 100 random texts has its line."""
-    draw = random.Random(11)  # noqa: S311 repeatable, not secret
-
-    def write(path: KeyPath, lines: list[str], where: dict[KeyPath, int], depth: int) -> None:
-        kind = draw.randrange(3) if depth < 4 else 0
-        if kind == 0:
-            lines.append(draw.choice(['"a\\"]"', "1", "null", "true"]))
-            return
-        opening, closing = ("[", "]") if kind == 1 else ("{", "}")
-        lines.append(opening)
-        for place in range(draw.randrange(4)):
-            if place:
-                lines.append(",")
-            inner: KeyPath = (*path, place if kind == 1 else f"k{place}")
-            where[inner] = len(lines) + 1
-            if kind == 2:
-                lines += [f'"k{place}"', ":"]
-            write(inner, lines, where, depth + 1)
-        lines.append(closing)
-
-    for _ in range(100):
-        lines: list[str] = []
-        where: dict[KeyPath, int] = {}
-        write((), lines, where, 0)
-        document = parse("\n".join(lines), ".json")
-        assert {path: document.line_of(path) for path in where} == where
-
-
 # -- files
 
 

@@ -61,24 +61,6 @@ def test_a_refused_row_of_a_protected_set_is_not_quoted(imported: Import, subtes
             assert GOLD not in told
 
 
-def test_rows_of_another_shape_are_told(imported: Import, subtests: pytest.Subtests) -> None:
-    row = {"id": "a--1", "web_name": "a", "ques": ["Look."], "web": "http://x/"}
-    plain = {"query_id": "g1", "query": "Look."}
-    cases: list[tuple[str, list[Any], str]] = [
-        ("webvoyager", [row], "ques: expected a text, not a list"),
-        ("gaia", [{**QUESTION, "Level": "9" * 5000}], "Level: expected 1, 2 or 3"),
-        ("gaia", [QUESTION, QUESTION], "the id 'g1' is also in line 1"),
-        ("json", [plain, plain], "the id 'g1' is also in line 1"),
-    ]
-    for kind, rows, why in cases:
-        with subtests.test(kind=kind, why=why):
-            told = refusal(imported(kind, json.dumps(rows), "rows.json"))
-            assert why in told
-            assert len(told) < 300
-    table = "ID,Starting URL,Category,Task,Task\n1,http://x/,READ,Look.,Leave.\n"
-    assert "rows.csv:1: two columns are named 'Task'" in refusal(imported("webbench", table, "rows.csv"))
-
-
 def test_numbers_are_answers_too(imported: Import) -> None:
     dataset = imported("gaia", json.dumps([{**QUESTION, "Final answer": 17.5}]), "rows.json")
     assert [dataset.read(ref).answer for ref in dataset.index(Path.cwd())] == ["17.5"]

@@ -13,7 +13,7 @@ from playwright.async_api import Error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders import observing
-from pytest_browsereval.graders.observing import LivePage, fetch_json, live_page, wait_until_final
+from pytest_browsereval.graders.observing import LivePage, fetch_json, live_page
 from pytest_browsereval.graders.page_values import NoValue
 from tests.graders.support import Live, Site
 
@@ -129,13 +129,6 @@ def test_the_text_is_what_can_be_read(live: Live, serve: Callable[[], Site]) -> 
     rest = ("never shown", "not seen", "hidden", "forged", "color")
     for part in rest:
         assert part not in str(text["value"]), part
-
-
-def test_long_text_is_cut(live: Live, site: Site) -> None:
-    """More text than the limit is cut, and said to be."""
-    site.pages["/"] = "<p>" + "word " * 30_000 + "</p>"
-    text = read(live, site.url, lambda page: page.text())
-    assert (len(str(text["value"])), text["cut"]) == (100_000, True)
 
 
 ROLE_PAGE = """<!doctype html><title>Roles</title><h1>Thank you</h1><h2>Thank you all</h2>
@@ -275,30 +268,3 @@ def test_what_is_no_state(live: Live, site: Site, answer: tuple[int, str, str], 
     site.pages["/state"] = answer
     with pytest.raises(NoValue, match=re.escape(reason)):
         live.runner.run(fetch_json(site.url + "/state", {}))
-
-
-def looks(*outcomes: Any) -> Callable[[], Any]:
-    left = list(outcomes)
-
-    async def look() -> Any:
-        outcome = left.pop(0) if len(left) > 1 else left[0]
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-    return look
-
-
-def test_looking_until_it_is_final(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page is looked at until what is seen is final; a reading that breaks is tried again."""
-    monkeypatch.setattr(observing, "POLL_S", 0.01)
-    broken = Fault(ErrorSource.GRADER, "navigating")
-
-    def is_final(seen: str) -> bool:
-        return seen == "good"
-
-    assert live.runner.run(wait_until_final(looks("bad", broken, "good", "later"), is_final, 30)) == "good"
-    assert live.runner.run(wait_until_final(looks("bad", "good"), is_final, 0)) == "bad"
-    assert live.runner.run(wait_until_final(looks("bad"), is_final, 0.05)) == "bad"
-    with pytest.raises(Fault, match="navigating"):
-        live.runner.run(wait_until_final(looks("bad", broken), is_final, 0.5))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from decimal import Decimal
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders import values
-from pytest_browsereval.graders.expression import limit_evaluations
 from pytest_browsereval.graders.lists import split_items
 from pytest_browsereval.graders.numbers import read_number
 from pytest_browsereval.graders.values import has_token, look_up
@@ -122,15 +120,3 @@ def test_both_ways_of_looking_up_agree(path: str) -> None:
     found = look_up(path, state)
     assert found == look_up(f"[[@], {path}] | [1]", state)
     assert found == (jmespath.search(path, state), "")
-
-
-def test_no_evaluation_outlives_its_block() -> None:
-    """What a row has evaluated goes on no longer than its grader, in a thread as well."""
-
-    async def graded() -> None:
-        with limit_evaluations(0.0):
-            await asyncio.to_thread(look_up, "to_string(@)", 1)
-
-    with pytest.raises(Fault, match="took more than"):
-        asyncio.run(graded())
-    assert look_up("to_string(@)", 1) == ("1", "")

@@ -124,18 +124,6 @@ def test_a_bad_row_stops_the_run_before_it_starts(evals: Evals, subtests: pytest
             assert not (evals.path / "results").exists()
 
 
-@pytest.mark.slow
-def test_many_bad_rows_are_listed_and_counted(evals: Evals) -> None:
-    """The first five bad rows are told with their lines, the rest is counted; under xdist as well."""
-    evals.write([row(f"r{n}", querry=1) for n in range(9)])
-    for extra in ([], ["-n2"]):
-        result = evals.run("shop.eval.yaml", *extra)
-        assert result.ret == 4
-        text = result.stdout.str() + result.stderr.str()
-        assert [f"rows.jsonl:{n}:" in text for n in range(1, 8)] == [True] * 5 + [False] * 2
-        assert "and 4 more" in text
-
-
 def test_only_selected_rows_are_checked(evals: Evals) -> None:
     """A bad row that is not selected does not stop the others."""
     evals.write([row("good"), row("bad", querry=1)])

@@ -138,33 +138,3 @@ def test_conftest_fixtures_surround_rows(evals: Evals) -> None:
     evals.run("shop.eval.yaml").assert_outcomes(passed=3)
     order = (evals.path / "log.txt").read_text().strip()
     assert order == "app+ data+ own+ a own- own+ b own- own+ c own- data- app-"
-
-
-FRAMES = """
-import asyncio, sys, threading, traceback
-from pathlib import Path
-
-async def agent(context):
-    main = traceback.extract_stack(sys._current_frames()[threading.main_thread().ident])
-    files = [(frame.filename, frame.name) for frame in (*main, *traceback.extract_stack())]
-    for task in asyncio.all_tasks() - {asyncio.current_task()}:
-        work = task.get_coro()
-        while (code := getattr(work, "cr_code", None)) is not None:
-            files.append((code.co_filename, code.co_qualname))
-            work = work.cr_await
-    places = [(Path(file), name) for file, name in files]
-    ours = [one for one in places if "pytest_browsereval" in one[0].parts and "testing" not in one[0].parts]
-    found = [f"{file.stem}:{name}" for file, name in ours]
-    Path("frames.txt").write_text("\\n".join(found))
-    return "right"
-"""
-
-
-def test_few_frames_are_between_a_hook_and_the_agent(evals: Evals) -> None:
-    """A traceback of an agent is short: twelve frames of ours, without those that wait for the loop."""
-    (evals.path / "frames_agent.py").write_text(FRAMES)
-    evals.play([row("a")], agent={"type": "function", "function": "frames_agent:agent"})
-    frames = (evals.path / "frames.txt").read_text().splitlines()
-    between = [one for one in frames if not one.startswith("lanes:") or one.endswith(".lane")]
-    assert {"items:setup", "attempt:attempt"} <= set(between)
-    assert len(between) <= 12, "\n".join(between)

@@ -13,22 +13,6 @@ pytestmark = pytest.mark.quick
 
 GATES: list[dict[str, Any]] = [{}, {"gate": {"min_pass_rate": 0.5, "max_error_rate": 0.1}}]
 
-GRADER = """
-import math
-from typing import Literal
-from pytest_browsereval import GraderConfig, GraderResult, Verdict
-
-class Odd(GraderConfig):
-    type: Literal["odd"] = "odd"
-
-    async def grade(self, recorded):
-        good = GraderResult(grader=self.label, verdict=Verdict.FAILED, score=0)
-        return good.model_copy(update=UPDATE)
-
-def pytest_browsereval_register(registry):
-    registry.register(Odd)
-"""
-
 
 @pytest.mark.parametrize("gate", GATES, ids=["no gate", "gate"])
 @pytest.mark.parametrize("workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)])

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -8,10 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.errors import Fault, LimitReached, TerminationReason
-from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, read_failure, retry_after
-from pytest_browsereval.llm.server import Server
-from pytest_browsereval.model.limits import Limits, current_limits
+from pytest_browsereval.llm.retries import read_failure, retry_after
 
 
 def test_retry_after_is_read_in_seconds(subtests: pytest.Subtests) -> None:
@@ -82,40 +78,3 @@ def test_a_wait_is_read_in_the_body(subtests: pytest.Subtests) -> None:
         with subtests.test(body=body, seconds=seconds):
             assert read_failure(body, "").retry_after_s == seconds
             assert read_failure(body, "", headers={"retry-after": "3"}).retry_after_s == 3
-
-
-def test_a_request_without_its_usage_is_counted_once() -> None:
-    """The time of the agent may end while the next try is waited for, or while that is under way."""
-
-    async def ask(*, is_between: bool) -> int:
-        over = LimitReached(TerminationReason.TIMEOUT, "limits.timeout_ms is 1000")
-        limits, asked = Limits(), asyncio.Event()
-        limits.end_after(60, over)
-        current_limits.set(limits)
-        tries: list[int] = []
-
-        async def attempt() -> str:
-            tries.append(len(tries))
-            if len(tries) == 1:
-                raise TryFailed("cut off")
-            asked.set()
-            await asyncio.sleep(3600)
-            return "late"
-
-        async def wait(_: float) -> None:
-            if is_between:
-                asked.set()
-                await asyncio.sleep(3600)
-
-        work = Server("model", "m", "KEY", tuple).ask(RetryPolicy(sleep=wait), 60, attempt)
-        task = asyncio.create_task(work)
-        await asked.wait()
-        await asyncio.sleep(0)
-        limits.reach(over)
-        task.cancel()
-        with pytest.raises(Fault, match=r"limits\.timeout_ms is 1000"):
-            await task
-        return limits.unseen
-
-    assert asyncio.run(ask(is_between=True)) == 1
-    assert asyncio.run(ask(is_between=False)) == 2

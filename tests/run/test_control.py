@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.errors import CalledOff
 from pytest_browsereval.run.control import CONTROL, Control, ControlState
 from pytest_browsereval.run.store import RunStore
 
@@ -31,27 +29,3 @@ def test_a_damaged_file_wants_nothing(store: RunStore, content: str) -> None:
     store.root.mkdir()
     (store.root / CONTROL).write_text(content)
     assert Control(store, "s1").read_state() == ControlState()
-
-
-def test_a_pause_holds_attempts_back(store: RunStore) -> None:
-    """Until it is over, or the run is stopped."""
-    control = Control(store, "s1")
-    order: list[str] = []
-
-    async def begin() -> None:
-        await control.admit()
-        order.append("begun")
-
-    async def work() -> None:
-        control.write_state(ControlState(paused=True))
-        waiting = asyncio.ensure_future(begin())
-        await asyncio.sleep(0)
-        order.append("resumed")
-        control.write_state(ControlState())
-        await waiting
-        control.write_state(ControlState(paused=True, stopped=True))
-        with pytest.raises(CalledOff):
-            await begin()
-
-    asyncio.run(work())
-    assert order == ["resumed", "begun"]

@@ -87,38 +87,3 @@ def test_a_caller_that_was_held_up_does_not_blame_the_loop(lanes: Lanes) -> None
     lanes.want(1, course.attempt(1))
     assert lanes.take(1, tick) == 1
     assert ticks >= 3
-
-
-def test_closing_runs_the_last_coroutine_and_ends_the_thread() -> None:
-    """What lives on the loop is closed on the loop, and no thread stays."""
-    lanes = Lanes(1)
-    closed: list[bool] = []
-
-    async def last() -> None:
-        await asyncio.sleep(0)
-        closed.append(True)
-
-    async def here() -> threading.Thread:
-        return threading.current_thread()
-
-    thread = lanes.call(here())
-    assert (thread.name, thread.is_alive()) == ("browsereval-loop", True)
-    assert lanes.close(PATIENCE_S, last)
-    assert closed == [True]
-    assert not thread.is_alive()
-
-
-def test_a_stuck_loop_does_not_hold_up_closing() -> None:
-    """Closing has a deadline even when the loop never answers."""
-    lanes = Lanes(1, stuck_s=60)
-    blocked, release = threading.Event(), threading.Event()
-
-    async def blocks() -> None:
-        blocked.set()
-        release.wait(2 * PATIENCE_S)
-
-    lanes.want("blocker", blocks)
-    assert blocked.wait(PATIENCE_S)
-    assert lanes.close(0.2) is False
-    release.set()
-    assert lanes.thread.stop(PATIENCE_S)  # what it warns of is this test's

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -104,29 +100,3 @@ def test_a_summary_that_cannot_be_written_leaves_the_old_one(
         store.write_summary({"trials": 2})
     assert json.loads((store.root / "summary.json").read_text()) == {"trials": 1}
     assert sorted(path.name for path in store.root.iterdir()) == ["manifest.json", "summary.json", "tasks"]
-
-
-WRITER = """
-import sys
-from pathlib import Path
-from pytest_browsereval.run.store import RunStore
-store = RunStore(Path(sys.argv[1]))
-store.write_manifest({})
-number = 0
-while True:
-    number += 1
-    store.write_summary({"number": number, "text": "x" * 200_000})
-    if number == 3:
-        print("going", flush=True)
-"""
-
-
-def test_a_reader_sees_whole_files_though_the_writer_is_killed(tmp_path: Path) -> None:
-    """While a process rewrites the summary again and again, and when it is killed, the file is whole."""
-    with subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE) as writer:
-        assert writer.stdout is not None
-        writer.stdout.readline()
-        numbers = [json.loads((tmp_path / "summary.json").read_bytes())["number"] for _ in range(50)]
-        os.kill(writer.pid, signal.SIGKILL)
-    assert numbers == sorted(numbers)
-    assert len(json.loads((tmp_path / "summary.json").read_bytes())["text"]) == 200_000

@@ -78,25 +78,3 @@ def test_what_raw_input_asks_for_may_be_late_or_elsewhere(visit: Visits, pages: 
         opened.refusal("click", target="text=nothing")
         == "Nothing matches text=nothing. Call snapshot to see the page."
     )
-
-
-def test_drags_and_boxes_wait_for_frames_as_clicks_do(visit: Visits, pages: PageServer) -> None:
-    """What a drop or a box loads into a frame is there when the call ends."""
-    pages.page("/frame", "Before")
-    pages.page("/late", "After", delay_s=0.8)
-    page = (
-        "<style>b { position: fixed; top: 100px; width: 50px; height: 50px }</style><b id=a draggable=true "
-        "style='left:10px'>a</b><b id=z style='left:200px'>z</b><input type=checkbox id=c><iframe name=f "
-        "src='/frame' style='position:fixed;top:200px'></iframe><script>z.ondragover = () => false; "
-        "z.ondrop = c.onchange = () => document.querySelector('iframe').src = '/late'</script>"
-    )
-    calls: list[tuple[str, dict[str, Any]]] = [
-        ("drag", {"source": "#a", "target": "#z", "to_position": [5, 5]}),
-        ("drag_at", {"start_x": 20, "start_y": 120, "end_x": 220, "end_y": 120}),
-        ("drag_at", {"path": [[20, 120], [100, 50], [220, 120]]}),
-        ("check", {"target": "#c"}),
-    ]
-    for name, given in calls:
-        opened = visit(page)
-        opened.output(name, **given)
-        assert "After" in opened.output("read_text"), (name, given)

@@ -133,21 +133,6 @@ def test_a_snapshot_of_a_part_keeps_all_refs(visit: Visits, pages: PageServer) -
     assert opened.output("snapshot", target="title") == "title is empty."
 
 
-@pytest.mark.slow
-def test_thousands_of_landmarks_hide_no_dialog(visit: Visits) -> None:
-    """A form in each of three thousand rows: the parts of the page and its dialog are still shown."""
-    forms = "".join(f"<form aria-label='Row {n}'><button>Keep {n}</button></form>" for n in range(3000))
-    opened = visit(
-        f"<nav>Menu</nav><main>{forms}</main><footer>End</footer><div role=dialog aria-label=Sure>Yes?</div>"
-    )
-    text = opened.output("snapshot")
-    assert len(text) < MAX_LENGTH + 400
-    assert all(
-        f"- {line} [ref=" in text for line in ("navigation", "main", "contentinfo", 'dialog "Sure"')
-    ), text[-500:]
-    assert re.search(r" more forms\]", text)
-
-
 def test_what_would_be_printed_is_read(visit: Visits) -> None:
     """As the page's styles for paper have it; the screen is back afterwards, also after an error."""
     opened = visit(

@@ -2,23 +2,18 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
-import re
-import signal
 import sys
 import time
-from pathlib import Path
 from typing import cast
 
 import pytest
 
-from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.tools.base import ToolError, tool
 from pytest_browsereval.tools.runner import NOTES_LENGTH
-from tests.support import PATIENCE_S, PageServer, Run, Visits, running, until, visiting
+from tests.support import PATIENCE_S, PageServer, Visits, until
 
 
 @tool
@@ -154,36 +149,6 @@ def test_a_page_that_loops_for_ever_costs_calls_not_the_attempt(visit: Visits) -
     assert said == f"Reloaded {opened.window.url}, titled 'Page'."
     assert opened.window.tab_id == 1
     assert opened.output("press_key", key="a").startswith("Pressed a.")
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="a process cannot be stopped here")
-@pytest.mark.slow
-def test_a_call_that_fails_on_a_machine_too_busy_is_told(run: Run, pages: PageServer, tmp_path: Path) -> None:
-    """The reader of the report can tell a page that hangs from a browser that was not let run."""
-    url = pages.page("/busy", "<button onclick='for(;;);'>loop</button>")
-    with running(PlaywrightBrowserConfig(), run) as browser, visiting(run, browser, tmp_path, url) as opened:
-
-        async def fail(action_s: float, *, stopped: int | None = None) -> None:
-            opened.limit(action_s=action_s)
-            failing = asyncio.ensure_future(opened.tools.call("click", {"target": "#missing"}))
-            if stopped is not None:
-                os.kill(stopped, signal.SIGSTOP)
-                await asyncio.sleep(action_s - 0.1)
-                os.kill(stopped, signal.SIGCONT)
-            assert not (await failing).ok
-
-        async def browser_pid() -> int:
-            session = await browser._connections[-1].browser.new_browser_cdp_session()
-            told = await session.send("SystemInfo.getProcessInfo")
-            (pid,) = (int(each["id"]) for each in told["processInfo"] if each["type"] == "browser")
-            return pid
-
-        run(fail(1.5))
-        assert list(opened.window.warnings) == []
-        run(fail(4.0, stopped=run(browser_pid())))
-        (told,) = opened.window.warnings
-        assert re.match(r"click failed while the machine .* needed [1-9]\d*\.\d s for an answer", told)
-        assert told.endswith("Take fewer lanes or processes, or a larger browser.action_timeout_ms.")
 
 
 def test_a_crashed_page_is_told_and_loaded_again(visit: Visits) -> None:

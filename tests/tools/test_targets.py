@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-import asyncio
 import re
-import time
 
 import pytest
-from playwright.async_api import Locator
 
-from pytest_browsereval.tools import targets
-from pytest_browsereval.tools.targets import act, ref_of
+from pytest_browsereval.tools.targets import ref_of
 from tests.support import PageServer, Visits
 
 FORM = """
@@ -97,25 +93,6 @@ def test_a_ref_that_the_page_hides_says_so(visit: Visits) -> None:
     opened.js("i.remove()")
     opened.output("snapshot")
     assert opened.refusal("click", target=ref) == f"{ref} is not on the page. Call snapshot to get new refs."
-
-
-def test_an_action_that_replaces_its_element_is_done(visit: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A click may draw the page anew while it waits for what follows: its ref has gone by the click."""
-    opened = visit("<button>Add to cart</button>")
-    tree = opened.output("snapshot")
-    (ref,) = re.findall(r'button "Add to cart" \[ref=(e\d+)\]', tree)
-
-    async def hold_up(*_: object, **__: object) -> None:
-        time.sleep(0.3)  # noqa: ASYNC251  # as a machine does that has other work
-
-    async def replace(button: Locator) -> str:
-        await button.page.evaluate("document.body.innerHTML = '<button>Added</button>'")
-        await asyncio.sleep(0.3)
-        return "done"
-
-    monkeypatch.setattr(targets, "note_element", hold_up)
-    assert opened.run(act(opened.window, ref, replace)) == "done"
-    assert opened.js("document.querySelector('button').textContent") == "Added"
 
 
 @pytest.mark.slow

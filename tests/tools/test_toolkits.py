@@ -8,7 +8,6 @@ from typing import ClassVar, Literal
 import pytest
 
 from pytest_browsereval.browsers.base import Browser, BrowserConfig, ForeignTool, Survey
-from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.features.scripting.tools import evaluate
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.tools.base import tool
@@ -166,12 +165,6 @@ def registry() -> Registry:
     for member in (Mine, Broken):
         registry.register(member, owner="acme 1.0")
     return registry
-
-
-def test_a_plugged_toolkit_knows_who_brings_it(registry: Registry) -> None:
-    """The owner is the registry's word, not the plug-in's."""
-    (kit,) = build_plugged_kits([Mine()], registry, PlaywrightBrowserConfig())
-    assert (kit.key, kit.owner, kit.tools) == ("acme/mine", "acme 1.0", (own,))
 
 
 @pytest.mark.parametrize(

@@ -285,15 +285,3 @@ def test_a_clone_without_a_state_is_a_fault(
         with subtests.test(why=why), pytest.raises(Fault, match=why) as fault:
             live.run(site.url, lambda window: AgisdkGrader().observe(window, task, {}))  # noqa: B023 at once
         assert fault.value.source is ErrorSource.GRADER
-
-
-def test_where_no_tab_can_be_opened(live: Live, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An agent that has as many as may be is judged all the same, in its current one."""
-    site.pages["/"], site.pages["/finish"] = "shop", "<pre>{}</pre>"
-    task = make_task(start_url=site.url, evals=[query("a", 1)])
-
-    async def course(window: PlaywrightWindow) -> Any:
-        monkeypatch.setattr(window._tabs, "_most", 1)
-        return await AgisdkGrader().observe(window, task, {})
-
-    assert live.run(site.url, course) == {"state": {}}

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,8 +48,6 @@ class WebJudge:
     points: list[str] = field(default_factory=lambda: list(POINTS))
     said: dict[str, Any] | Reply = field(default_factory=verdict)
     asked: dict[str, list[ModelRequest]] = field(default_factory=lambda: defaultdict(list))
-    together: threading.Barrier | None = None
-    """Holds questions about pictures until so many are there."""
 
     def __call__(self, request: ModelRequest) -> Reply:
         system = request.messages[0]["content"]
@@ -60,8 +57,6 @@ class WebJudge:
             return in_form(request, {"reasoning": "the task says so", "key_points": self.points})
         if kind == "verdict":
             return self.said if isinstance(self.said, Reply) else in_form(request, self.said)
-        if self.together is not None:
-            self.together.wait(120)
         number = number_in(request)
         score = self.scores.get(number, 4)
         if isinstance(score, Reply):
@@ -141,12 +136,6 @@ def test_the_last_of_the_telling_pictures_are_shown(recorded: Recorded, subtests
             grade = judged(script, recorded, **options)
             assert shown_in(script.asked["verdict"][0]) == kept
             assert grade.details["pictures_scored"] == 4
-
-
-def test_pictures_are_scored_at_once(recorded: Recorded) -> None:
-    """All questions are under way together, as far as the judge's own limit lets them."""
-    script = WebJudge(together=threading.Barrier(4))
-    assert judged(script, recorded, {"concurrency": 4}).verdict is Verdict.PASSED
 
 
 def test_no_telling_picture_leaves_the_actions(recorded: Recorded) -> None:

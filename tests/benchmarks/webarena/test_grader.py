@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
-from playwright.async_api import Locator
 
 from pytest_browsereval.benchmarks.webarena import grader as webarena
 from pytest_browsereval.benchmarks.webarena import programs
@@ -346,15 +343,6 @@ def test_a_judge_is_not_asked_where_it_cannot_change_the_verdict(tmp_path: Path)
     assert (result.verdict, bench.asked) == (Verdict.FAILED, [])
 
 
-def test_every_text_of_a_list_about_a_page_is_asked_about(tmp_path: Path) -> None:
-    """One that was passed over would hold."""
-    contents = {"fuzzy_match": ["a mug", "a cup |OR| a glass"]}
-    evals = block(program_html=[{"url": "last", "locator": "", "required_contents": contents}])
-    seen: Any = {"rules": [{"targets": [{"value": "A shop."}], "pictures": []}]}
-    items = WebArenaGrader()._items(make_recorded(make_task(evals=(evals,)), evidence={"webarena": seen}))
-    assert [getattr(item, "expected", None) for item in items] == ["a mug", "a cup", "a glass"]
-
-
 def test_the_reason_of_a_task_that_cannot_be_achieved_is_compared(tmp_path: Path) -> None:
     """With the one that the row knows."""
     evals = block(reference_answers={"fuzzy_match": "N/A"}, string_note="There is no such shop.")
@@ -391,31 +379,6 @@ def test_a_judge_is_shown_the_pictures_of_the_page(live: Live, site: Site, tmp_p
         red, green, _ = drawn.convert("RGB").getpixel((30, 20))  # type: ignore[misc]
         assert red > 200
         assert green < 60
-
-
-def test_a_picture_that_moves_while_it_is_drawn(
-    live: Live, site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Text that comes late may push it down: what is then at its old place is not shown to the judge."""
-    site.pages["/cart"] = CART
-    drawn, places = Locator.screenshot, list[float]()
-
-    async def disturbed(picture: Locator, **options: Any) -> bytes:
-        place: Any = await picture.bounding_box()
-        if not places:
-            await picture.page.evaluate("document.body.prepend(document.createElement('hr'), 'Late')")
-        places.append(place["y"])
-        return (
-            await picture.page.screenshot(clip=place) if len(places) == 1 else await drawn(picture, **options)
-        )
-
-    monkeypatch.setattr(Locator, "screenshot", disturbed)
-    task = make_task(evals=[PICTURES])
-    seen: Any = live.run(f"{site.url}/cart", lambda window: WebArenaGrader().observe(window, task, {}))
-    ((picture,),) = seen["rules"][0]["pictures"]
-    assert len(places) > 1
-    with Image.open(io.BytesIO(base64.b64decode(picture))) as image:
-        assert image.convert("RGB").getpixel((30, 5))[1] < 60  # type: ignore[index]
 
 
 def test_a_page_without_pictures_fails_without_a_judge(tmp_path: Path) -> None:

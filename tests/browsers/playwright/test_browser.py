@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import signal
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,8 @@ from pydantic import ValidationError
 
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
-from pytest_browsereval.browsers.playwright.chromium import Connection
 from pytest_browsereval.browsers.playwright.place import WindowRules
-from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
 from tests.support import PageServer, Run, Visit, configured, has_ended, running, until, visiting
 
 pytestmark = pytest.mark.quick
@@ -296,36 +294,6 @@ def test_a_killed_browser_is_launched_again_once_for_all_lanes(run: Run, pages: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("times", [1, 2])
-def test_a_browser_that_ends_right_after_its_start_is_launched_once_more(
-    run: Run, pages: PageServer, monkeypatch: pytest.MonkeyPatch, times: int
-) -> None:
-    """Killed before it was spoken to: another one is there, or the run stops and says so; none stays."""
-    url, before = pages.page("/again", "<title>Again</title>"), chromiums()
-    listen, killed = Connection.listen, list[int]()
-
-    async def listen_late(connection: Connection) -> None:
-        if len(killed) < times:
-            (pid,) = chromiums() - before
-            os.kill(pid, signal.SIGKILL)
-            killed.append(pid)
-            await until(lambda: not connection.browser.is_connected())
-        await listen(connection)
-
-    monkeypatch.setattr(Connection, "listen", listen_late)
-    with ExitStack() as stack:
-        if times == 1:
-            browser = stack.enter_context(running(PlaywrightBrowserConfig(), run))
-            window = run(browser.open_window(WindowRequest("first", url)))
-            assert run(window.page.title()) == "Again"
-        else:
-            with pytest.raises(StopRun, match=r"at once, twice: .+\nRun it in a terminal"):
-                stack.enter_context(running(PlaywrightBrowserConfig(), run))
-    assert len(killed) == times
-    run(until(lambda: chromiums() <= before))
-
-
-@pytest.mark.slow
 def test_a_killed_driver_is_replaced_too(run: Run, pages: PageServer, tmp_path: Path) -> None:
     """The call under way ends as a fault of the browser, and the next window has a new browser."""
     url = pages.page("/again", "<title>Again</title>")
@@ -345,29 +313,3 @@ def test_a_killed_driver_is_replaced_too(run: Run, pages: PageServer, tmp_path: 
 
     with running(PlaywrightBrowserConfig(), run) as browser, visiting(run, browser, tmp_path, url) as opened:
         run(asyncio.wait_for(kill(opened, browser), 120))
-
-
-@pytest.mark.slow
-def test_a_browser_that_cannot_close_a_window_is_replaced(run: Run, pages: PageServer) -> None:
-    """It keeps the windows that it has, new ones open in another, and it ends with its last window."""
-    url = pages.page("/again", "<title>Again</title>")
-    before = chromiums()
-
-    async def stick(browser: PlaywrightBrowser) -> None:
-        neighbour = await browser.open_window(WindowRequest("neighbour", url))
-        process = browser._connections[-1]
-        rules = replace(browser.config.rules(None), close_s=0.0)
-        stuck = await process.new_window({}, rules)
-        await stuck.close()
-        assert process.is_retired
-        fresh = await browser.open_window(WindowRequest("fresh", url))
-        await until(lambda: len(chromiums() - before) == 2)
-        assert [await w.page.title() for w in (neighbour, fresh)] == ["Again", "Again"]
-        await neighbour.close()
-        await until(lambda: len(chromiums() - before) == 1)
-        assert neighbour.dead is None
-        assert fresh.dead is None
-
-    with running(PlaywrightBrowserConfig(), run) as browser:
-        run(asyncio.wait_for(stick(browser), 120))
-    run(until(lambda: chromiums() <= before))
