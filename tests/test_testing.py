@@ -71,26 +71,6 @@ def test_each_mistake_of_a_test_is_told(subtests: pytest.Subtests) -> None:
         model.assert_finished()
 
 
-def test_a_cut_reply_ends_in_the_middle() -> None:
-    """The connection closes before the promised length."""
-    with (
-        ScriptedModel([says("a text that is long enough").cut()]) as model,
-        pytest.raises(http.client.IncompleteRead),
-    ):
-        post(model, request(USER))
-
-
-def test_a_slow_reply_does_not_hold_up_the_end() -> None:
-    """Closing the server ends replies that are still waited for."""
-    with ScriptedModel([says("never").after(600)]) as model:
-        address = urlsplit(model.base_url)
-        connection = http.client.HTTPConnection(address.netloc, timeout=30)
-        connection.request("POST", address.path + "/chat/completions", json.dumps(request(USER)))
-    with pytest.raises((http.client.HTTPException, OSError)):
-        connection.getresponse()
-    connection.close()
-
-
 def test_a_stream_comes_in_pieces_and_ends() -> None:
     """Pieces of the text, the usage if wanted, and the end mark; results of calls may come in any order."""
     second = {"role": "tool", "tool_call_id": B.id, "content": "ok"}

@@ -27,11 +27,7 @@ CONFIGS = {
     "python-tag": "agent: !!python/object/apply:os.system ['touch PWNED']\ndataset: rows.jsonl",
     "deep": "agent: " + "[" * 5000,
     "digits": f"agent: scripted\ndataset: rows.jsonl\nlanes: {'9' * 5000}",
-    "duplicate-key": "agent: scripted\nagent: noop\ndataset: rows.jsonl",
-    "no-mapping": "- agent",
-    "empty": "",
     "nul": "agent: \0",
-    "missing-dataset": "agent: scripted\ndataset: none.jsonl",
     "variant-as-path": "variants: {'../../x': scripted}\ndataset: rows.jsonl",
 }
 
@@ -50,17 +46,10 @@ def test_a_broken_config_is_refused(evals: Evals, name: str) -> None:
 ELSEWHERE = "http://127.0.0.1:9/v1"
 JUDGE = {"provider": "openai-compatible", "model": "m", "base_url": ELSEWHERE, "api_key": "PATH"}
 DATASETS = {
-    "half-a-row": json.dumps(row("a")) + '\n{"query_id": "b',
-    "duplicate-id": json.dumps(row("a")) + "\n" + json.dumps(row("a")),
     "duplicate-key": json.dumps(row("a"))[:-1] + ', "answer": "wrong"}',
-    "no-id": json.dumps({"query": "x"}),
     "deep": '{"query_id": ' + "[" * 100_000,
     "digits": '{"query_id": ' + "9" * 10_000 + "}",
     "nan": json.dumps(row("a"))[:-1] + ', "metadata": {"additional": {"x": NaN}}}',
-    "empty": "",
-    "no-grader": json.dumps({**row("a"), "graders": []}),
-    "unknown-grader": json.dumps({**row("a"), "graders": ["answr"]}),
-    "unread-check": json.dumps({**row("a"), "checks": [{"text": "x"}]}),
     "program": json.dumps({**row("a"), "graders": [{"type": "command", "command": ["touch", "PWNED"]}]}),
     "key-to-a-host": json.dumps({**row("a"), "graders": [{"type": "browsecomp", "judge": JUDGE}]}),
     "address": json.dumps({**row("a"), "graders": [{"type": "state_diff", "source": {"url": ELSEWHERE}}]}),

@@ -66,20 +66,6 @@ def test_a_variable_is_typed_and_never_written(
     assert call["params"]["text"] == "[redacted]"
 
 
-@pytest.mark.slow
-def test_a_variable_is_not_written_without_its_line_break(
-    evals: Evals, pages: PageServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A field takes the line break out that a password from a file ends with; what is left is the secret."""
-    monkeypatch.setenv("DOOR", f"{SECRET}\n")
-    steps = [fill("${DOOR}"), fill("${DOOR}", "label=Note")]
-    write(evals, pages, *steps, says=", welcome", variables=["DOOR"], capture={"dom": True, "har": True})
-    run = evals.run("--junit-xml=junit.xml", "-v")
-    run.assert_outcomes(passed=1)
-    assert SECRET.encode() not in all_bytes(evals.path)
-    assert SECRET not in run.stdout.str() + run.stderr.str()
-
-
 def test_a_variable_that_cannot_be_typed_is_refused(
     evals: Evals, pages: PageServer, subtests: pytest.Subtests
 ) -> None:
@@ -138,13 +124,6 @@ def test_an_executor_types_none_for_a_row_that_is_not_trusted(
         run.assert_outcomes(errors=1)
         assert "only rows of a dataset with `trusted: true` may" in run.attempt("log-in").reason
     assert SECRET not in run.stdout.str()
-
-
-@pytest.mark.slow
-def test_other_agents_need_no_variable(evals: Evals, pages: PageServer) -> None:
-    """Who does not play the solution runs without it."""
-    write(evals, pages, fill("${DOOR}"), says="Note", variables=["DOOR"])
-    evals.run("--eval-agent=noop").assert_outcomes(passed=1)
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@ from __future__ import annotations
 import random
 import string
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -94,18 +93,6 @@ def test_long_ids_are_cut_with_a_hash() -> None:
     assert len(safe_id("🙂" * 300)) <= MAX_LENGTH
     with pytest.raises(ValueError, match="must not be empty"):
         safe_id("")
-
-
-def test_folders_can_be_made(tmp_path: Path) -> None:
-    """Each of many folders is made inside its parent and has a file of its own."""
-    ids = many_ids()
-    names = [safe_folder(query_id) for query_id in ids[:: len(ids) // 300]]
-    for name in names:
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "metadata.json").write_text(name)
-        assert folder.resolve().parent == tmp_path.resolve()
-    assert len(list(tmp_path.iterdir())) == len(names)
 
 
 def test_capitals_are_marked_in_folders_only() -> None:

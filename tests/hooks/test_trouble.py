@@ -160,25 +160,6 @@ def test_a_file_in_place_of_the_output_folder(evals: Evals, args: tuple[str, ...
 
 # -- plug-ins that end the run
 
-CLOSES = """
-import pytest
-
-def pytest_runtest_setup(item):
-    if item.name == "ends":
-        pytest.exit("the shop is closed", returncode=6)
-"""
-
-
-@pytest.mark.slow
-def test_pytest_exit_keeps_its_code_and_the_results(evals: Evals) -> None:
-    """``pytest.exit`` outside of an attempt is pytest's own, with what has finished summed up."""
-    evals.pytester.makeconftest(CLOSES)
-    evals.write([row("first"), row("ends")])
-    code, output = go(evals)
-    assert code == 6
-    assert "the shop is closed" in output
-    assert verdicts(evals.summary())["first"] == "passed"
-
 
 # -- hostile rows and secrets
 

@@ -20,7 +20,6 @@ from pytest_browsereval.model.messages import (
 from pytest_browsereval.model.results import EvalWarning
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.report.assertion import explain
-from pytest_browsereval.runs.folder import read_messages
 from tests.recorded import ERRORED, FAILED, attempt
 
 HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b1A\r\u202egate met\u2028next\x00\n" + "x" * 100_000
@@ -143,15 +142,6 @@ def test_hostile_text_steers_nothing(tmp_path: Path) -> None:
     assert len(text) < 10_000
     firsts = [line.split()[0].rstrip(":") for line in text.split("\n") if line.strip() and line[0] != " "]
     assert firsts == ["failed", *("task", "folder", "started", "ended", "answer", "agent", "grade", "steps")]
-
-
-def test_a_last_line_that_was_cut_is_left_out(tmp_path: Path) -> None:
-    """A process that was killed while it wrote, in the middle of a letter even, costs that line only."""
-    for cut in (b'{"type": "tool_ca', b'{"type":"user","content":"caf\xc3', b"\x00\xff", b""):
-        write(tmp_path, *step(1))
-        with (tmp_path / "messages.jsonl").open("ab") as file:
-            file.write(cut)
-        assert len(list(read_messages(tmp_path))) == 2
 
 
 def test_advisory_grades_and_what_judges_used_are_told(tmp_path: Path) -> None:

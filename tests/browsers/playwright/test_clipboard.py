@@ -157,27 +157,6 @@ def test_it_lasts_over_pages_and_tabs(visit: Visits) -> None:
     assert opened.run(frame.input_value()) == "COPIED"
 
 
-RICH = """<p contenteditable id=rich>plain <b>bold</b></p><script>
-addEventListener('copy', (event) => {
-  event.preventDefault();
-  event.clipboardData.setData('text/html', '<b>bold</b>');
-  event.clipboardData.setData('application/x-editor', '[1]');
-});
-addEventListener('paste', (event) => {
-  const data = event.clipboardData;
-  window.got = Object.fromEntries([...data.types].map((type) => [type, data.getData(type)]));
-});</script>"""
-
-
-def test_every_type_of_text_comes_back(visit: Visits) -> None:
-    """Markup and an editor's own types are the same after another window has used the clipboard."""
-    first, second = visit(RICH, "/rich"), visit(FIELDS)
-    first.output("press_key", key="Control+C", target="#rich")
-    by_keys("Control+C")(second, "other")
-    first.output("press_key", key="Control+V", target="#rich")
-    assert first.js("got") == {"text/html": "<b>bold</b>", "application/x-editor": "[1]"}
-
-
 def test_the_keys_that_follow_reach_the_page(visit: Visits, tmp_path: Path) -> None:
     """Nothing stops a page that has pasted: the next key would be lost. Its console is its own."""
     opened, stops = visit(FIELDS), list[str]()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from playwright.async_api import CDPSession, Error
+from playwright.async_api import Error
 
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.playwright.pictures import PAUSES_S, REFUSAL
@@ -117,12 +117,8 @@ def test_a_crashed_page_has_no_picture_until_it_is_revived(visit: Visits) -> Non
     assert any("crashed" in warning for warning in opened.window.warnings)
 
 
-@pytest.mark.parametrize("is_session_lost", [False, True])
 def test_pictures_of_a_scaled_screen_are_in_css_pixels(
-    run: Run,
-    browser: PlaywrightBrowser,
-    pages: PageServer,
-    is_session_lost: bool,  # noqa: FBT001
+    run: Run, browser: PlaywrightBrowser, pages: PageServer
 ) -> None:
     """At scale 2 a picture shows the whole viewport, and its points are points for the pointer."""
     corner = "position:fixed;right:0;bottom:0;width:9px;height:9px;background:red"
@@ -136,16 +132,9 @@ def test_pictures_of_a_scaled_screen_are_in_css_pixels(
         try:
             await window.goto(url)
             assert await window.page.evaluate("devicePixelRatio") == 2
-            if is_session_lost:
-                window._tabs.get().session = asyncio.ensure_future(_lost())
             return Image.open(io.BytesIO(await window.screenshot("png"))).convert("RGB")
         finally:
             await window.close()
-
-    async def _lost() -> CDPSession:
-        session = await browser._connections[-1].browser.new_browser_cdp_session()
-        await session.detach()
-        return session
 
     image = run(picture())
     assert image.size == (400, 300)
