@@ -8,6 +8,7 @@ BrowserEvalError
 │   └── PluginError         a plug-in raises or returns what it must not
 ├── Fault                   the attempt is *errored*: something other than the agent's work broke
 │   ├── StopRun             ... and no further attempt can succeed (a refused key, say)
+│   ├── Undrawn             ... or a page that waits for its dialog has no picture
 │   └── Outage              ... and rows that need the same site or model will most likely meet it too
 ├── RunStopped              the attempt was not made, because an earlier one stopped the run
 ├── OverBudget              the attempt was not made, because the run's budget is used up
@@ -126,6 +127,10 @@ class Fault(BrowserEvalError):
         self.status = status
         self.usage: Any = None
         """What a model counted for replies that were not usable, as a ``Usage``; None if nothing is known."""
+
+
+class Undrawn(Fault):
+    """A page that waits for the answer to its dialog is not drawn: the next step has a picture again."""
 
 
 class StopRun(Fault):

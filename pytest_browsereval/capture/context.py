@@ -18,7 +18,7 @@ from pytest_browsereval.capture.dom import DomCapture
 from pytest_browsereval.capture.message_log import Afterwards, MessageLogger
 from pytest_browsereval.capture.screenshots import ScreenshotCapture
 from pytest_browsereval.capture.sizes import MAX_MESSAGE_BYTES, Shortener
-from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
+from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, Undrawn
 from pytest_browsereval.model import messages
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.limits import Limits
@@ -400,9 +400,9 @@ class CaptureContext:
         mode = self.config.screenshots
         # An attempt without a call that draws would leave graders nothing to look at.
         if mode == "final" or (mode != "off" and not self.screenshot.count):
-            await self._record_page(self.screenshot, "picture")
+            await self._record_page(self.screenshot, "picture", is_end=True)
         if self.config.dom and not self.dom.count:
-            await self._record_page(self.dom, "markup")
+            await self._record_page(self.dom, "markup", is_end=True)
         await self.ask_page(self.findings.calls, is_end=True)
 
     async def follow(self, follower: StepFollower | None) -> None:
@@ -421,11 +421,14 @@ class CaptureContext:
         if self.follower is not None:
             await self.follower.ask(step, is_end=is_end)
 
-    async def _record_page(self, recorder: ScreenshotCapture | DomCapture, what: str) -> int | None:
+    async def _record_page(
+        self, recorder: ScreenshotCapture | DomCapture, what: str, *, is_end: bool = False
+    ) -> int | None:
         try:
             return await recorder.capture()
         except (Fault, OSError) as error:
-            self.add_warning(ErrorSource.SCREENSHOT, f"no {what}: {error}")
+            if is_end or not isinstance(error, Undrawn):  # a call's result names the dialog
+                self.add_warning(ErrorSource.SCREENSHOT, f"no {what}: {error}")
             return None
 
     # -- errors and warnings

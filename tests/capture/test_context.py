@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.capture.context import CUT_OFF, CaptureContext, ScreenshotMode
-from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
+from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason, Undrawn
 from pytest_browsereval.model.messages import ErrorMessage, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.runs.folder import find_pictures
@@ -68,12 +68,14 @@ def test_pictures_are_taken_when_the_mode_says(
 
 
 def test_a_failed_picture_is_a_warning(context: Contexts, window: StillWindow) -> None:
-    """The call goes on, its result names no picture, and the next picture has the next number."""
-    window.pictures = [b"1", Fault(ErrorSource.SCREENSHOT, "a dialog is open"), OSError("disk full"), b"2"]
+    """The call goes on without, and the next one is the next number; a dialog that is open is no fault."""
+    dialog = Undrawn(ErrorSource.SCREENSHOT, "a dialog is open")
+    stuck = Fault(ErrorSource.SCREENSHOT, "the page was not drawn")
+    window.pictures = [b"1", stuck, OSError("disk full"), dialog, b"2"]
     capture = context()
-    assert [asyncio.run(step(capture)) for _ in range(4)] == [1, None, None, 2]
+    assert [asyncio.run(step(capture)) for _ in range(5)] == [1, None, None, None, 2]
     assert [(warning.source, warning.message) for warning in capture.warnings] == [
-        (ErrorSource.SCREENSHOT, "no picture: a dialog is open"),
+        (ErrorSource.SCREENSHOT, "no picture: the page was not drawn"),
         (ErrorSource.SCREENSHOT, "no picture: disk full"),
     ]
     assert capture.errors == ()

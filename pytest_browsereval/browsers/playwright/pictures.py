@@ -12,7 +12,7 @@ from pytest_browsereval.browsers.picture_size import size_of
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.tabs import OpenTab
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened, DialogWatch, playwright_error
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.errors import ErrorSource, Fault, Undrawn
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Frame, Page
@@ -85,13 +85,13 @@ class Camera:
         if tab.is_crashed:
             raise Fault(ErrorSource.SCREENSHOT, "the page has crashed")
         if self._dialogs.open:
-            raise Fault(ErrorSource.SCREENSHOT, "a dialog is open, so the page is not drawn")
+            raise Undrawn(ErrorSource.SCREENSHOT, "a dialog is open, so the page is not drawn")
         # A page that hangs would cost each step of the attempt the whole limit.
         limit_s = STUCK_S if tab.is_stuck else limit_s
         try:
             data = await self._dialogs.watch(work(tab), limit_s)
         except DialogOpened:
-            reason = "a dialog opened, so the page is not drawn"
+            raise Undrawn(ErrorSource.SCREENSHOT, "a dialog opened, so the page is not drawn") from None
         except TimeoutError:
             tab.is_stuck = True
             reason = f"the page {shorten(tab.page.url)} was not drawn within {limit_s:g} s"
