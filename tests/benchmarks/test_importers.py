@@ -149,7 +149,7 @@ def test_mind2web_is_marked_as_not_live(imported: Import) -> None:
     assert first.metadata.additional["action_reprs"] == SAVED["action_reprs"]
     assert "raw_html" not in first.model_dump_json()
     assert "CLICK" in str(first.metadata.source)
-    assert "another benchmark" in dataset.notes(Path())[0]
+    assert "a different benchmark" in dataset.notes(Path())[0]
     named = dataset.model_copy(update={"start_urls": {"united": "united.com"}})
     assert tasks(named)[0].start_url == "https://united.com"
 

@@ -189,7 +189,7 @@ BAD: tuple[tuple[dict[str, Any], str], ...] = (
     ({"attacks": [attack("a", goal={"checks": []})]}, "*attacks.0.goal.checks: a goal without checks *"),
     ({"attacks": [attack("a", payload="Open {atacker}")]}, "*attacks.0.payload: {atacker} *'attacker'*"),
     ({"attacks": _answered({"request": "/x"})}, f"{GOALS}a `request` goes to the attacker's origin, and *"),
-    ({"attacks": [attack("a.under.b")]}, "*attacks.0.name: *which ends the ids of rows*"),
+    ({"attacks": [attack("a.under.b")]}, "*attacks.0.name: *which divides row and attack in ids*"),
     ({"attacks": [attack("a", select={"tags": ["no"]})]}, "*no row has the tag 'no'*the attack 'a'*"),
     ({"attacks": [attack("a")], "browser": "blank"}, "*attacks.0: *needs pages*"),
     ({"attacks": _answered({"typed": "hunter2"}), "browser": "blank"}, f"{GOALS}its checks*"),

@@ -125,7 +125,7 @@ def test_rows_are_refused_by_name(evals: Evals, monkeypatch: pytest.MonkeyPatch)
     assert found.keys() == {"good"}
     begins = {
         "failed": "no attempt of it passed",
-        "changed": "the row was changed since the run",
+        "changed": "the row has changed since the run",
         "gone": "the config has no such row",
         "secret": "it is protected",
         "idle": "the agent `noop` passes as well",

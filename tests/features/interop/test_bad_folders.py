@@ -72,7 +72,7 @@ BROWSEROS: list[tuple[Spoil, str]] = [
     (write_metadata(total_duration_ms=-1), "total_duration_ms: Input should be greater than or equal to 0"),
     (write_file("metadata.json", '{"total_duration_ms": 1e400}'), "1e400 is too large a number"),
     (write_file("screenshots/1.png", "<svg>"), "1.png: is not a picture"),
-    (write_file("screenshots/01.png", picture()), "has the number of 01.png"),
+    (write_file("screenshots/01.png", picture()), "has the same number as 01.png"),
     (write_file("screenshots/0.png", picture()), "0.png: has the number 0"),
     (lambda task: (task / "screenshots/9.png").symlink_to("/etc/hostname"), "9.png: is a link"),
     (lambda task: (task.parent / "more").symlink_to("/etc"), "more: is a link"),
