@@ -10,8 +10,11 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from pytest_browsereval.features.shared.effects import Change, read_differences, read_key
+from pytest_browsereval.capture.trajectory import EFFECTS_FILE
 from pytest_browsereval.redaction.marks import MARK
+
+Change = Mapping[str, Any]
+"""``kind`` (``added``, ``changed``, ``removed``), ``table``, ``key``, ``before``, ``after``, ``columns``."""
 
 
 def add_effects(row: Mapping[str, Any], effects: JsonValue, grader: JsonValue) -> dict[str, JsonValue]:
@@ -26,19 +29,29 @@ def propose_effects(solved: Sequence[Path], idle: Sequence[Path]) -> JsonValue:
         solved: folders of two attempts by the recorded steps.
         idle: folders of attempts that did nothing: where something has changed, it changes by itself.
     """
-    first, second = ([change for _, change in read_differences(one)] for one in solved)
-    if len(first) != len(second) or any(map(read_differences, idle)):
+    first, second = map(_read_changes, solved)
+    if len(first) != len(second) or any(map(_read_changes, idle)):
         return None
     found: Counter[str] = Counter()
     for one in first:
         same = [o for o in second if [o[k] for k in ("kind", "table")] == [one[k] for k in ("kind", "table")]]
         if not same:
             return None
-        other = next((o for o in same if read_key(o) == read_key(one)), same[0])
+        other = next((o for o in same if _read_key(o) == _read_key(one)), same[0])
         second.remove(other)
         found.update(json.dumps(effect) for effect in _list_effects(one, other))
     blocks = [(json.loads(text), count) for text, count in found.items()]
     return [{**block, **({"count": count} if count > 1 else {})} for block, count in blocks] or "nothing"
+
+
+def _read_changes(attempt: Path) -> list[Change]:
+    stored = json.loads((attempt / EFFECTS_FILE).read_bytes())
+    return [one for site in stored["sites"].values() for one in site["differences"]]
+
+
+def _read_key(change: Change) -> list[Any]:
+    """Return the values by which a site tells the row of a change from others."""
+    return [(change["after"] or change["before"]).get(column) for column in change["key"]]
 
 
 def _list_effects(one: Change, other: Change) -> Iterator[dict[str, JsonValue]]:

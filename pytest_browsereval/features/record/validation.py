@@ -109,7 +109,8 @@ def prove_row(
 
 _NO_EFFECTS = (
     "The row has no `effects`: the state of its sites changes by itself, or differently each time. "
-    "`browsereval doctor CONFIG --learn-volatile` proposes what to leave out."
+    "Name in `volatile` what changes by itself: `--eval-agent=noop` shows it for a row with "
+    "`effects: nothing`."
 )
 
 
