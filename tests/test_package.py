@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_browsereval.features.shared.browser_install import Machine, ways
+from pytest_browsereval.features.shared.browser_install import Machine, describe_ways
 
 ROOT = Path(__file__).parents[1]
 URL = "https://code.example/us/evals"
@@ -82,6 +82,6 @@ def test_each_python_is_tested(project: dict[str, Any]) -> None:
 def test_the_image_has_what_install_browser_brings() -> None:
     """The Dockerfile installs the packages that the command names on Debian."""
     debian = Machine("linux", is_debian=True, is_ubuntu=False, is_root=True)
-    wanted = set(ways(debian)[0].partition("--no-install-recommends ")[2].split())
+    wanted = set(describe_ways(debian)[0].partition("--no-install-recommends ")[2].split())
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     assert wanted <= set(text.partition("--no-install-recommends ")[2].partition("\n")[0].split())

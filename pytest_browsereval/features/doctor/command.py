@@ -39,7 +39,7 @@ def examine_machine() -> int:
     import asyncio
 
     from pytest_browsereval.features.shared.browser_binary import find_binary
-    from pytest_browsereval.features.shared.browser_install import this_machine, ways
+    from pytest_browsereval.features.shared.browser_install import describe_ways, this_machine
     from pytest_browsereval.providers import PROVIDERS
 
     say("python", f"{platform.python_version()} ({sys.executable})")
@@ -52,7 +52,7 @@ def examine_machine() -> int:
     say("browser", str(binary))
     if not binary.is_headless_shell:
         say("", "a headless shell needs less: this browser takes 1.5 times its CPU. To get one:")
-        say("", ways(this_machine())[0].strip())
+        say("", describe_ways(this_machine())[0].strip())
     if not binary.draws_text:
         print("There is no font: pages with text crash. Run `browsereval install-browser`.", file=sys.stderr)
         return 1
