@@ -108,7 +108,7 @@ class ContextOptions:
         from playwright.async_api import Browser
 
         said = dict(_SENTENCE.findall(inspect.getdoc(Browser.new_context) or ""))
-        keys: dict[str, Any] = {"device": {"description": "A name of ``playwright.devices``."}}
+        keys: dict[str, Any] = {"device": {"description": "A name of `playwright.devices`."}}
         for name, schema in read_signature().model_json_schema()["properties"].items():
             plain = {} if "$ref" in str(schema) else {"anyOf": schema.get("anyOf", [])}
             keys.setdefault(name, {**plain, "description": " ".join(said.get(name, name).split())})

@@ -9,16 +9,17 @@ import itertools
 import re
 import textwrap
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import to_jsonable_python
 
 from pytest_browsereval.config.model import LISTS, EvalConfig
 from pytest_browsereval.config.names import SITE_NAME, VARIANT_NAME
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
-from pytest_browsereval.registry import FAMILIES, PLACE_OF_FAMILY, TYPE_BY_DEFAULT, Component, Registry
+from pytest_browsereval.registry import FAMILIES, PLACE_OF_FAMILY, TYPE_BY_DEFAULT, Registry
 from pytest_browsereval.tools.switches import is_on
 from pytest_browsereval.tools.toolkits import CATALOG
 from pytest_browsereval.validation_errors import accepts_camel_case
@@ -104,54 +105,50 @@ def _list_references(schema: Schema) -> Iterator[str]:
 # -- one model
 
 
+class _Generator(GenerateJsonSchema):
+    """Describes blocks as files have them: a text and a default for each key, and both spellings of keys."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Leave out titles, which repeat keys."""
+        return False
+
+    def model_schema(self, schema: Any) -> Schema:
+        """Return the schema of a model."""
+        block, model = super().model_schema(schema), schema["cls"]
+        block.pop("title", None)
+        if "description" in block:
+            block["description"] = block["description"].replace("``", "`")
+        texts, properties = field_texts(model), block.get("properties", {})
+        for name, field in model.model_fields.items():
+            key = properties.get(name, {})  # none of a field that no file has
+            key |= {"description": texts[name]} if name in texts else {}
+            if "default" not in key and not field.is_required():
+                default = field.get_default(call_default_factory=True, validated_data={})
+                key["default"] = to_jsonable_python(default, fallback=str)
+        if accepts_camel_case(model):
+            accept_camel_case(block)
+        return block
+
+
 def describe_model(model: type[BaseModel], name: str = "") -> Schema:
-    """Return the schema of a model, with a description and a default for each key.
+    """Return the schema of a model.
 
     Args:
         model: the model of a block.
         name: the key of its definition; models of inner blocks stand in ``$defs`` below it.
     """
     prefix = f"{name}." if name else ""
-    schema = model.model_json_schema(by_alias=False, ref_template=f"#/$defs/{prefix}{{model}}")
-    inner = schema.pop("$defs", {})
-    for described in _models_in(model):
-        label = described.__name__
-        block = schema if described is model else inner.get(label, {})
-        pointer = f"#/$defs/{prefix}{label}"
-        if described is model:
-            pointer = f"#/$defs/{name}" if name else "#"
-        _complete_keys(block, described)
-        if accepts_camel_case(described):
-            accept_camel_case(block, pointer)
-    plain: Schema = _tidy_texts(
-        {**schema, "$defs": {f"{prefix}{key}": block for key, block in inner.items()}}
-    )
-    return plain
+    template = f"#/$defs/{prefix}{{model}}"
+    schema = model.model_json_schema(by_alias=False, ref_template=template, schema_generator=_Generator)
+    inner = {f"{prefix}{key}": block for key, block in schema.pop("$defs", {}).items()}
+    return {**schema, "$defs": inner}
 
 
-def _complete_keys(block: Schema, model: type[BaseModel]) -> None:
-    properties = block.get("properties", {})
-    texts = field_texts(model)
-    for name, field in model.model_fields.items():
-        if name not in properties:
-            continue
-        if name in texts:
-            properties[name]["description"] = texts[name]
-        if "default" not in properties[name] and not field.is_required():
-            default = field.get_default(call_default_factory=True, validated_data={})
-            properties[name]["default"] = to_jsonable_python(default, fallback=str)
-
-
-def accept_camel_case(block: Schema, pointer: str) -> None:
-    """Let a block have each of its keys in camelCase as well; doing it again changes nothing.
-
-    Args:
-        block: the schema of the block, which is changed.
-        pointer: where it is in the whole schema.
-    """
+def accept_camel_case(block: Schema) -> None:
+    """Let a block have each of its keys in camelCase as well; doing it again changes nothing."""
     # As patterns, because editors propose properties: nobody wants to be offered both spellings.
-    others = {name: to_camel(name) for name in block["properties"] if to_camel(name) != name}
-    patterns = {f"^{other}$": {"$ref": f"{pointer}/properties/{name}"} for name, other in others.items()}
+    others = {name: to_camel(name) for name in block.get("properties", {}) if to_camel(name) != name}
+    patterns = {f"^{other}$": block["properties"][name] for name, other in others.items()}
     if patterns:
         block["patternProperties"] = {**block.get("patternProperties", {}), **patterns}
     required = block.pop("required", [])
@@ -162,36 +159,6 @@ def accept_camel_case(block: Schema, pointer: str) -> None:
         block["required"] = rest
     if either:
         block["allOf"] = [*block.get("allOf", ()), *either]
-
-
-def _tidy_texts(value: Any) -> Any:
-    """Return a schema without pydantic's titles, which repeat keys, and with docstrings as Markdown."""
-    if isinstance(value, list):
-        return [_tidy_texts(inner) for inner in value]
-    if not isinstance(value, dict):
-        return value.replace("``", "`") if isinstance(value, str) else value
-    return {
-        key: _tidy_texts(inner)
-        for key, inner in value.items()
-        if key != "title" or not isinstance(inner, str)
-    }
-
-
-def _models_in(model: type[BaseModel]) -> list[type[BaseModel]]:
-    """Return a model and those that its fields hold, at any depth, without members of families."""
-    found = [model]
-    for each in found:  # which grows meanwhile
-        for field in each.model_fields.values():
-            kinds = (kind for kind in _classes_in(field.annotation) if issubclass(kind, BaseModel))
-            found += (kind for kind in kinds if not issubclass(kind, Component) and kind not in found)
-    return found
-
-
-def _classes_in(annotation: Any) -> Iterator[type]:
-    if inspect.isclass(annotation):
-        yield annotation
-    for argument in get_args(annotation):
-        yield from _classes_in(argument)
 
 
 def field_texts(model: type[BaseModel]) -> dict[str, str]:
@@ -212,7 +179,7 @@ def _own_texts(model: type[BaseModel]) -> dict[str, str]:
         return {}
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
     return {
-        ast.unparse(line.target): " ".join(str(ast.literal_eval(text.value)).split())
+        ast.unparse(line.target): " ".join(str(ast.literal_eval(text.value)).replace("``", "`").split())
         for line, text in itertools.pairwise(body)
         if isinstance(line, ast.AnnAssign) and isinstance(text, ast.Expr)
     }
@@ -329,7 +296,7 @@ def _add_shorthands(schema: Schema) -> None:
             entries["items"] = one
         keep = {key: entries.pop(key) for key in ("description", "default") if key in entries}
         properties[name] = {"anyOf": [one, entries], **keep}
-    accept_camel_case(schema, "#")
+    accept_camel_case(schema)
 
 
 def _describe_switches() -> Schema:
