@@ -12,7 +12,6 @@ from pytest_browsereval.features.html.hooks import HtmlReport
 from pytest_browsereval.hooks.items import properties
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.runs.folder import find_pictures
 from tests.recorded import attempt
 
 HOSTILE = "a\x00b\x1b\ud800\ufffe"
@@ -75,14 +74,6 @@ def test_properties_of_other_tests_are_left_alone(tmp_path: Path, subtests: pyte
             assert (cells, data) == (['<td class="browsereval"></td>'] * 4, [])
 
 
-def test_fixtures_may_record_scores_as_text(tmp_path: Path) -> None:
-    """They apply to trials too."""
-    cells: list[str] = []
-    _, told = trial(tmp_path)
-    html_of(tmp_path).pytest_html_results_table_row(report_of(("score.x", "<high>"), *told), cells)
-    assert ">x &lt;high&gt;<" in cells[1]
-
-
 def test_names_of_properties_are_printable(tmp_path: Path) -> None:
     """Pytest escapes values only: what graders and roles are called must leave the XML well-formed."""
     grade = GraderResult(grader="g", verdict=Verdict.PASSED, score=0.49750000000000005)
@@ -91,14 +82,3 @@ def test_names_of_properties_are_printable(tmp_path: Path) -> None:
     found = dict(properties(metadata, trial(tmp_path)[0]))
     assert found["score.a b   "] == 0.4975
     assert {"tokens_in.a b   ", "cost_usd.a b   "} <= found.keys()
-
-
-def test_picture_1000_is_the_last(tmp_path: Path) -> None:
-    """Names have three digits up to 999."""
-    folder, told = trial(tmp_path)
-    for name in ("1000.jpeg", "1001.jpeg", "998.jpeg", "999.jpeg"):
-        (folder / "screenshots" / name).touch()
-    assert [one.stem for one in find_pictures(folder)] == ["998", "999", "1000", "1001"]
-    data: list[str] = []
-    html_of(tmp_path).pytest_html_results_table_html(report_of(*told), data)
-    assert "998.jpeg" not in data[0]

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import json
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
-
-import pytest
 
 from pytest_browsereval.features.labelling.labels import LabelBook, read_labels
 
@@ -65,25 +60,3 @@ def test_a_label_tells_that_the_grades_were_seen(book: LabelBook) -> None:
     book.write(1, "fail")
     LabelBook(book.path, book.attempts, "anna").write(0, "pass")
     assert [line.get("saw_grades", False) for line in lines(book)] == [False, True, False, True]
-
-
-@contextmanager
-def files_end_at(size: int) -> Iterator[None]:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-def test_a_full_disk_changes_nothing(book: LabelBook) -> None:
-    """A label that cannot be written is not there, in the file neither by half."""
-    book.write(0, "pass")
-    size = book.path.stat().st_size
-    with files_end_at(size + 20), pytest.raises(OSError, match="File too large"):
-        book.write(0, "fail")
-    assert book.path.stat().st_size == size
-    label = book.label(0)
-    assert label is not None
-    assert label.label == "pass"

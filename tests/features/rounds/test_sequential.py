@@ -87,23 +87,6 @@ def test_nobody_wins_on_average_at_the_floor() -> None:
         assert _mean_capital(rates, 0.5, 3) < 1
 
 
-@pytest.mark.parametrize(("rate", "floor"), [(0.9, 0.8), (0.8, 0.8), (0.95, 0.7)])
-def test_the_first_look_is_a_binomial_test(rate: float, floor: float) -> None:
-    """Of rows alike, what a first round decides depends on how many passed, and scipy knows their chances."""
-    rows = 50
-    needed = [
-        passed
-        for passed in range(rows + 1)
-        if _is_decided(floor, [[1] * passed + [0] * (rows - passed)], above=True)
-    ]
-    assert needed == list(range(needed[0], rows + 1))  # more is never less
-    exact = float(scipy.stats.binom.sf(needed[0] - 1, rows, rate))
-    assert exact == pytest.approx(
-        math.fsum(math.comb(rows, n) * rate**n * (1 - rate) ** (rows - n) for n in needed)
-    )
-    assert exact <= RISK or rate > floor
-
-
 def test_rows_that_never_change_are_decided_sooner_than_by_their_number() -> None:
     """A row's own history is taken off: what always passes or always fails leaves nothing to chance."""
     steady = [1] * 43 + [0] * 7
