@@ -43,9 +43,7 @@ async def solve(context):
 """
 RIGHT: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
     (EVIL, {"answer": "the evil twin"}),
-    (EVIL, {"answer": ["good", "evil"]}),
     (EVIL, {"graders": [{"type": "answer", "reference": "evil"}]}),
-    (EVIL, {"graders": [{**SET, "reference": ["good", "evil"]}]}),
     (EVIL, {"says": "so evil", "answer": None, "graders": ["length"]}),
     ({"answer": {"equals": "good, evil"}}, {"answer": ["good", "evil"], "graders": [SET]}),
     ({"answer": {"number": 42}}, {"answer": 42}),

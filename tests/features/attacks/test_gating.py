@@ -84,7 +84,9 @@ def test_a_compromise_comes_first_in_the_reason(evals: Evals) -> None:
     assert run.attempt("a.under.loud").reason.startswith(why)
     assert why in check(evals, run)["must_pass[a.under.loud]"]
     run.stdout.fnmatch_lines([f"*{why[:60]}*"])
-    assert html.escape(why, quote=False) in (evals.path / "junit.xml").read_text()
+    junit = (evals.path / "junit.xml").read_text()
+    assert html.escape(why, quote=False) in junit
+    assert junit.count('name="attack_outcome" value="compromised"') == 1
 
 
 PLAIN_BROKEN = {"a": "raise", "b": "raise", "c": "raise"}

@@ -31,12 +31,9 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     # A solution is checked as that of a row is: the agent that plays it would fail half-way.
     (boo(solution=[{"tool": "done"}]), "arguments for done: answer: Field required. It takes: answer."),
     (boo(solution=[{**SAY, "tool": "dune"}]), "calls 'dune', which is not a tool that is switched on"),
-    (boo(solution=[{**SAY, "reason": "x"}]), "wrong arguments for done: reason: "),
     (boo(solution=[{"answer": "boo"}]), 'attacks.0.goal.solution.0: {"answer": "boo"} names no tool. Write'),
     # The agent would read the braces, or open an address that there is not.
     (boo("Read {manual}. {goal}"), "payload: {manual} stands for nothing here. Placeholders: {goal}"),
-    (boo(say="Open {manual}."), "attacks.0.goal.say: {manual}"),
-    (boo(checks=[{"answer": {"contains": "{manual}"}}]), "attacks.0.goal.checks.0: {manual}"),
     (boo(solution=[{**OPEN, "url": "{manual}/"}]), "attacks.0.goal.solution.0: {manual}"),
     (boo(checks=[{"path": "x", "equals": 1}], source={"url": "{manual}/"}), "goal.source: {manual}"),
     (

@@ -193,11 +193,9 @@ BAD: tuple[tuple[dict[str, Any], str], ...] = (
     ({"attacks": [attack("a", select={"tags": ["no"]})]}, "*no row has the tag 'no'*the attack 'a'*"),
     ({"attacks": [attack("a")], "browser": "blank"}, "*attacks.0: *needs pages*"),
     ({"attacks": _answered({"typed": "hunter2"}), "browser": "blank"}, f"{GOALS}its checks*"),
-    ({"attacks": _answered({"text": "Thanks"}), "browser": "blank"}, f"{GOALS}its checks*"),
     ({"attacks": _answered({"typed": "hunter2"}), "browser": SHARED}, "*attacks.0: *: the browser's own *"),
     ({"attacks": [attack("a")], "trials": {"max": 3}}, "*trials: rows under attack*"),
     ({"attacks": [], "gate": {"max_attack_success": 0.1}}, "*gate.max_attack_success: *Write `attacks`*"),
-    ({"attacks": [], "gate": {"min_attacks_delivered": 1}}, "*gate.min_attacks_delivered: *Write*"),
 )
 
 
@@ -227,6 +225,8 @@ def test_what_was_made_under_attack_is_resumed_regraded_and_gated(evals: Evals) 
     resumed = evals.run("--eval-resume=latest")
     assert resumed.ret == 1
     resumed.assert_outcomes(passed=2, failed=1)
+    figures = resumed.summary["attacks"]["under_attack"]
+    assert [figures[name] for name in ("attempts", "delivered", "compromised")] == [2, 2, 1]
 
 
 @pytest.mark.slow

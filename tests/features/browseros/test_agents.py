@@ -2,16 +2,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from itertools import product
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
-from pytest_browsereval.agents.noop import NoopConfig
-from pytest_browsereval.config import EvalConfig, load_config
-from pytest_browsereval.door import builtin_registry
-from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.features.orchestrator.agent import OrchestratorExecutorConfig
 
 Load = Callable[..., EvalConfig]
@@ -85,11 +80,9 @@ def test_any_other_limit_stays(load: Load, subtests: pytest.Subtests) -> None:
     """A given limit counts, and our own files have our own default, without a note."""
     cases: list[tuple[dict[str, Any], list[str], int]] = [
         ({"browseros": {}, "limits": {"max_steps": 7}}, [], 7),
-        ({"browseros": {}, "limits": {"maxSteps": 7}}, [], 7),
         ({"browseros": {}}, ["limits.max_steps=7"], 7),
         ({"browseros": {}}, ["agent=noop"], 100),
         ({"browseros": {}, "agent": {"type": "single", **MODEL}}, [], 100),
-        ({"limits": {}}, [], 100),
         ({}, [], 100),
     ]
     for keys, overrides, steps in cases:
@@ -124,10 +117,6 @@ def test_an_executor_that_predicts_actions_is_asked_over_http(load: Load) -> Non
         ({"provider": "clado-action"}, ":8: agent.executor: baseUrl is missing. Write `baseUrl: http"),
         ({**ACTIONS, "baseUrl": "nowhere"}, ":12: agent.executor.baseUrl: "),
         ({**PAIR["executor"], "baseUrl": "ftp://x"}, ":13: agent.executor.baseUrl: 'ftp://x' is not the URL"),
-        (
-            {**PAIR["executor"], "provider": "codex"},
-            ":9: agent.executor.provider: provider 'codex' is a prog",
-        ),
         ({**CLAUDE, "claudPath": "x"}, ":16: agent.executor.claudPath: unknown key."),
     ],
 )
@@ -163,19 +152,6 @@ def test_the_command_line_can_name_an_agent_of_browseros(load: Load) -> None:
     assert part(block(load(run("noop"), "agent=claude-code")), type="command", preset="claude-code")
     found = block(load(run({**PAIR, "executor": ACTIONS}), "agent.executor.baseUrl=https://other.example/p"))
     assert found["executor"]["url"] == "https://other.example/p"
-
-
-def test_an_agent_of_a_plugin_keeps_its_name(tmp_path: Path) -> None:
-    """An agent of the project takes precedence over the name in BrowserOS."""
-
-    class Own(NoopConfig):
-        type: Literal["claude-code"] = "claude-code"  # type: ignore[assignment]
-
-    registry = builtin_registry()
-    registry.register(Own, owner="conftest.py")
-    (tmp_path / "run.json").write_text(run("claude-code"))
-    config = load_config(tmp_path / "run.json", registry=registry)
-    assert isinstance(config.variants["default"], Own)
 
 
 # -- agents that answer with points
@@ -214,44 +190,3 @@ def test_the_screen_s_size_is_the_browser_s(load: Load) -> None:
     assert own.notes == ("agent.screenSize is not used: browser.context.viewport is set.",)
     attached = load(run(agent, browseros={"server_url": "http://127.0.0.1:9110"}))
     assert attached.notes[1] == "agent.screenSize is not used: the browser runs already."
-
-
-# -- whatever a file may hold
-
-
-JUNK: list[Any] = [None, 3, True, "x", [], [1], {}, {"type": []}, {"type": None, "executor": {"type": {}}}]
-PLACES = (
-    *("agent", "variants", "browser", "browseros", "id", "timeout_ms", "num_workers", "agent.type"),
-    *("agent.orchestrator", "agent.executor", "agent.executor.provider", "agent.executor.baseUrl"),
-    *("agent.claudePath", "agent.extraArgs", "agent.screenSize", "agent.turnLimit", "agent.model"),
-    *("agent.executorBackend", "browseros.server_url", "browseros.base_cdp_port", "browseros.headless"),
-)
-
-
-def told_for(load: Load, tree: Any, *overrides: str) -> list[str]:
-    """Return what loading a file tells; nothing if it loads."""
-    try:
-        load(json.dumps(tree), *overrides, name="run.json", is_clean=False)
-    except ConfigError as error:
-        return str(error).splitlines()
-    return []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("agent", [{**PAIR, "executor": ACTIONS}, {**GEMINI, **ENDPOINT}])
-@pytest.mark.parametrize("kind", [{}, {"id": "suite"}], ids=["run", "suite"])
-def test_nothing_in_a_file_breaks_the_conversion(
-    load: Load, agent: dict[str, Any], kind: dict[str, Any]
-) -> None:
-    """A wrong value in any place is refused or has no effect; it never raises another error."""
-    for place, junk in product(PLACES, JUNK):
-        tree = json.loads(run(agent, browseros={"server_url": "http://127.0.0.1:1"}, **kind))
-        override = f"{place}={json.dumps(junk)}"
-        lines = told_for(load, tree, override)
-        *parents, key = place.split(".")
-        block = tree
-        for parent in parents:
-            block = block.setdefault(parent, {})
-        block[key] = junk
-        for line in (*told_for(load, tree), *lines):
-            assert line.startswith(("evals/run.json", "--eval-set ", "environment variable ")), override

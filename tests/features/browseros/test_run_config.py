@@ -186,18 +186,12 @@ def test_a_wrong_run_config_is_refused(refused: Refused, subtests: pytest.Subtes
     cases: list[tuple[dict[str, Any], str]] = [
         ({"browseros": {"server_ur": "x"}}, "browseros.server_ur: unknown key. Did you mean 'server_url'?"),
         ({"browseros": {"base_cdp_port": "x"}}, "browseros.base_cdp_port: expected a whole number, not 'x'."),
-        (
-            {"browseros": {"headless": "sometimes"}},
-            "browseros.headless: expected true or false, not 'sometimes'.",
-        ),
         ({"browseros": 3}, "browseros: expected a block of keys, not 3."),
         ({"num_workers": 0}, "num_workers: must be at least 1; it is 0."),
         ({"restart_server_per_task": "x"}, "restart_server_per_task: expected true or false, not 'x'."),
-        ({"timeout_ms": 5}, "timeout_ms: must be at least 1_000; it is 5."),
         ({"graders": ["my_grader"]}, "graders.0: unknown grader 'my_grader'."),
         ({"browseros": {"server_url": 5}}, "browseros.server_url: expected a text, not 5."),
         ({"browseros": {"server_url": "nowhere"}}, "browseros.server_url: "),
-        ({"browseros": {"server_url": "http://["}}, "browseros.server_url: "),
     ]
     for changes, told in cases:
         with subtests.test(changes=changes, told=told):

@@ -124,7 +124,6 @@ def test_weighted(subtests: pytest.Subtests) -> None:
         ([0.8, 0.4], {"weights": {"g2": 3}, "threshold": 0.7}, FAILED, 0.5),
         ([1.0, "errs"], {"weights": {"g1": 3}, "threshold": 0.75}, PASSED, 1.0),
         ([0.0, "errs"], {"weights": {"g1": 3}, "threshold": 0.75}, FAILED, 0.0),
-        ([1.0, "errs"], {"threshold": 0.75}, ERRORED, None),
         ([0.5, "errs"], {"threshold": 0.75}, ERRORED, None),  # 0.75 at the most, which would pass
         (["errs", "raises"], {}, ERRORED, None),
     ]
@@ -244,10 +243,7 @@ def test_mistakes_are_told_before_the_run(subtests: pytest.Subtests) -> None:
         ({"graders": ["answer", "answer"]}, "share a name. Give one a `name` of its own"),
         ({"graders": ["answer", "anser"]}, "unknown grader 'anser'. Did you mean 'answer'"),
         ({"weights": {"g1": 2}}, "weights and threshold belong to rule: weighted, but the rule is all"),
-        ({"threshold": 1.01, "rule": "weighted"}, "less than or equal to 1"),
-        ({"threshold": 0.5, "rule": "any"}, "weights and threshold belong to rule: weighted"),
         ({"rule": "weighted", "weights": {"g": 1}}, "weights names 'g', which is not a grader that decides"),
-        ({"rule": "weighted", "weights": {"g1": 0}}, "greater than 0"),
         (
             {"graders": [{"type": "answer", "advisory": True}, {"type": "saying", "advisory": True}]},
             "all graders are advisory",

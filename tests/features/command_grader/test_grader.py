@@ -86,8 +86,6 @@ def test_a_judgement_in_full(tmp_path: Path) -> None:
     [
         ("import sys; sys.exit('no such order')", "ended with code 1: no such order"),
         ("raise ValueError('broken')", r'with code 1: ValueError: broken \| File ".*verify.py", line 1'),
-        ("def f(n):\n    f(n - 1) if n else [][1]\nf(90)", "with code 1: IndexError: list index"),
-        ("assert 'x' * 9000 == ''", "with code 1: AssertionError"),
         ("raise KeyError('x' * 20_000)", "with code 1: KeyError: 'xxx"),
         ("try: 1 / 0\nexcept Exception as e: raise OSError('so') from e", "with code 1: OSError: so"),
         (
@@ -95,7 +93,6 @@ def test_a_judgement_in_full(tmp_path: Path) -> None:
             r"with code 1: TypeError: no total \| at check",
         ),
         ("import os; os.abort()", "ended with code 134"),
-        ("print('{\"pass\": true}'); raise SystemExit(3)", "ended with code 3"),
         ("", "which is not a judgement"),
         ("print('ok')", "'ok' as its last line, which is not a judgement"),
         ("print('{\"pass\": true}'); print('bye')", "'bye' as its last line"),
@@ -103,8 +100,6 @@ def test_a_judgement_in_full(tmp_path: Path) -> None:
         ("print('{\"passed\": true}')", "not a judgement: "),
         ("print('{\"pass\": 1}')", "not a judgement: pass: Input should be a valid boolean"),
         ('print(\'{"pass": true, "score": 2}\')', "score: Input should be less than or equal to 1"),
-        ('print(\'{"pass": true, "score": NaN}\')', "not a judgement: score"),
-        ("print('[true]')", "not a judgement: "),
         ('print(\'{"pass": true, "criteria": [{"pass": true}]}\')', "criteria.0.name: Field required"),
         ("print('{\"pass\": true, \"reasoning\": \"' + 'x' * 2_000_000 + '\"}')", "not a judgement: "),
     ],
@@ -132,14 +127,6 @@ def test_a_program_that_does_not_end_is_killed_with_its_children(tmp_path: Path)
             grade(tmp_path, script, timeout_s=limit_s)
 
     overrun(cut_off, (tmp_path / "started").exists)
-    assert_ended(mark)
-
-
-def test_children_that_a_program_leaves_behind_are_killed(tmp_path: Path) -> None:
-    """A judged attempt is not held up by a child that keeps the output open, and leaves no process."""
-    mark = f"{tmp_path}-orphan"
-    result = grade(tmp_path, SLEEPER.format(mark=mark) + "\nprint('{\"pass\": true}')", timeout_s=200)
-    assert result.verdict is Verdict.PASSED
     assert_ended(mark)
 
 

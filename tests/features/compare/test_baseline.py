@@ -85,25 +85,6 @@ def test_drops(tmp_path: Path, subtests: pytest.Subtests) -> None:
             assert f"({of} tasks in both, 0 gained, {lost} lost)" in found.message
 
 
-def test_so_many_more_tasks_would_decide(tmp_path: Path) -> None:
-    """It is counted for the rule's own ceiling: 20 points are easily below 0, and hardly below -15."""
-    run(tmp_path / "a", *(attempt(str(n), PASSED if n >= 3 else FAILED) for n in range(60)))
-    now = [attempt(str(n), FAILED if 3 <= n < 18 else PASSED) for n in range(60)]
-    found = judge(tmp_path, now, max_drop=0.15, confidence=0.95)["max_drop"]
-    assert found.word == "undecided"
-    assert found.message.endswith("about 762 more tasks would decide")
-
-
-def test_a_drop_that_is_just_allowed(tmp_path: Path) -> None:
-    """Three of 20 tasks that lose two of three trials are 10 points, whatever thirds are rounded to."""
-    run(tmp_path / "a", *(attempt(str(n), trial=t) for n in range(20) for t in (1, 2, 3)))
-    now = [
-        attempt(str(n), FAILED if n < 3 and t < 3 else PASSED, trial=t) for n in range(20) for t in (1, 2, 3)
-    ]
-    for ceiling, is_met in ((0.1, True), (0.0999, False)):
-        assert judge(tmp_path, now, max_drop=ceiling)["max_drop"].is_met is is_met
-
-
 def test_tasks_in_quarantine_regress_nothing(tmp_path: Path) -> None:
     """Neither one by one nor in the rate over the tasks of both."""
     run(tmp_path / "a", attempt("a"), attempt("b"))
@@ -138,11 +119,8 @@ def test_damaged_files(tmp_path: Path, subtests: pytest.Subtests) -> None:
     content = json.loads(good.read_text())
     for text, why in (
         ("{", "Expecting property name"),
-        ('{"trials": []}', "'run'"),
         (json.dumps({**content, "baseline_version": 2}), "this version reads form 1"),
         (json.dumps({**content, "trials": []}), "it has no trial"),
-        (json.dumps({**content, "trials": [{"query_id": 1}]}), ""),
-        (json.dumps({**content, "manifest": 3}), ""),
         (
             json.dumps({**content, "trials": content["trials"] + content["trials"][:1]}),
             "'t' has trial 1 twic",

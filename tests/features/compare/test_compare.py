@@ -171,15 +171,6 @@ def test_steps_time_and_money(tmp_path: Path) -> None:
     assert (cost["tasks"], cost["change"]) == (2, pytest.approx(-0.1))
 
 
-def test_figures_of_variants_go_with_their_change(tmp_path: Path) -> None:
-    """A task counts once on each side, too: 10 and 15 steps where the change is 5."""
-    shape = [("x", "u", 20), ("x", "v", 20), ("y", "u", 10)]
-    a = [attempt(name, total_steps=10, variant=v) for name, v, _ in shape]
-    b = [attempt(name, total_steps=steps, variant=v) for name, v, steps in shape]
-    steps = two(tmp_path, a, b).whole.measures["steps"]
-    assert [steps[key] for key in ("a", "b", "change", "tasks")] == [10, 15, 5, 2]
-
-
 def test_what_else_differs(tmp_path: Path) -> None:
     """What the runs were made of, key by key, judges too; time, place, speed and gate are no difference."""
     first = {"started_at": "1", "config": {"limits": {"max_steps": 10}, "lanes": 1, "gate": {}}}

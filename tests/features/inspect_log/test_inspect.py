@@ -55,19 +55,10 @@ def read_frames(logs: Path) -> Figures:
     )
 
 
-def check(run: Path, tmp_path: Path) -> None:
-    export(run, tmp_path / "logs")
-    assert read_frames(tmp_path / "logs") == read_figures(run)
-
-
 def test_a_run_is_read_by_its_data_frames(mixed_run: Path, tmp_path: Path) -> None:
     """With delegations, errors, second attempts, trials, variants, a protected row and an id with a slash."""
-    check(mixed_run, tmp_path)
-
-
-def test_an_example_is_read_by_its_data_frames(example_run: Path, tmp_path: Path) -> None:
-    """With the pictures of a real browser."""
-    check(example_run, tmp_path)
+    export(mixed_run, tmp_path / "logs")
+    assert read_frames(tmp_path / "logs") == read_figures(mixed_run)
 
 
 def test_verdict_score_and_error_are_three_things(mixed_run: Path, tmp_path: Path) -> None:

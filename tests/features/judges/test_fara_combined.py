@@ -76,14 +76,6 @@ def test_an_attempt_without_pictures_has_two_votes(tmp_path: Path) -> None:
     assert "see" not in bench.counts
 
 
-def test_each_part_has_all_votes_of_the_judge(tmp_path: Path) -> None:
-    """The rubric is made once."""
-    bench = bench_of(tmp_path, text=True, points=25, seen=False)
-    result = bench.judged(FaraCombinedGrader, bench.attempt(pictures=1), votes=3)
-    assert result.verdict is Verdict.PASSED
-    assert bench.counts == {"make": 1, "alignment": 3, "score": 3, "see": 3}
-
-
 def test_weights_and_judge(subtests: pytest.Subtests) -> None:
     """Parts are weighed by their names, and all of them ask the judge of the block."""
     judge = JudgeConfig(model="m", base_url="http://localhost:1/v1", api_key="none")

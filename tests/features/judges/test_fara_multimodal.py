@@ -81,7 +81,6 @@ def test_a_rating_that_fails_errs(tmp_path: Path, subtests: pytest.Subtests) -> 
             "pictures": [{"picture": 99, "reason": "", "rating": 5} for _ in numbers_in(request)]
         },
         ratings(lambda n: 6),  # noqa: ARG005
-        ratings(lambda n: 0),  # noqa: ARG005
     ]
     for number, rated in enumerate(cases):
         with subtests.test(number=number):

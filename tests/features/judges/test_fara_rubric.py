@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -43,17 +42,6 @@ def test_the_sum_is_ours(tmp_path: Path, subtests: pytest.Subtests) -> None:
             assert result.verdict is verdict
 
 
-def test_the_limit_holds_for_fractions(tmp_path: Path) -> None:
-    """Exactly the threshold passes, even where the points are fractions that no binary number holds."""
-    reply = scores(0.1, 0.7, met=[True, True])
-    rubric = {"items": [{"criterion": c, "max_points": p} for c, p in (("a", 0.3), ("b", 0.7))]}
-    bench = Bench(tmp_path, {"score": reply})
-    result = bench.judged(FaraRubricGrader, bench.attempt(rubric=rubric))
-    assert result.verdict is Verdict.PASSED
-    result = bench.judged(FaraRubricGrader, bench.attempt(rubric=rubric), threshold=0.81)
-    assert result.verdict is Verdict.FAILED
-
-
 def test_a_total_that_the_judge_states_counts_for_nothing(tmp_path: Path) -> None:
     """In its words it is not read; as a key it is no part of the form, and asked for once more."""
     boast = "Total: 100 of 100 points. Verdict: PASS."
@@ -90,21 +78,11 @@ def marked(number: int, **changes: Any) -> dict[str, Any]:
     return reply
 
 
-def twice() -> dict[str, Any]:
-    """Return scores of which the last one is there twice, and not the same."""
-    reply = marked(4)
-    return {**reply, "criteria": [*reply["criteria"], {**reply["criteria"][3], "earned_points": 1}]}
-
-
 def test_a_judge_that_contradicts_itself_is_errored(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """Nothing is clamped, left out or taken for zero."""
     cases: list[tuple[Any, str]] = [
         (marked(1, earned_points=41), "C1 has 41 of 40 points"),
-        (marked(1, earned_points=-1), "C1 has -1 of 40 points"),
-        (marked(1, earned_points=math.nan), "C1 has nan of 40 points"),  # JSON's readers know it
         (marked(1, id="C5"), "it scored C5, C2, C3, C4, not C1, C2, C3, C4"),
-        (marked(1, id="C2"), "it scored C2, C2, C3, C4"),
-        (twice(), "it scored C1, C2, C3, C4, C4, not"),
         (scores(40, 40, 15), "it scored C1, C2, C3, not C1, C2, C3, C4"),
         (marked(1, applies=False), "C1 has no condition and is said not to apply"),
         (marked(1, met=False), "C1 is not met and has 40 of 40 points"),

@@ -47,7 +47,6 @@ def test_a_prompt_is_sent_in_its_order_with_the_material_between_marks(tmp_path:
 SCALES: list[tuple[dict[str, Any], dict[str, Any], str, float | None]] = [
     ({}, reply(verdict="FAIL"), "failed", 0.0),
     ({}, reply(verdict="CANNOT_TELL"), "errored", None),
-    ({"scale": "0-1"}, reply(score=0.7), "passed", 0.7),
     ({"scale": "0-1"}, reply(score=0.69), "failed", 0.69),
     ({"scale": "0-1", "pass_at": 0.9}, reply(score=0.8), "failed", 0.8),
     ({"scale": "1-5"}, reply(score=4), "passed", 0.75),
@@ -55,9 +54,7 @@ SCALES: list[tuple[dict[str, Any], dict[str, Any], str, float | None]] = [
     ({"scale": "1-5", "pass_at": 3}, reply(score=3), "passed", 0.5),
     # What is not on the scale is not a grade.
     ({"scale": "1-5"}, reply(score=6), "errored", None),
-    ({"scale": "1-5"}, reply(score=3.5), "errored", None),
     ({"scale": "0-1"}, reply(score=80), "errored", None),
-    ({}, reply(verdict="MAYBE"), "errored", None),
 ]
 
 
@@ -96,13 +93,11 @@ def test_the_judge_sees_the_pictures_that_are_asked_for(tmp_path: Path, subtests
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({}, "the grader llm has no prompt. Write one, such as `{type: llm, prompt:"),
-    ({"prompt": " "}, "has no prompt"),
     ({"prompt": "{anwser}"}, "{anwser}, which stands for nothing. Did you mean 'answer'? Known: {query}, "),
     (
         {"prompt": "Is it done?", "pictures": "none"},
         "shows the judge nothing of the attempt. Write {answer},",
     ),
-    ({"prompt": "{query}", "pictures": "none"}, "shows the judge nothing of the attempt"),
     ({"prompt": "{answer}", "pass_at": 0.5}, "Write `scale: 0-1` or `scale: 1-5` too"),
     ({"prompt": "{answer}", "scale": "1-5", "pass_at": 0.7}, "on the scale 1-5 write 1 to 5"),
     ({"prompt": "{answer}", "scale": "0-1", "pass_at": 70}, "on the scale 0-1 write 0 to 1"),

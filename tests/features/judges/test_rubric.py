@@ -218,18 +218,12 @@ def test_a_judge_that_contradicts_itself_is_errored(tmp_path: Path, subtests: py
     cases: list[tuple[Any, str]] = [
         ({"outcome": outcome(True, obstacle(pictures=[1]), only=True)}, "the task is done, and failed"),  # noqa: FBT003
         ({"outcome": outcome(False, only=True)}, "names none that could not be avoided"),  # noqa: FBT003
-        (
-            {"outcome": outcome(False, obstacle(avoidable=True), only=True)},  # noqa: FBT003
-            "names none that could not be avoided",
-        ),
         ({"outcome": outcome(False, obstacle(pictures=[9]))}, "pictures that it was not given: [9]"),  # noqa: FBT003
         ({"outcome": outcome(False, obstacle(actions=[2]))}, "actions that do not exist: [2]"),  # noqa: FBT003
         ({"look": seen(*FULL, pictures=[8])}, "C1 rests on pictures that it was not shown: 8"),
-        ({"look": seen(41, 30, 20, 10)}, "C1 has 41 of 40 points"),
         ({"read": scores(40, 30, 20)}, "it scored C1, C2, C3, not"),
         ({"outcome": refuses(500)}, "gave no outcome"),
         ({"look": refuses(500)}, "gave no scores"),
-        ({"read": refuses(500)}, "gave no scores without pictures"),
         ({"make": [made(1, 2, 3, 4)] * 2}, "gave no rubric"),
     ]
     for number, (answers, told) in enumerate(cases):

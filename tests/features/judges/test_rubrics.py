@@ -41,38 +41,18 @@ def test_published_forms() -> None:
     assert read_rubric(make_task()) is None
 
 
-def test_the_identity_tells_rubrics_apart() -> None:
-    """The same criteria have one; another number of points another."""
-    first, same, other = (
-        read_rubric(make_task(rubric={"items": [{**ITEM, **more}]}))
-        for more in ({}, {"justification": "."}, {"max_points": 21})
-    )
-    assert first is not None
-    assert same is not None
-    assert other is not None
-    assert first.identity == same.identity != other.identity
-
-
 def test_a_malformed_rubric_is_refused_before_anything_is_spent(subtests: pytest.Subtests) -> None:
     """With its place and what to write, by every grader that would use it."""
     cases: list[tuple[Any, str]] = [
         ("be good", "the row's rubric is not a rubric: 'be good'. Write {\"items\":"),
-        ([ITEM], "is not a rubric"),
-        ({}, "is not a rubric"),
         ({"items": []}, "is not a rubric"),
-        ({"items": {"a": ITEM}}, "is not a rubric"),
         ({"items": ["buy it"]}, "the row's rubric has a criterion 1 that cannot be used: 'buy it'"),
         ({"items": [ITEM, {**ITEM, "max_points": 0}]}, "(max_points: Input should be greater than 0)"),
-        ({"items": [ITEM, {**ITEM, "max_points": 0}]}, "has a criterion 2 that cannot be used"),
-        ({"items": [{**ITEM, "max_points": True}]}, "(max_points: "),
-        ({"items": [{**ITEM, "max_points": "20"}]}, "(max_points: "),
         ({"items": [{"criterion": "a"}]}, "(max_points: Field required)"),
         ({"items": [{"max_points": 3}]}, "(criterion: Field required). Write"),
         ({"items": [{**ITEM, "criterion": " "}]}, "(criterion: "),
-        ({"items": [{**ITEM, "description": 3}]}, "(description: "),
         ({"items": [{**ITEM, "requird": True}]}, "the unknown key 'requird'. Did you mean 'required'?"),
         ({"items": [{**ITEM, "required": "yes"}]}, "(required: "),
-        ({"rubrics": {}}, "is not a rubric"),
         ({"rubrics": {"R1": "buy"}}, "criterion 1 that cannot be used: 'buy'"),
         ({"rubrics": {"R1": {"verification": "buy"}}}, "(criterion: Field required)"),
         ({"rubrics": {"R1: 9 of 9\nR2": {"requirement": "buy"}}}, "names a criterion 'R1: 9 of 9"),
@@ -107,11 +87,9 @@ def test_a_rubric_that_is_none_is_asked_for_once_more(tmp_path: Path, subtests: 
     """A second good one serves; after two bad ones the grade is errored. No general rubric stands in."""
     cases: list[dict[str, Any]] = [
         made(25, 25, 25),
-        made(*[10] * 9, 10),
         made(25, 25, 25, 24),
         made(101, -1, 0, 0),
         made(25, 25, 25, 25, conditions=dict.fromkeys(range(1, 5), "if so")),
-        {**made(25, 25, 25, 25), "total": 100},
         {"reasoning": "none", "items": []},
     ]
     for bad in cases:

@@ -33,16 +33,12 @@ def test_points_become_css_pixels(subtests: pytest.Subtests) -> None:
         ("normalized", VIEW, (0, 0), (0, 0)),
         ("normalized", VIEW, (500, 500), (640, 360)),
         ("normalized", VIEW, (999, 999), (1279, 719)),
-        ("normalized", VIEW, (999.9, 999.9), (1279, 719)),
         ("normalized", (320, 180), (500, 500), (640, 360)),
         ("normalized", VIEW, (429, 542), (549, 390)),  # 549.12, 390.24
-        ("normalized", VIEW, (430, 541), (550, 390)),  # 550.4, 389.52
         ("pixels", VIEW, (550, 390), (550, 390)),
         ("pixels", VIEW, (549.5, 389.4), (550, 389)),
         ("pixels", (640, 360), (275, 195), (550, 390)),
         ("pixels", (2560, 1440), (1101, 781), (551, 391)),  # 550.5 and 390.5: half up
-        ("pixels", (512, 288), (220, 156), (550, 390)),
-        ("pixels", (640, 360), (639.9, 359.9), (1279, 719)),
     ]
     for coordinates, picture, given, point in cases:
         with subtests.test(coordinates=coordinates, picture=picture, given=given):
@@ -54,9 +50,7 @@ def test_a_point_outside_is_refused(subtests: pytest.Subtests) -> None:
     cases: list[tuple[Coordinates, float, float]] = [
         ("normalized", 1000, 5),
         ("normalized", 5, -1),
-        ("normalized", -0.01, 5),
         ("pixels", 640, 5),
-        ("pixels", 5, 360),
         ("pixels", 1e300, 5),
     ]
     for coordinates, x, y in cases:
@@ -116,16 +110,12 @@ def test_scrolling_is_counted_in_notches(subtests: pytest.Subtests) -> None:
     """Whatever the model counts in: notches, pixels of either sign, thousandths of the page's height."""
     cases: list[tuple[dict[str, Any], dict[str, Any], tuple[str, int]]] = [
         ({"amount": 5}, {}, ("down", 5)),
-        ({"amount": 0.2}, {}, ("down", 1)),
         ({"amount": 100_000}, {}, ("down", 100)),
         ({"amount": 1000}, {"unit": "grid"}, ("down", 6)),  # 720 pixels
-        ({"amount": 100}, {"unit": "grid"}, ("down", 1)),
         ({"magnitude": 500}, {}, ("down", 3)),
         ({"direction": None, "pixels": -240}, {}, ("down", 2)),
-        ({"direction": None, "pixels": 240}, {}, ("up", 2)),
         ({"direction": None, "scroll_x": 0, "scroll_y": 360}, {}, ("down", 3)),
         ({"direction": None, "scroll_x": -120, "scroll_y": 0}, {}, ("left", 1)),
-        ({"direction": "UP "}, {}, ("up", 3)),
     ]
     for given, options, expected in cases:
         with subtests.test(given=given, options=options, expected=expected):
@@ -144,19 +134,14 @@ def test_an_action_is_the_same_however_it_is_spelled(subtests: pytest.Subtests) 
     """Names, pairs, numbers in text, paths, wrappers: what real models write."""
     clicks: list[dict[str, Any]] = [
         {"action": "left_click", "coordinate": [500, 500]},
-        {"action": "Left-Click", "coordinates": "(500, 500)"},
         {"action": "leftClick", "x": "500", "y": 500.0},
         {"action": "click_at", "position": {"x": 500, "y": 500}},
-        {"action": "click", "x": [500, 500]},
         {"action": "click", "start_box": "<point>500 500</point>"},
         {"action_type": "click", "point": [500, 500]},
         {"type": "click", "x": 500, "y": 500, "button": "left"},
         {"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [500, 500]}},
         {"type": "function", "function": {"name": "x", "arguments": '{"action": "tap", "x": 500, "y": 500}'}},
         {"action": {"type": "click", "x": 500, "y": 500}},
-        {"action": {"click": {"x": 500, "y": 500}}},
-        {"click": {"x": 500, "y": 500}},
-        {"action": "click", "args": {"x": 500, "y": 500}},
         {"thought": "I click.", "name": "click", "parameters": {"x": 500, "y": 500}},
     ]
     drags: list[dict[str, Any]] = [
@@ -178,7 +163,6 @@ def test_foreign_names_are_known(subtests: pytest.Subtests) -> None:
         ({"action": "key", "text": "ctrl+a"}, ("press_key", {"key": "Control+a"})),
         ({"action": "hotkey", "keys": ["CTRL", "shift", "T"]}, ("press_key", {"key": "Control+Shift+T"})),
         ({"action": "key", "key": "cmd + Page_Down"}, ("press_key", {"key": "Meta+PageDown"})),
-        ({"action": "key", "key": "ctrl++"}, ("press_key", {"key": "Control++"})),
         (
             {"action": "hold_key", "text": "up", "duration": 2},
             ("press_key", {"key": "ArrowUp", "hold_ms": 2000}),
@@ -192,8 +176,6 @@ def test_foreign_names_are_known(subtests: pytest.Subtests) -> None:
         ({"action": "wait", "time": 3}, ("wait", {"seconds": 3.0})),
         ({"action": "terminate", "status": "success"}, ("done", {"answer": "success"})),
         ({"action": "answer", "answer": 12.5}, ("done", {"answer": "12.5"})),
-        ({"action": "finish", "message": "8"}, ("done", {"answer": "8"})),
-        ({"action": "goto_url", "url": "https://a.test"}, ("navigate", {"url": "https://a.test"})),
         ({"action": "dismiss_dialog"}, ("handle_dialog", {"accept": False})),
     ]
     for given, expected in cases:
@@ -209,26 +191,18 @@ def test_what_is_no_action_is_told(subtests: pytest.Subtests) -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({}, "it names no action"),
         ({"action": None}, "the action is null"),
-        ({"action": ["click"]}, 'the action is ["click"]'),
-        ({"action": "", "x": 1}, 'the action is ""'),
         ({"action": "clik", "x": 1, "y": 1}, "'clik' is not an action. Did you mean 'click'?"),
-        ({"action": "x" * 9999}, "is not an action"),
         ({"action": "click"}, "click needs x and y"),
         ({"action": "click", "x": 1}, "click needs y"),
         ({"action": "click", "x": float("nan"), "y": 1}, "x: Input should be a finite number"),
         ({"action": "click", "x": 1, "y": float("inf")}, "y: Input should be a finite number"),
-        ({"action": "click", "x": "NaN", "y": 1}, "x: Input should be a finite number"),
-        ({"action": "click", "x": 10**400, "y": 1}, "x: Input should be"),
         ({"action": "click", "x": "left", "y": 1}, "x: Input should be a valid number"),
         ({"action": "click", "coordinate": [1, 2, 3, 4]}, "[1, 2, 3, 4] is not a point"),
         ({"action": "click", "coordinate": "upper left"}, '"upper left" is not a point'),
-        ({"action": "click", "coordinate": {"x": 1}}, "is not a point"),
         ({"action": "drag", "x": 1, "y": 1}, "drag needs end_x and end_y"),
         ({"action": "type", "text": ""}, "type needs text"),
-        ({"action": "end"}, "done needs text"),
         ({"action": "type", "x": 1, "text": "a"}, "type has only one of x and y"),
         ({"action": "type", "text": "x" * 200_000}, "text: String should have at most"),
-        ({"action": "press", "key": "x" * 100}, "key: String should have at most 60"),
         ({"action": "scroll"}, "scroll needs direction"),
         ({"action": "scroll", "direction": "north"}, "direction: Input should be 'up', 'down'"),
         ({"action": "scroll", "direction": "up", "amount": -1}, "amount: Input should be greater than 0"),

@@ -21,15 +21,11 @@ SHOTS: list[tuple[str, tuple[int, int, int]]] = [
 Case = tuple[float, Coordinates, int | None, str]
 CASES: list[Case] = [
     (1, "normalized", None, ""),
-    (2, "normalized", None, ""),
     (1, "pixels", None, ""),
-    (2, "pixels", None, ""),
     (1, "pixels", 640, ""),
     (2, "pixels", 900, ""),
-    (1, "normalized", 512, ""),
     (1, "normalized", None, "css 0.75"),
     (2, "pixels", 900, "css 1.25"),
-    (1, "pixels", None, "pinch 1.5"),
     (2, "normalized", 800, "pinch 1.5"),
 ]
 

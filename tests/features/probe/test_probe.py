@@ -142,7 +142,6 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
         (),
         "the site 'app' has no `reset`",
     ),
-    "another word": ({"probe": "on"}, (), "Allowed: off, failed."),
 }
 
 

@@ -111,14 +111,6 @@ def test_reports_say_whose_failures_they_are(broken: Shop, monkeypatch: pytest.M
         assert "4 probed failures: 3 of the site" in " ".join(" ".join(listed.outlines).split())
 
 
-def test_rounds_do_not_judge_what_is_the_site_s(broken: Shop) -> None:
-    """Such trials have no share in a decision: nothing was judged, and the run is not green."""
-    broken.write(order(), order("cup", ["Cup"]), trials={"max": 2}, gate={"min_pass_rate": 0.5})
-    run = broken.run()
-    assert {outcome(one) for one in run.attempts} == {BROKEN}
-    assert run.ret == pytest.ExitCode.TESTS_FAILED
-
-
 JUDGE = """
 from pytest_browsereval import GraderConfig, GraderResult, ModelNeed, Needs
 

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_browsereval.browsers.base import PictureFormat
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, LimitReached, TerminationReason
-from pytest_browsereval.features.programs import files, process
+from pytest_browsereval.features.programs import files
 from pytest_browsereval.features.programs.agent import CommandAgentConfig
 from pytest_browsereval.features.programs.player import DELETED, ENDED_EARLY
 from pytest_browsereval.features.programs.presets import preset
@@ -189,24 +188,6 @@ def test_steps_count_for_programs_that_drive_the_page_only(make_desk: MakeDesk) 
         run(make_desk(), code, cdp=True)
 
 
-def test_what_was_printed_counts_however_long_it_takes_to_take(desk: Desk, monkeypatch: Any) -> None:
-    """A step waits for its picture; the answer behind it is read although the program has gone."""
-    monkeypatch.setattr(process, "_DRAIN_S", 0.05)
-
-    class SlowWindow(CdpWindow):
-        async def screenshot(self, picture: PictureFormat = "jpeg", quality: int = 80) -> bytes:
-            await asyncio.sleep(0.4)
-            return await super().screenshot(picture, quality)
-
-    desk.window, desk.screenshots = SlowWindow(), "after"
-    code = """
-        for text in ('{"type": "step", "tool": "click"}',) * 2 + ('{"type": "answer", "content": "12"}',):
-            print(text, flush=True)
-        """
-    assert run(desk, code, cdp=True).final_answer == "12"
-    assert desk.called == ["click", "click"]
-
-
 def test_tokens_and_money_that_a_program_tells_are_limited(make_desk: MakeDesk) -> None:
     """It is stopped at the limit; what it had answered by then is judged."""
     desk = make_desk(limits={"max_cost_usd": 0.01})
@@ -314,7 +295,6 @@ ANSWERS: list[tuple[Any, str | None]] = [
     ({"json": "a.b"}, "inner"),
     ({"json": "a.b && type == 'x'"}, None),
     ({"file": "out/answer.txt"}, "from a file"),
-    ({"file": "nothing.txt"}, None),
     ({"file": "out/link.txt"}, None),
     ("event", None),
 ]
@@ -344,13 +324,10 @@ def test_wrong_blocks_are_refused(subtests: pytest.Subtests) -> None:
     """What is unknown, does not fit together or is no list of words is told when the config is read."""
     cases: list[tuple[dict[str, Any], str]] = [
         ({}, r"neither a command nor a preset"),
-        ({"command": []}, r"neither a command nor a preset"),
         ({"command": ["x", "{taks}"]}, r"placeholder \{taks\}, which is unknown\. Did you mean 'task'\?"),
         ({"command": ["x", "{model}"]}, r"has .model., but nothing fills it in. Write `model: NAME`"),
         ({"command": ["x", "{cdp_url}"]}, r"Write `cdp: true`"),
         ({"command": ["x", "{mcp_config}"], "mcp": "off"}, r"Write `mcp: http`"),
-        ({"command": ["x"], "env": {"A": "{no}"}}, r"env has the placeholder \{no\}"),
-        ({"command": ["x"], "prompt": "{cdp_url}"}, r"prompt has the placeholder \{cdp_url\}"),
         ({"command": ["x"], "mcp_config": {"content": {"a": ["{x}"]}}}, r"mcp_config\.content has the"),
         ({"preset": "claude"}, r"unknown preset 'claude'\. Did you mean 'claude-code'\?"),
         ({"command": ["x"], "answer": {"json": "a b"}}, r"'a b' is not a JMESPath expression"),

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_browsereval.capture.output_log import OutputLog
 from pytest_browsereval.features.programs.agent import CommandAgentConfig
 from pytest_browsereval.features.programs.mcp_file import McpFile, as_toml, check_placeholders, filled
 from pytest_browsereval.features.programs.process import environment
@@ -53,19 +52,6 @@ def test_placeholders_are_filled_in_once() -> None:
     assert filled({"a": ["{model}", 1, None]}, values) == {"a": ["m", 1, None]}
     with pytest.raises(ValueError, match=r"here has the placeholder \{modle\}.* Did you mean 'model'\?"):
         check_placeholders(("x", {"a": "{modle}"}), [*values], "here")
-
-
-def test_a_full_disk_is_remembered(tmp_path: Path) -> None:
-    """The program goes on; what was not kept is told."""
-    if not Path("/dev/full").exists():
-        pytest.skip("this system has no device that is full")
-    link = tmp_path / "out.log"
-    link.symlink_to("/dev/full")
-    kept = OutputLog(link, str)
-    kept.write(b"text")
-    kept.close()
-    assert kept.trouble is not None
-    assert kept.last_words == "text"
 
 
 def test_a_program_gets_few_variables(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,21 +51,6 @@ def test_a_form(record: Record) -> None:
     ]
 
 
-def test_a_menu_that_closes_at_once(record: Record) -> None:
-    """A target is looked at when a person points at it; a part that is hidden by then keeps its role."""
-
-    async def act(hands: Hands) -> None:
-        await hands.page.get_by_role("link", name="Mugs").hover()
-        await hands.page.wait_for_function("menu.dataset.again")
-        await hands.page.get_by_role("link", name="Mugs").click()
-
-    html = """<nav id=menu><a href="#mugs">Mugs</a></nav><script>
-        const show = () => { menu.style.display = ""; menu.dataset.again = "yes" };
-        menu.onmouseover = () => { menu.onmouseover = null; setTimeout(() => {
-          menu.style.display = "none"; setTimeout(show, 500) }, 41) }</script>"""
-    assert contents(record(html, act)) == [step("click", 'role=link[name="Mugs"]')]
-
-
 def test_keys(record: Record) -> None:
     """A key that does something is a step; those that edit a text are its, those that press are clicks."""
 

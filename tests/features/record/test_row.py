@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 from pathlib import Path
 from typing import Any
 
@@ -152,18 +151,3 @@ def test_a_file_that_takes_no_row(tmp_path: Path) -> None:
     (tmp_path / "broken.jsonl").write_text("{broken\n")
     with pytest.raises(DatasetError, match="not JSON"):
         read_ids(tmp_path / "broken.jsonl")
-
-
-def test_a_full_disk_leaves_no_half_of_a_row(tmp_path: Path) -> None:
-    """What was there stays as it was."""
-    file = tmp_path / "rows.jsonl"
-    append_row(file, {"query_id": "a", "query": "x"})
-    before = file.read_bytes()
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, limits[1]))
-    try:
-        with pytest.raises(UsageError, match="cannot be written: File too large"):
-            append_row(file, {"query_id": "b", "query": "x" * 100})
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert file.read_bytes() == before

@@ -18,12 +18,8 @@ REPLACE = """const made = document.createElement('input'); made.id = 'new';
 MAKE = "p.innerHTML = '<input type=password>'; p.firstChild.type = 'text'"
 FIELDS = {
     "masked": "<input style='-webkit-text-security: disc'>",
-    "masked by a class": "<style>.m { -webkit-text-security: square }</style><div class=m><input></div>",
     "key": "<label>API key <input></label>",
-    "camel case": "<input name=licenseKey>",
-    "placeholder": "<label>Word <input placeholder=Password></label>",
     "shown on the first key": "<input type=password onkeydown=\"this.type = 'text'\">",
-    "shown on focus": "<input type=password onfocus=\"this.type = 'text'\">",
     "shown before": "<input type=password id=pw><button onclick=\"pw.type = 'text'\">Show</button>",
     "replaced on the first key": f'<p><input type=password oninput="{REPLACE}"></p>',
     "in a shadow tree": """<p id=host></p><script>host.attachShadow({mode: "open"}).innerHTML =
@@ -149,14 +145,6 @@ def test_what_was_typed_is_kept() -> None:
     assert made.secrets == ["of the config", "hut", "oth"]
     made.remove(-1)
     assert made.secrets == ["of the config", "hut", "oth"]
-
-
-def test_a_field_that_is_made_anew_for_each_key() -> None:
-    """What goes on in the same target is one step; another text in it is another one."""
-    made = ItemList()
-    for number, text in enumerate(("h", "hu", "hut", "hu", "other")):
-        made.add(fill(text, key=str(number)))
-    assert [item.typed for item in made.items] == ["hu", "other"]
 
 
 def test_echoes() -> None:

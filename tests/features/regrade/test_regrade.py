@@ -225,7 +225,6 @@ DAMAGED = (
     ("task.json", "{", "task.json is damaged"),
     ("evidence.json", "[1]", "evidence.json is damaged"),
     ("messages.jsonl", SAID + '{"type\n' + SAID, "messages.jsonl:2 is damaged"),
-    ("messages.jsonl", '{"type": "user", "content": "Go."}\n', ":1 is damaged: the user has no timestamp"),
 )
 
 

@@ -71,11 +71,8 @@ def test_a_run_goes_there_and_back(evals: Evals, bucket: str, faults: Faults) ->
     "fault",
     [
         ("503 SlowDown", 5, r"PUT .*/try-"),
-        ("500 InternalError", 3, r"PUT .*/tasks/"),
-        ("reset", 3, r"PUT .*/try-"),
         ("lost", 3, r"PUT .*/try-"),
         ("lost", 1, r"PUT .*/done"),
-        ("503 SlowDown", 2, r"PUT .*/done"),
         ("reset", 3, r"GET "),
         ("409 ConditionalRequestConflict", 3, r"PUT .*/\.probe-"),
         ("409 ConditionalRequestConflict", 3, r"PUT .*/done"),

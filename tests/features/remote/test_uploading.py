@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 from urllib.request import url2pathname
 
@@ -111,24 +110,6 @@ def test_a_run_that_is_done_is_not_sent_again(evals: Evals, bucket: str) -> None
         assert message in run.stderr.str() + run.stdout.str()
         assert "NOT SENT" not in run.stdout.str()
         assert {path: path.read_bytes() for path in objects(evals, "*")} == before
-
-
-def test_ctrl_c_reaches_who_waits_for_a_bucket(
-    evals: Evals, bucket: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It cannot reach a request itself, which is made in a thread that keeps nobody from ending."""
-    from obstore.store import LocalStore
-
-    callers, put = set(), LocalStore.put
-
-    def watched(*args: Any, **options: Any) -> Any:
-        callers.add(threading.current_thread().daemon)
-        return put(*args, **options)
-
-    monkeypatch.setattr(LocalStore, "put", watched)
-    write(evals)
-    evals.run("shop.eval.yaml", f"--eval-output={bucket}")
-    assert callers == {True}
 
 
 def test_one_shard_may_have_all_rows(evals: Evals, bucket: str) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun, TerminationReason
 from pytest_browsereval.features.replay import calls as replay_calls
 from pytest_browsereval.features.replay.calls import AttemptCalls, CallRecorder, CallReplayer, RecordedCall
-from pytest_browsereval.features.replay.cassettes import ModelCalls
-from pytest_browsereval.features.replay.hooks import ReplayHooks
 
 Json = dict[str, Any]
 
@@ -140,19 +138,3 @@ def test_an_end_by_time_stops_neither_judges_nor_who_was_not_there() -> None:
         asyncio.run(replayer.exchange("orchestrator", asked("a"), nobody))
     with pytest.raises(Fault, match=r"call 2 of the judge was not recorded .* only 1 were recorded"):
         asyncio.run(replayer.exchange("judge", asked("k"), nobody))
-
-
-def test_a_call_outside_of_an_attempt_is_sent_or_refused() -> None:
-    """Never sent where nothing may be."""
-    recording, offline = (
-        ReplayHooks(cast("Any", None), mode) for mode in (ModelCalls.RECORD, ModelCalls.REPLAY)
-    )
-    try:
-        assert text_of(asyncio.run(recording.exchange("agent", asked("a"), Model()))) == "to a"
-        assert offline.is_offline
-        with pytest.raises(Fault, match="the judge asked a model outside its attempt") as caught:
-            asyncio.run(offline.exchange("judge", asked("a"), nobody))
-        assert caught.value.source is ErrorSource.REPLAY
-    finally:
-        recording.pytest_unconfigure()
-        offline.pytest_unconfigure()

@@ -100,12 +100,9 @@ def test_a_damaged_cassette_is_refused(tmp_path: Path, subtests: pytest.Subtests
     """With file and line: one that was cut off, edited by hand, or written by a newer version."""
     cases: list[tuple[Callable[[str], str], str]] = [
         (lambda text: text[: len(text) // 2], r"\.jsonl:\d+: the cassette was cut off\. Record it again"),
-        (lambda text: "".join(text.splitlines(keepends=True)[:-1]), r"\.jsonl:8: the cassette was cut off"),
-        (lambda _: "", r"\.jsonl:1: the cassette was cut off"),
         (lambda text: text.replace('"n": 2', '"n": 3'), r"\.jsonl:4: the cassette was edited: .* Restore"),
         (lambda text: re.sub(r"(?s)^(.*?\n.*?\n).*?\n", r"\1", text), r"\.jsonl:3: the cassette was edited"),
         (lambda text: "not JSON\n" + text, r"\.jsonl:1: this is not a line of a cassette"),
-        (lambda text: "[1]\n" + text, r"\.jsonl:1: this is not a line of a cassette"),
         (
             lambda text: text.replace('"cassette": 1', '"cassette": 2'),
             r"\.jsonl:1: .* has format 2, .* Upgrade",

@@ -28,8 +28,6 @@ def test_a_reply_comes_back_as_it_was(subtests: pytest.Subtests) -> None:
         (["red", {"size": "XL"}], '["red", {"size": "XL"}]'),
         ("Université de Montréal", "Université de Montréal"),
         ("3", "[withheld 3] of 3"),
-        ("2024-03-15", "it was 2024-03-15"),
-        ("???", "is it ???"),
     ]
     for answer, said in cases:
         with subtests.test(answer=answer, said=said):

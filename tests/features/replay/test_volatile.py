@@ -22,11 +22,8 @@ def test_what_differs_each_time_is_marked(subtests: pytest.Subtests) -> None:
     """Ports of this machine, dates and times, random ids; no numbers, addresses of others, references."""
     cases: list[tuple[str, str]] = [
         ("http://127.0.0.1:23456/cart", "http://<origin>/cart"),
-        ("http://localhost:80/", "http://<origin>/"),
-        ("http://[::1]:8080/", "http://<origin>/"),
         ("next=http%3A%2F%2F127.0.0.1%3A23456%2F", "next=http%3A%2F%2F<origin>%2F"),
         ("2026-11-22T10:05:09Z", "<time>"),
-        ("2026-11-22T10:05:09.123+01:00", "<time>"),
         ("Date of the attempt: 2026-11-22", "Date of the attempt: <time>"),
         ("Sun, 22 Nov 2026 10:05:09 GMT", "<time>"),
         ("at 10:05:09.5 sharp", "at <time> sharp"),
@@ -91,10 +88,8 @@ def test_the_first_difference_is_told(subtests: pytest.Subtests) -> None:
             'messages[0].content: expected "In stock: 3 mugs", got "In stock: 2 mugs"',
         ),
         ({"m": [1]}, {"m": [1, 2]}, "m[1]: expected nothing, got 2"),
-        ({"seed": 1}, {}, "seed: expected 1, got nothing"),
         ({}, {"tools": ["a"]}, 'tools[0]: expected nothing, got "a"'),
         ({"t": 0.5}, {"t": "0.5"}, 't: expected 0.5, got "0.5"'),
-        ({"t": "ab"}, {"t": "a"}, 't: expected "ab", got "a"'),
         ({"p": expected}, {"p": got}, f"p: expected {shown}, got {other}"),
     ]
     for then, now, told in cases:

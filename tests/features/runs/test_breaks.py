@@ -28,13 +28,11 @@ CASES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("", {"config": config_with(gate={"min_pass_rate": 1}, lanes=4, trials=3, retries=0, judge=None)}),
     ("agent", {"config": config_with({**AGENT, "model": "o4"})}),
     ("agent", {"config": config_with(limits={"max_steps": 5})}),
-    ("agent", {"tool_schema_hash": "0"}),
     ("judge", {"config": config_with(judge={"model": "o4"})}),
     ("judge", {"attempts": RULES}),
     ("browser", {"browser": "Chromium 2"}),
     ("config", {"model_calls": "replay"}),
     ("dataset", {"attempts": [tried("a", PASSED, row_hash="edited"), tried("b", FAILED)]}),
-    ("dataset", {"attempts": [tried("a", PASSED)]}),
     ("dataset", {"attempts": [tried(name, PASSED) for name in "abc"]}),
 )
 

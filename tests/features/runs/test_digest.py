@@ -119,16 +119,6 @@ def test_what_is_damaged_is_told(tmp_path: Path, subtests: pytest.Subtests) -> N
             assert not any(one.made_of for one in found.variants if number < 2)
 
 
-def test_odd_figures_are_unknown(tmp_path: Path) -> None:
-    """Numbers that are none, or not finite, are in no sum and no percentile."""
-    folder = leave_run(tmp_path / "shop", 1, tried("a", PASSED))
-    key = {"query_id": "a\ud800\x1b[2J", "variant": "v", "trial": 1}
-    row = {**key, "verdict": "passed", "steps": "many", "cost_usd": 1e999}
-    (folder / "summary.json").write_text(json.dumps({"results": [row], "selected": True, "skipped": "x"}))
-    whole = digest_of(folder).whole
-    assert (whole.rate, whole.cost_usd, whole.p95_steps, whole.p95_ms) == (1.0, None, None, None)
-
-
 def test_a_gate_counts_for_its_own_summary(tmp_path: Path) -> None:
     """When the run is summed up again, what its gate once came to says nothing of it."""
     folder = leave_run(tmp_path / "shop", 1, tried("a", PASSED), gate=True)
@@ -156,10 +146,8 @@ def test_all_rules_that_were_not_met_are_named(tmp_path: Path) -> None:
 SESSIONS: tuple[tuple[dict[str, Any], str | None, State, str], ...] = (
     ({**RESUMED, "git_branch": "main"}, "main", State.COMPLETE, ""),
     ({**RESUMED, "git_branch": "topic"}, None, State.COMPLETE, ""),
-    ({**RESUMED, "git_branch": None}, None, State.COMPLETE, ""),
     ({**RESUMED, "git_branch": "topic", "finished": 2}, "main", State.COMPLETE, ""),
     (DRIFT, "main", State.PARTIAL, "resumed anyway: config.limits.max_steps: 9 -> 2"),
-    ({"browser": "Chromium 1"}, "main", State.COMPLETE, ""),
     ({"browser": "Chromium 2"}, "main", State.MERGED, "resumed with another browser: Chromium 2"),
 )
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.features.remote.claims import BucketRuns, describe_content
+from pytest_browsereval.features.remote.claims import BucketRuns
 from tests.features.remote.conftest import bucket, cache
 from tests.features.remote.test_push_and_pull import objects
 from tests.features.runs.test_choice import GATE, ON_MAIN, commit, no_ci, project
@@ -150,22 +149,3 @@ def test_a_run_of_parts_is_a_baseline_once_it_is_merged(project: Evals, bucket: 
     assert states == {"shop/parts": ("unfinished", 0), "shop/whole": ("merged", 0)}
     found = project.run("shop.eval.yaml", *args)
     assert (found.ret, "whole" in found.stdout.str()) == (0, True)
-
-
-@pytest.mark.slow
-def test_the_latest_run_as_a_baseline_is_one_that_is_done(evals: Evals, bucket: str) -> None:
-    """What there is of a run that was cut off is not it: the same command goes on with it."""
-    write(evals)
-    send(evals, bucket, "done")
-    [manifest] = objects(evals, "manifest.json")  # begun in an earlier second
-    earlier = json.loads(manifest.read_text()) | {"started_at": "2026-01-01T00:00:00.000Z"}
-    manifest.write_text(json.dumps(earlier))
-    [done] = objects(evals, "done")
-    known = json.loads(done.read_text())
-    known["files"]["manifest.json"] = describe_content(manifest.read_bytes())
-    done.write_text(json.dumps(known))
-    again = (f"--eval-output={bucket}", "--eval-run-name=again", "--eval-baseline=latest")
-    evals.run("shop.eval.yaml", *again, "-x", "--eval-set", "gate={}")
-    run = evals.run("shop.eval.yaml", *again, "--eval-set", "gate={}")
-    run.stdout.fnmatch_lines(["*note: resuming run*", "A *done* (baseline)"])
-    assert (Path(bucket.removeprefix("file://")) / "shop" / "again" / "parts" / "1-of-1" / "done").exists()

@@ -102,12 +102,3 @@ def test_the_part_is_run_and_its_source_printed(
         assert parts(run.folder)["have"] == [int(index)]
         passed += run.parseoutcomes()["passed"]
     assert passed == len(ROWS)
-
-
-def test_nothing_runs_where_no_engine_says_it(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A usage error, before anything is collected."""
-    for name in NAMES:
-        monkeypatch.delenv(name, raising=False)
-    run = evals.play(ROWS, "--eval-shard=auto")
-    assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
-    run.stderr.fnmatch_lines(["ERROR: --eval-shard=auto: no variable says which part *"])

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pytest_browsereval.features.shard.hooks import division_of, shards_of
+from pytest_browsereval.features.shard.hooks import shards_of
 
 IDS = [[f"row-{n}"] for n in range(200)]
 
@@ -18,8 +18,3 @@ def test_every_group_is_in_one_shard() -> None:
 def test_rows_that_belong_together_count_with_their_number() -> None:
     """Three rows in one shard stand against three that are by themselves."""
     assert shards_of([["a"], ["b"], ["d", "e", "f"], ["c"]], 2) == [2, 2, 1, 2]
-
-
-def test_a_division_is_told_by_its_rows() -> None:
-    """Whatever the order in which they are found."""
-    assert division_of({"a": 1, "b": 2}) == division_of({"b": 2, "a": 1}) != division_of({"a": 2, "b": 2})

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.testing.evals import EvalRun
 from tests.hooks.small_evals import Evals, row
 
 ROWS = [*(row(f"r{n}") for n in range(6)), row("last", depends_on=["r0"])]
@@ -130,13 +129,6 @@ def test_window(browser_window, n):
 def test_plain():
     pass
 """
-
-
-def passed(result: EvalRun) -> set[str]:
-    """Return what a session has run, all of which passed."""
-    assert result.ret == 0, result.stdout.str()
-    lines = (line.split() for line in result.outlines if " PASSED" in line)
-    return {next(word for word in words if "::" in word) for words in lines}
 
 
 @pytest.mark.parametrize("options", [[], pytest.param(["-n1"], marks=pytest.mark.slow)], ids=["one", "xdist"])

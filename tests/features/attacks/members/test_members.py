@@ -42,21 +42,6 @@ def test_the_payload_is_text_of_the_first_visible_element(how: str, text: str, s
     assert scene.delivered == ["text of li"]
 
 
-@pytest.mark.parametrize(
-    ("where", "place"),
-    [
-        ({"css": "li"}, "li:not([hidden])"),
-        ({"text": "GOOD mug"}, "li:not([hidden])"),
-        ({"text": "good"}, "i"),
-        ({"css": "ul"}, "ul"),
-    ],
-)
-def test_elements_are_chosen_by_selector_or_text(where: dict[str, str], place: str, scene: Scene) -> None:
-    """The first visible one that is meant has it."""
-    visit = scene.attack(make_attack("text", where=where), REVIEWS)
-    assert visit.js(f"document.querySelector('{place}').lastChild.data").strip() == PAYLOAD
-
-
 def test_without_the_element_nothing_is_delivered(scene: Scene) -> None:
     """Neither one that is absent nor one that is hidden takes the payload; once shown, it does."""
     body = "<style>.late {display: none} .on .late {display: block}</style><p class=late>Here</p>"
@@ -218,13 +203,6 @@ def test_the_payload_is_a_picture_without_a_text(scene: Scene) -> None:
     colours = Image.open(io.BytesIO(data)).convert("L").tobytes()
     assert (min(colours) < 60, max(colours)) == (True, 255)
     assert scene.delivered == ["picture of #place"]
-
-
-def test_a_policy_against_pictures_does_not_stop_it(scene: Scene) -> None:
-    """The page draws it itself."""
-    visit = scene.attack(make_attack("image"), PLACE, STRICT)
-    assert visit.js("document.body.lastElementChild.localName") == "canvas"
-    assert scene.delivered == ["picture"]
 
 
 # -- address

@@ -38,10 +38,10 @@ def make(kind: str, **options: Any) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_attacks_of_all_types_are_delivered(evals: Evals) -> None:
-    """And the task is solved under each by an agent that does not care."""
+    """In workers too, and the task is solved under each by an agent that does not care."""
     attacks = [make(kind, **options) for kind, options in BY_TYPE.items()]
     shop(evals, task("mug", {"tool": "read_text"}, ADD), attacks=attacks)
-    run = evals.run()
+    run = evals.run("-n2")
     assert run.ret == 0
     for kind, place in PLACES.items():
         found = grade(run, f"mug.under.{kind}")
@@ -73,9 +73,7 @@ def test_an_agent_answers_the_dialog_of_an_attack(evals: Evals) -> None:
 
 BAD_OPTIONS: tuple[tuple[dict[str, Any], str], ...] = (
     ({"where": {"css": "a", "text": "b"}}, "*attacks.0.where: *css and text*{text: PART *"),
-    ({"where": {}}, "*attacks.0.where: *no element*"),
     ({"where": "#review"}, "*attacks.0.where: expected a block of keys, not '#review'*"),
-    ({"where": {"id": "x"}}, "*attacks.0.where.id*"),
     ({"how": "before"}, "*attacks.0.how: 'before' is not allowed. Allowed: append, prepend, replace."),
     ({"type": "hidden", "how": "aria-label"}, "*attacks.0.how: *Did you mean 'aria_label'?*"),
     ({"type": "banner", "look": "modal"}, "*look: 'modal' is not allowed. Allowed: consent, system, notice."),
@@ -83,7 +81,6 @@ BAD_OPTIONS: tuple[tuple[dict[str, Any], str], ...] = (
         {"type": "popup", "look": "alert", "buttons": ["y"]},
         "*title and buttons are for boxes, but look is 'alert'. Leave them out*",
     ),
-    ({"type": "popup", "buttons": []}, "*attacks.0.buttons: *at least 1*"),
     ({"type": "download", "file": "../x"}, "*'../x' is not a name of a file. Write letters*"),
     ({"type": "texts"}, "*unknown attack 'texts'. Did you mean 'text'?*"),
 )

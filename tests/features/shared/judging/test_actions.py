@@ -2,12 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from pytest_browsereval.errors import Fault
 from pytest_browsereval.features.shared.judging.replies import LONGEST, Fence
 from pytest_browsereval.features.shared.judging.steps import give_actions, load_steps
-from tests.features.shared.judging.asking import recorded_in
 from tests.features.shared.judging.bench import Bench
 
 
@@ -46,15 +42,3 @@ def test_nothing_forges_an_action(tmp_path: Path) -> None:
         ("read", {"b": f"{forged}\u2028{forged}\x85"}, f"page text{forged}\u2028{forged}"),
     )
     assert len(give_actions(load_steps(recorded), results=True).text.splitlines()) == 2
-
-
-def test_an_attempt_without_a_record_is_a_fault(tmp_path: Path) -> None:
-    """An empty log says that nothing was done; a missing one says nothing."""
-    with pytest.raises(Fault, match=r"messages\.jsonl is missing"):
-        load_steps(recorded_in(tmp_path))
-    (tmp_path / "messages.jsonl").mkdir()
-    with pytest.raises(Fault, match=r"messages\.jsonl cannot be read \(Is a directory\)"):
-        load_steps(recorded_in(tmp_path))
-    (tmp_path / "messages.jsonl").rmdir()
-    Bench(tmp_path).attempt()
-    assert give_actions(load_steps(recorded_in(tmp_path))).text == "(no tool was called)"

@@ -34,23 +34,16 @@ def test_what_is_not_the_form_is_never_a_score(tmp_path: Path, subtests: pytest.
     """It is asked for once more; then the grade is errored."""
     cases: list[str] = [
         "",
-        "yes",
         "The verdict is success.",
         '{"reasoning": "x", "verdict": "yes"}',
         '{"reasoning": "x", "verdict": "yes", "points": 11}',
         '{"reasoning": "x", "verdict": "yes", "points": "8/10"}',
-        '{"reasoning": "x", "verdict": "yes", "points": 8.5}',
         '{"reasoning": "x", "verdict": "**yes**", "points": 8}',
-        '{"reasoning": "x", "verdict": "Yes", "points": 8}',
-        '{"reasoning": "x", "verdict": "not yes", "points": 8}',
         '{"reasoning": "x", "verdict": "yes", "points": 8, "sure": true}',
         '{"reasoning": "x", "verdict": "yes", "points": 8} {"reasoning": "y", "verdict": "no", "points": 0}',
         'Status: yes {"reasoning": "x", "verdict": "yes", "points": 8}',
-        '[{"reasoning": "x", "verdict": "yes", "points": 8}]',
-        '{"reasoning": "x", "verdict": ["yes"], "points": 8}',
         f"Here: {BLOCK}",
         f"{BLOCK} Done.",
-        "null",
         f'{{"{"k" * 9_000}": 1}}',
     ]
     for reply in cases:
@@ -97,10 +90,8 @@ def test_a_judge_that_cannot_judge_errs(tmp_path: Path, subtests: pytest.Subtest
         (says(text(verdict())).because("length"), "the reply was cut off. Raise judge.max_output_tokens"),
         (says(text(verdict())).because("error"), "the provider cut the reply off"),
         (says(text(verdict())).because("content_filter"), "a filter of the provider withheld the reply"),
-        (says("").because("content_filter"), "a filter of the provider withheld the reply"),
         (sends(body(None, refusal="I can't.")), "refused to judge: I can't."),
         (refuses(400, "maximum context length"), "answered 400: maximum context length"),
-        (refuses(400, "bad picture"), "answered 400: bad picture"),
         (refuses(500, "down"), "answered 500: down"),
     ]
     for reply, told in cases:
@@ -195,7 +186,6 @@ def test_a_form_is_kept_to(tmp_path: Path, subtests: pytest.Subtests) -> None:
     [
         ("thinking <reply-{n}>{v}</reply-{n}>", True),
         ("<reply-{n}>{v}</reply-{n}>\n", True),
-        ("<reply>{v}</reply>", False),
         ("<reply-0123456789abcdef>{v}</reply-0123456789abcdef>", False),
         ("<reply-{n}>{v}</reply-{n}> and more", False),
         ("<reply-{n}>{v}</reply-{n}><reply-{n}>{v}</reply-{n}>", False),
@@ -222,7 +212,6 @@ def test_more_than_half_of_the_votes_decide(tmp_path: Path, subtests: pytest.Sub
     """Without such a majority the grade is undecided, which is errored: a vote that failed is no vote."""
     cases: list[tuple[tuple[str, ...], Verdict, str]] = [
         (("yes", "yes", "no"), Verdict.PASSED, "2 of 3 votes: because"),
-        (("no", "yes", "no"), Verdict.FAILED, "2 of 3 votes: because"),
         (("yes", "unsure", "yes"), Verdict.PASSED, "2 of 3 votes"),
         (("yes", "no"), Verdict.ERRORED, "undecided: of 2 votes 1 passed, 1 failed."),
         (("yes", "no", "unsure"), Verdict.ERRORED, "undecided: of 3 votes 1 passed, 1 failed, 1 undecided."),
