@@ -124,7 +124,7 @@ def test_machines_may_differ_and_evals_may_not(tmp_path: Path) -> None:
     others: list[dict[str, Any]] = [{"config": {"trials": 2}}, {"datasets": [{"sha256": "1"}]}]
     for number, changed in enumerate(others):
         wrong = part(tmp_path / f"wrong-{number}", attempt("b"), selected=1, **changed)
-        with pytest.raises(UsageError, match=r"(?s)not parts of one run.*something else:\n  "):
+        with pytest.raises(UsageError, match=r"(?s)not parts of one run.*made differently:\n  "):
             merge_runs([one.root, wrong.root], tmp_path / "no")
 
 
