@@ -52,6 +52,9 @@ def _margin(text: str) -> float:
     return value
 
 
+_margin.__name__ = "number"  # as argparse names it
+
+
 def _two(text: str) -> tuple[str, str]:
     first, equals, second = text.partition("=")
     if not (first and equals and second):

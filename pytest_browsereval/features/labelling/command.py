@@ -102,6 +102,9 @@ def _share(text: str) -> float:
     return value
 
 
+_share.__name__ = "number"  # as argparse names it
+
+
 def _label_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=HELP)
     add_config(parser)
