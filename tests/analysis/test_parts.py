@@ -35,6 +35,6 @@ def test_a_run_that_was_ended(tmp_path: Path) -> None:
     store = write_run(tmp_path / "run", attempt("a"))
     (store.root / "summary.json").unlink(missing_ok=True)
     ended = "the run was ended before its summary.json was written"
-    assert lacks(store) == f"{ended}: how many trials it lacks is unknown"
+    assert lacks(store) == f"{ended}: the number of missing trials is unknown"
     store.write_manifest({"selected": 2})
     assert lacks(RunStore(store.root)) == f"{ended}: 1 of the run's 2 trials have no result"

@@ -160,3 +160,25 @@ def test_closing_gives_up_the_picture_and_keeps_the_lines(context: Contexts, tmp
     assert told(capture) == [("tool_call", None), ("tool_result", None), ("assistant", None)]
     assert not (tmp_path / "screenshots").exists()
     assert capture.warnings == ()
+
+
+def test_what_a_listener_raises_reaches_the_next_call(context: Contexts, window: SlowWindow) -> None:
+    """A plug-in that breaks breaks the attempt, as it does without going ahead."""
+
+    def listen(message: Message) -> None:
+        if message.type == "tool_result":
+            raise RuntimeError("plug-in broke")
+
+    capture = context(on_message=listen)
+    window.may_draw.set()
+
+    async def course() -> None:
+        async with capture.going_ahead():
+            await step(capture)
+            capture.log_assistant("paid for")
+            with pytest.raises(RuntimeError, match="plug-in broke"):
+                await step(capture)
+            await capture.settle()
+
+    play(course)
+    assert told(capture)[-1] == ("assistant", None)

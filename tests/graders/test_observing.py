@@ -220,22 +220,6 @@ def test_a_crashed_page_is_a_fault(live: Live, site: Site, monkeypatch: pytest.M
     assert fault.value.source is ErrorSource.GRADER
 
 
-def test_a_page_that_is_closed_while_it_is_read_is_a_fault(live: Live, site: Site) -> None:
-    """Another page may be the window's by then; it is not the one that was to be judged."""
-    site.pages["/"] = "fine"
-
-    async def course(window: PlaywrightWindow) -> None:
-        first = window.page
-        async with live_page(window) as page:
-            await window.open_tab()
-            await first.close()
-            await page.title()
-
-    with pytest.raises(Fault, match=r"title.*closed") as fault:
-        live.run(site.url, course)
-    assert fault.value.source is ErrorSource.GRADER
-
-
 def test_an_agent_that_closes_its_last_page_is_judged(live: Live, site: Site) -> None:
     """By an empty page: it could leave the pass rate by closing pages otherwise."""
     site.pages["/"] = "<title>Shop</title>"

@@ -15,7 +15,6 @@ from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.llm.server import LONGEST_MESSAGE
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, refuses, says, sends
-from tests.support import until
 
 pytestmark = pytest.mark.quick
 
@@ -234,21 +233,6 @@ def test_a_slow_reply_is_given_up_and_tried_again(waits: Waits, stream: bool) ->
         reply = ask(settings(model, stream=stream, request_timeout_s=2), waits.policy(max_tries=20))
     assert reply.text == "in time"
     assert reply.retries == len(waits.all) >= 1
-
-
-def test_a_request_can_be_cancelled() -> None:
-    """Cancelling ends the request at once, wherever it waits, and the client still works."""
-
-    async def use(client: ChatClient) -> str:
-        task = asyncio.ensure_future(client.complete(HELLO))
-        await until(lambda: bool(model.requests))
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        return (await client.complete(HELLO)).text
-
-    with ScriptedModel([says("never seen").after(60), says("still here")]) as model:
-        assert with_client(settings(model), None, use) == "still here"
 
 
 def test_a_proxy_of_the_environment_does_not_catch_local_requests(monkeypatch: pytest.MonkeyPatch) -> None:

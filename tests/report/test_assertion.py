@@ -239,15 +239,6 @@ def test_a_traceback_stands_at_the_end(tmp_path: Path) -> None:
     assert place_in(TRACE) == ("/evals/my_agent.py", 20)
 
 
-def test_a_long_traceback_is_shown_from_its_end(tmp_path: Path) -> None:
-    """Lines before the last ones are counted."""
-    long = "".join(f'  File "/a.py", line {n}, in f\n    f()\n' for n in range(100)) + "E: last\n"
-    grade = GraderResult(grader="mine", verdict=ERRORED, details={"traceback": long})
-    lines = explain(attempt("a", ERRORED, grader_results={"mine": grade}), tmp_path).splitlines()
-    assert lines[-62:-60] == ["traceback of the grader mine", "… 141 lines before"]
-    assert lines[-1] == "E   E: last"
-
-
 def test_lines_fit_the_terminal(tmp_path: Path) -> None:
     """Texts go on below themselves; the folder stays in one piece, to be copied, and is shown from here."""
     folder = tmp_path / "results/a-long-name/of-a-run" / ("x" * 60)

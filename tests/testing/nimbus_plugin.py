@@ -6,7 +6,7 @@ import csv
 import json
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import JsonValue
 
@@ -15,7 +15,6 @@ from pytest_browsereval import (
     DatasetError,
     ErrorSource,
     Fault,
-    GateRule,
     GraderConfig,
     GraderResult,
     Message,
@@ -26,16 +25,10 @@ from pytest_browsereval import (
     Registry,
     RowMetadata,
     RowRef,
-    RuleResult,
     RunSummary,
-    StoredAttempt,
     Task,
-    Toolkit,
-    ToolkitConfig,
     Verdict,
-    Window,
     chat_client,
-    tool,
 )
 
 
@@ -81,36 +74,8 @@ def read_table(path: Path) -> list[dict[str, str]]:
         raise DatasetError(f"{path}: {error}. Name a table.") from error
 
 
-@tool(takes_picture=False)
-async def add(window: Window, one: int, other: int) -> str:
-    """Add two numbers."""
-    del window
-    return str(one + other)
-
-
-class SumsConfig(ToolkitConfig):
-    """A toolkit with one tool."""
-
-    type: Literal["nimbus/sums"] = "nimbus/sums"
-
-    def build(self) -> Toolkit:
-        return Toolkit(key=self.type, label="Sums", tools=(add,), needs_page=False)
-
-
-class CheapRule(GateRule):
-    """A rule of a gate."""
-
-    type: Literal["nimbus/cheap"] = "nimbus/cheap"
-    limits_failures: ClassVar[bool] = False
-    most: int
-
-    def check(self, trials: Sequence[StoredAttempt]) -> RuleResult:
-        steps = sum(trial.total_steps for trial in trials)
-        return RuleResult(self.type, is_met=steps <= self.most, message=f"{steps} steps")
-
-
 def pytest_browsereval_register(registry: Registry) -> None:
-    for member in (FriendlyConfig, TableConfig, SumsConfig, CheapRule):
+    for member in (FriendlyConfig, TableConfig):
         registry.register(member)
 
 

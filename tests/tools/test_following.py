@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from typing import Any
 
 from tests.support import PageServer, Visits
@@ -53,18 +52,6 @@ def test_a_tab_that_hangs_is_told(visit: Visits, pages: PageServer) -> None:
     late = "A tab is opening, and its page has not answered within 0.3 s."
     assert late in opened.output("click", target="text=go")
     assert late in opened.window.warnings
-
-
-def test_an_address_is_opened_right_after_one_that_did_not_load(visit: Visits, pages: PageServer) -> None:
-    """The page that Chromium shows of the first one does not stop the second."""
-    url = pages.page("/there", "There")
-    opened = visit("<p>Start")
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        gone = f"http://127.0.0.1:{closed.getsockname()[1]}/"
-    for _ in range(3):
-        assert "nothing listens there" in opened.refusal("navigate", url=gone)
-        assert opened.output("navigate", url=url).startswith(f"Opened {url}")
 
 
 def test_what_raw_input_asks_for_may_be_late_or_elsewhere(visit: Visits, pages: PageServer) -> None:

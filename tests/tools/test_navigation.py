@@ -106,15 +106,6 @@ def test_a_page_that_never_answers_ends_with_the_limit(visit: Visits, pages: Pag
     assert opened.refusal("navigate", url="/never") == late
 
 
-def test_a_slow_picture_does_not_hold_a_navigation_for_ever(visit: Visits, pages: PageServer) -> None:
-    """The document is there; what else belongs to the page is waited for within limits only."""
-    pages.page("/slow.png", b"", media_type="image/png", delay_s=30)
-    pages.page("/gallery", "<title>Gallery</title><img src='/slow.png'>")
-    opened = visit()
-    opened.limit(load_s=0.3)
-    assert "titled 'Gallery'" in opened.output("navigate", url="/gallery")
-
-
 def test_an_address_that_is_a_download_keeps_the_page(visit: Visits, pages: PageServer) -> None:
     """The download is told with name and size."""
     headers = {"Content-Disposition": "attachment; filename=bill.pdf"}

@@ -10,7 +10,6 @@ from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened
-from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import Fault
 from tests.browsers.hanging import LOOP
 from tests.support import PageServer, Run, Visits, until
@@ -168,23 +167,5 @@ def test_a_cancelled_opening_leaves_no_window(
                 await opening
             assert manager.windows == {}
         await until(lambda: len(browser._connections[-1].browser.contexts) == before)
-
-    run(cancel())
-
-
-def test_closing_goes_on_when_its_caller_is_cancelled(run: Run, browser: PlaywrightBrowser) -> None:
-    """A window closes even if the attempt is cancelled while it does."""
-
-    async def cancel() -> None:
-        manager = WindowManager(browser)
-        window = await manager.create_window("a")
-        assert isinstance(window, PlaywrightWindow)
-        closing = asyncio.ensure_future(manager.close_window("a"))
-        await asyncio.sleep(0)
-        closing.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await closing
-        await until(lambda: manager.closed)
-        assert window.context not in browser._connections[-1].browser.contexts
 
     run(cancel())
