@@ -109,7 +109,7 @@ def _add_left_out(parser: argparse.ArgumentParser) -> None:
 
 
 def _left_out(text: str) -> str:
-    """Return the name behind `no:`, as pytest has it."""
+    """Return the name after `no:`, as pytest has it."""
     if not text.removeprefix("no:") or not text.startswith("no:"):
         raise argparse.ArgumentTypeError(f"{text!r} is not `no:NAME`, such as no:browsereval.causes")
     return text.removeprefix("no:")
@@ -219,7 +219,7 @@ def _refuse(_arguments: argparse.Namespace) -> int:
 
 
 def gather_commands(door: Door, report: Callable[[str], None]) -> list[tuple[str, Command]]:
-    """Return the subcommands by name, each behind its owner.
+    """Return the subcommands by name, each after its owner.
 
     Args:
         door: has those of features and packages.

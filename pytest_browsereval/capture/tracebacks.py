@@ -96,7 +96,7 @@ def _is_caller(file: str) -> bool:
 
 
 def shorten(text: str, base: Path) -> Iterator[str]:
-    """Yield a traceback in pytest's short style: each place with its code, the exception behind an ``E``.
+    """Yield a traceback in pytest's short style: each place with its code, the exception after an ``E``.
 
     Args:
         text: as it is kept.

@@ -119,7 +119,7 @@ class GateConfig(Block):
     """Rules of plug-ins, each a block with its type: ``[{type: acme/max_clicks, most: 3}]``."""
     rows: Literal["xfail", "fail"] = "xfail"
     """How to show rows that did not pass. ``xfail`` leaves the verdict to the gate; ``fail`` shows them red.
-    Rows of which no rule limits how many may fail are red always: with ``must_pass`` alone, all others."""
+    Rows are always red if no rule limits how many of them may fail: with ``must_pass`` alone, all others."""
 
     @field_validator("tags", "websites", "variants", "quarantine", "must_pass")
     @classmethod

@@ -288,6 +288,6 @@ def _is_denied(text: str, match: re.Match[str]) -> bool:
 
 
 def _find_time(text: str, at: int) -> list[str]:
-    """Return the time that stands behind a date, and its zone."""
+    """Return the time that follows a date, and its zone."""
     match = _TIME.match(text, at)
     return [part for part in match.groups() if part] if match else []

@@ -61,7 +61,7 @@ _UNSURE_SCALES = (
 _UNSURE_SCALE = re.compile(" ?(?:" + "|".join(f"({words})" for words, _ in _UNSURE_SCALES) + r")(?!\w)")
 # What stands before a number and makes it another one, or none that was meant.
 _MINUS = r"(?<![0-9] )(?:\b(?:minus|negative|moins|menos|meno|минус)\b|マイナス|\u2212) ?(?=\S?[0-9])"
-# What says of a number or a date behind it that it is another one; the last ones are Chinese.
+# What says of a number or a date after it that it is another one; the last ones are Chinese.
 _NOT = (
     r"(?:(?:\b(?:not|never|nicht|nie|pas|niet|inte|ikke|ikkje|non|не|ne|ei|nem|não|değil|bukan|tidak|kh[oô]ng|δεν|"
     r"ليس|ليست|לא|no (?:es|son|fue|era|hay)|(?:other|rather) than|except"
@@ -79,7 +79,7 @@ DENIED_BEHIND = re.compile(
     r"(?: ?[^\W\d_]{0,2} ?(?:では(?:な|あり)|じゃ(?:な|あり)|[가이] 아[니닙]|아[님니닙]|değil|नहीं))",
     re.IGNORECASE,
 )
-"""What stands behind such a one: in Japanese, Korean, Turkish and Hindi."""
+"""What follows such a one: in Japanese, Korean, Turkish and Hindi."""
 _DENIED = re.compile(f"(?:{_NOT}|±).$|[^\\W\\d_]-[0-9]$", re.IGNORECASE)
 _POWER = re.compile(
     r"(?<=[0-9]) ?[\u00d7x·⋅*] ?10(?:\^([-\u2212]?[0-9]+)|([\u207b\u00b9\u00b2\u00b3\u2070-\u2079]+))"

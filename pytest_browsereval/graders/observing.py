@@ -321,7 +321,7 @@ async def wait_until_final(
     Args:
         look: reads the page.
         is_final: whether there is nothing to wait for; runs in a thread. What cannot be judged is final.
-        wait_s: how long to look on.
+        wait_s: how long to look again.
 
     Raises:
         Fault: the last look broke.

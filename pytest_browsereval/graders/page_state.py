@@ -35,7 +35,7 @@ class PageStateGrader(GraderConfig):
     mode: Reading = "strict"
     """How values are compared: ``lenient`` forgives case, blanks and numbers written as text."""
     wait_s: float = Field(default=1.0, ge=0, le=10)
-    """How long to look on while checks do not hold: the last click may still be at work."""
+    """How long to look again while checks do not hold: the last click may still take effect."""
 
     def _checks(self, task: Task) -> list[PageCheck]:
         own = [check for check in task.checks if self.reads.include(check)]

@@ -99,7 +99,7 @@ class StateDiffGrader(GraderConfig):
     pass_at: float = Field(default=1.0, gt=0, le=1)
     """The weighted share of checks that has to hold."""
     wait_s: float = Field(default=1.0, ge=0, le=10)
-    """How long to look on while checks do not hold: the last click may still be at work."""
+    """How long to look again while checks do not hold: the last click may still take effect."""
 
     def _checks(self, task: Task) -> list[StateCheck]:
         own = [check for check in task.checks if self.reads.include(check)]

@@ -91,7 +91,7 @@ def in_order(items: Sequence[pytest.Item]) -> list[pytest.Item]:
 class Groups:
     """Tells the controller which groups items are in, for ``--dist loadgroup``.
 
-    xdist 3.8 has workers write ``@group`` behind ids for that, into an attribute that pytest 9.1 and later do
+    xdist 3.8 has workers write ``@group`` after ids for that, into an attribute that pytest 9.1 and later do
     not read: each test would be a group of its own, without a word.
 
     Args:

@@ -74,9 +74,9 @@ class Prices(BaseModel):
     output_per_mtok: float = Field(ge=0)
     """US dollars for a million output tokens."""
     cache_read_per_mtok: float | None = Field(default=None, ge=0)
-    """For a million input tokens read from the provider's cache; as other input unless set."""
+    """For a million input tokens read from the provider's cache; priced as other input unless set."""
     cache_write_per_mtok: float | None = Field(default=None, ge=0)
-    """For a million input tokens written to it; as other input unless set."""
+    """For a million input tokens written to it; priced as other input unless set."""
 
     def cost_usd(self, usage: Usage) -> float:
         """Return the price of tokens in US dollars."""
@@ -121,7 +121,7 @@ class LLMConfig(BaseModel):
     temperature: float | None = Field(default=None, ge=0, le=2)
     """Sent only if set; some models refuse it."""
     max_output_tokens: int | None = Field(default=None, ge=1)
-    """The most tokens of one reply."""
+    """How many tokens one reply may have."""
     seed: int | None = None
     """Sent only if set."""
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
@@ -136,12 +136,12 @@ class LLMConfig(BaseModel):
     stream: bool = False
     """Receive replies piece by piece; for gateways that cut connections that are silent for long."""
     request_timeout_s: float = Field(default=180.0, gt=0)
-    """The most that one request may take."""
+    """How long one request may take."""
     max_tries: int = Field(default=5, ge=1, le=20)
     """Requests for one reply, the first included. Those that are answered with 429 do not count, unless this
     is 1: they are sent again until ``retry_deadline_s``."""
     retry_deadline_s: float = Field(default=600.0, gt=0)
-    """The most that one reply may take, waiting between tries included."""
+    """How long one reply may take, waiting between tries included."""
 
     provider_id: str | None = None
     """A label of BrowserOS; has no effect here."""

@@ -48,7 +48,7 @@ _WORKING_FOLDERS = frozenset({"pwd", "oldpwd"})
 
 def _pattern(names: Sequence[str], place: Place) -> re.Pattern[str]:
     inner = "|".join(names)
-    if place == "field":  # `password_confirmation`, `token-v2`: pages have other words behind it
+    if place == "field":  # `password_confirmation`, `token-v2`: pages have other words after it
         return re.compile(rf"(?:^|_)(?:{inner})\d*(?:_|$)|(?:^|_){_COOKIES}$")
     # Of keys and variables the last word says what they are: `max_tokens`, `api_key_env`, `TOKEN_URL`.
     return re.compile(rf"(?:^|_)(?:{inner}|{_COOKIES})(?:_?\d+)?$")

@@ -63,7 +63,7 @@ class Redactor:
         return max((size for one, size in self._parts() if text.endswith(one[:size], 0, place)), default=0)
 
     def _tail_behind(self, text: str, place: int) -> int:
-        """Return how many characters behind a place are the end of a secret."""
+        """Return how many characters after a place are the end of a secret."""
         if text[place : place + SHORTEST_PART] not in self._grams:
             return 0
         return max((size for one, size in self._parts() if text.startswith(one[-size:], place)), default=0)

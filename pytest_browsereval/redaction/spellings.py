@@ -23,9 +23,9 @@ LONG_LINE = 16
 _STAYS = {
     "component": "!'()*",  # encodeURIComponent
     "uri": "!'()*;,/?:@&=+$#",  # encodeURI
-    "query": "!$%&()*+,/:;=?@[\\]^`{|}",  # typed behind a question mark
+    "query": "!$%&()*+,/:;=?@[\\]^`{|}",  # typed after a question mark
     "path": "!$%&()*+,/:;=@[]'",  # typed in a path
-    "hash": "!$%&()*+,/:;=?@[\\]^{|}'",  # typed behind a hash
+    "hash": "!$%&()*+,/:;=?@[\\]^{|}'",  # typed after a hash
 }
 
 
@@ -122,7 +122,7 @@ def list_base64_forms(secrets: Iterable[str]) -> tuple[str, ...]:
             form = plain[start : 8 * (before + len(data)) // 6]
             if len(form) < _SHORTEST:
                 continue
-            # Where nothing stands behind it, the last character is the secret's alone.
+            # Where nothing follows it, the last character is the secret's alone.
             for each in (form, plain[start:], plain[start:].rstrip("=")):
                 # In an address both signs of the first are quoted; the second is made for addresses.
                 found |= {each, quote(each, safe=""), each.replace("+", "-").replace("/", "_")}

@@ -125,7 +125,7 @@ class Plan:
 
         Args:
             only: safe ids of rows; the others are left out, which saves reading them.
-            is_limited: whether rows behind the limit are left out.
+            is_limited: whether rows beyond the limit are left out.
 
         Raises:
             DatasetError: a file is missing or unreadable, ids are missing or clash.

@@ -157,7 +157,7 @@ def list_files(root: Path) -> list[str]:
 def read_raw(root: Path, name: str, begin: int = 0) -> Iterator[tuple[int, bytes]]:
     """Yield the whole lines of a file, without their ends, and where each begins.
 
-    What stands behind the last end of a line is not one: its writer was cut off, or is at it.
+    What follows the last end of a line is not one: its writer was cut off, or is at it.
 
     Args:
         root: the run's folder.

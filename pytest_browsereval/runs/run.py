@@ -96,7 +96,7 @@ class StoredRun:
 
     @cached_property
     def id(self) -> str:
-        """The name of its folder; with six hex digits behind it if that is not one that a session has made.
+        """The name of its folder; with six hex digits after it if that is not one that a session has made.
 
         So what was merged, imported or brought into folders of one name has ids of its own.
         """

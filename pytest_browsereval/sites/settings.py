@@ -66,8 +66,8 @@ class SiteConfig(BaseModel):
     """Where the command runs, relative to the config, or ``{data}``; by default the config's folder."""
 
     ready: Ready | None = None
-    """What the start page of a row has to be before the attempt begins, where the row has no ``ready`` of its
-    own: ``{text: "Launcher"}``, or ``url``, ``target`` or ``js``."""
+    """What to wait for on the start page of a row before the attempt begins, if the row has no ``ready`` of
+    its own: ``{text: "Launcher"}``, or ``url``, ``target`` or ``js``."""
     toolkits: tuple[str, ...] | None = None
     """Toolkits, by their keys, that only rows that use this site have."""
     state: StateConfig | None = None

@@ -53,7 +53,7 @@ _SOON_S = 0.1
 
 
 def read_script(name: str) -> str:
-    """Return the functions of ``NAME.js``, behind those that all such scripts use, in ``control.js``."""
+    """Return the functions of ``NAME.js``, after those that all such scripts use, in ``control.js``."""
     files = (Path(__file__).with_name(f"{one}.js") for one in ("control", name))
     return "\n" + "".join(file.read_text(encoding="utf-8") for file in files)
 
@@ -204,7 +204,7 @@ async def read_value(
 
 
 async def make_ready(window: PlaywrightWindow, target: str, *, for_text: bool) -> Value:
-    """Give a target the focus, with the caret behind what is there, and return what it holds.
+    """Give a target the focus, with the caret after what is there, and return what it holds.
 
     Raises:
         Refusal: no key gets to it.

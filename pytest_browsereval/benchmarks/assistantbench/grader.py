@@ -26,14 +26,14 @@ Kind = Literal["number", "blocks", "texts"]
 class AssistantBenchGrader(GraderConfig):
     """Scores the final answer by the kind of the row's ``answer``: number, text, list of texts, JSON objects.
 
-    A reference of several lines is a list. Whether the agent answered at all is apart from how well: the
-    benchmark reports both rates.
+    A reference of several lines is a list. Whether the agent answered is separate from how well it answered:
+    the benchmark reports both rates.
     """
 
     type: Literal["assistantbench"] = "assistantbench"
 
     pass_at: float = Field(default=1.0, gt=0, le=1)
-    """The score to pass with; the benchmark itself reports the mean score and sets no such mark."""
+    """The score to pass with; the benchmark itself reports the mean score and sets no pass mark."""
 
     def check(self, task: Task, base_dir: Path) -> None:
         """Check that the row has a reference.

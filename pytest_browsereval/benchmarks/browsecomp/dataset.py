@@ -44,7 +44,7 @@ class BrowseCompConfig(BenchmarkConfig):
 
 
 def decrypt(text: str, password: str, key: str) -> str:
-    """Return a text in clear: base64, then XOR with the SHA-256 of the password, over and over.
+    """Return a text decrypted: base64, then XOR with the SHA-256 of the password, over and over.
 
     Args:
         text: as the file has it.

@@ -14,7 +14,7 @@ HIDDEN = "?"
 class GaiaConfig(BenchmarkConfig):
     """Reads GAIA's rows (``task_id Question Level Final answer``) and GAIA-web's (``id ques web``).
 
-    GAIA is gated and not to be passed on: its rows are protected.
+    GAIA is gated and must not be passed on, so its rows are protected.
     """
 
     type: Literal["gaia"] = "gaia"

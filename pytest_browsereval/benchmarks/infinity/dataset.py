@@ -19,8 +19,8 @@ class InfinityConfig(BenchmarkConfig):
     app: str | None = Field(default=None, pattern=r"^[\w.-]+$")
     """The app; by default the name of the file's folder."""
     site: str | None = Field(default=None, pattern=r"^[A-Za-z_]\w*$")
-    """The app's name among the ``sites`` of the config; by default the app with ``_`` for what no such name
-    has. Its port is chosen when it starts, and is in no row."""
+    """The app's name among the ``sites`` of the config; by default the app's name, with ``_`` for characters
+    that such names cannot have. Its port is chosen when it starts, so no row has it."""
 
     def convert(self, original: Any) -> dict[str, Any]:
         """Return a task with the keys of a row.

@@ -114,7 +114,7 @@ class Mind2WebGrader(ModelGrader):
     threshold: int = Field(default=3, ge=1, le=5)
     """Pictures with this score or a higher one are shown for the verdict."""
     max_pictures: int = Field(default=50, ge=1)
-    """Of more such pictures the last ones are shown, as the rule was published."""
+    """If there are more such pictures, the last ones are shown, as in the published rule."""
     max_missing: float = Field(default=0.1, ge=0, le=1)
     """The share of pictures that may be without a score."""
 

@@ -39,7 +39,8 @@ class MiniwobConfig(BenchmarkConfig):
     query: str = "Do what the page asks."
     """The instruction of every row: the page's own is made when its episode starts."""
     max_time_ms: int = Field(default=1_000_000, ge=1)
-    """When an episode ends by itself, with the reward -1. The pages' own limit of seconds is for people."""
+    """How long an episode lasts before it ends by itself, with the reward -1. The pages' own limit of seconds
+    is for people."""
 
     def file(self, base_dir: Path) -> Path:
         """Return the absolute path of the folder with the pages.

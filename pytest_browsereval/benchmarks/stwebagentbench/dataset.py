@@ -18,8 +18,8 @@ class STWebAgentBenchConfig(OwnSitesConfig):
     """Reads ST-WebAgentBench's ``test.raw.json``.
 
     Tasks are scored by answer, address and page, as WebArena's are. Policies are kept in
-    ``metadata.additional`` and are not scored: the figure *completion under policy* cannot be had here. Rows
-    of a site that ``sites`` does not name are left out.
+    ``metadata.additional`` and are not scored: the figure *completion under policy* is not available here.
+    Rows of a site that ``sites`` does not name are left out.
     """
 
     known_sites = SITES

@@ -27,7 +27,7 @@ class VisualWebArenaConfig(WebArenaRows):
     kept = (*KEPT, "viewport_size", "reasoning_difficulty", "visual_difficulty", "comments")
 
     pictures: str | None = Field(default=None, pattern=r"^(https?://|\{)")
-    """Where pictures are served whose places are relative, such as ``coco_images/1.jpg``: an address, or
+    """Where pictures with a relative path, such as ``coco_images/1.jpg``, are served: an address, or
     ``"{name}/path"`` of one of the config's sites. Rows that need one are left out without it."""
 
     def convert(self, original: Any) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class VisualWebArenaConfig(WebArenaRows):
 
 
 class WebChoreArenaConfig(WebArenaRows):
-    """Reads WebChoreArena's rows; those that change a site are to be followed by its reset."""
+    """Reads WebChoreArena's rows; after a row that changes a site, the site must be reset."""
 
     type: Literal["webchorearena"] = "webchorearena"
     title = "WebChoreArena"

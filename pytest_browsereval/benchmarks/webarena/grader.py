@@ -90,7 +90,7 @@ class WebArenaGrader(ModelGrader):
     replies = (SameReply, ReasonReply, PictureReply)
 
     wait_s: float = Field(default=3.0, ge=0, le=10)
-    """How long to look on while checks do not hold: the last click may still be at work."""
+    """How long to look again while checks do not hold: the last click may still take effect."""
 
     # -- what a row needs
 

@@ -44,7 +44,7 @@ async def observe(
         window: of the attempt.
         rules: of its row.
         holds: whether a part of a page is as it should be, so that nothing has to be waited for.
-        wait_s: how long to look on while a part does not hold.
+        wait_s: how long to look again while a part does not hold.
 
     Raises:
         Fault: source *grader*: a page cannot be opened or read.

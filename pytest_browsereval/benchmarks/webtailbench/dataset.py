@@ -21,7 +21,7 @@ class WebTailBenchConfig(TwoFilesConfig):
     second = "rubrics"
 
     start_url: str | None = None
-    """Where all tasks begin that name no page: the benchmark names none. A search engine, say."""
+    """Where tasks without a page begin (the benchmark names none): a search engine, for example."""
     rubrics: Path | None = None
     """A JSON file of rubrics: by id, or a list of blocks with ``id`` and ``precomputed_rubric``. Relative
     to the eval config."""

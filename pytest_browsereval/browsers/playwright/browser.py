@@ -39,7 +39,7 @@ class PlaywrightBrowserConfig(PageOptions):
     headless: bool = True
     """False shows the windows, which needs a display and a full Chromium."""
     binary: str | None = None
-    """Path or name of the browser; by default the best one on this machine is looked for."""
+    """Path or name of the browser; by default the best one on this machine."""
     args: tuple[str, ...] = ()
     """More command-line switches for the browser."""
 

@@ -37,8 +37,8 @@ class PageOptions(BrowserConfig):
     """Options of each window, as Playwright's ``new_context`` has them, and ``device``: a name of
     ``playwright.devices``."""
     allowed_origins: tuple[str, ...] = ()
-    """Patterns such as ``https://shop.example``, ``*.example.com``, ``http://127.0.0.1:*``. Nothing gets to
-    other origins, by redirects and workers either. The start page's own origin is always allowed; empty
+    """Patterns such as ``https://shop.example``, ``*.example.com``, ``http://127.0.0.1:*``. Nothing reaches
+    other origins, not even by redirects or workers. The start page's own origin is always allowed; empty
     allows all."""
     navigation_timeout_ms: float = Field(default=30_000, gt=0)
     """How long a navigation may take."""

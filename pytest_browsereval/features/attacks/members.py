@@ -41,7 +41,7 @@ class TextAttack(AttackConfig):
     where: Where = Where(css="body")
     """The element: the first visible one of each page. Fields, pictures and frames have no text."""
     how: Literal["append", "prepend", "replace"] = "append"
-    """Whether the payload stands behind the text, before it, or in its place."""
+    """Whether the payload comes after the text, before it, or replaces it."""
 
     async def place(self, placer: Placer) -> None:
         """Put it into the element of each page, and again when the page draws that anew."""
@@ -59,7 +59,7 @@ class HiddenAttack(AttackConfig):
     where: Where | None = None
     """The element: the first visible one of each page; by default the body."""
     how: Way = "off_screen"
-    """The attribute ``aria_label`` (behind the name that the element has), ``alt`` (of the picture, of the
+    """The attribute ``aria_label`` (after the name that the element has), ``alt`` (of the picture, of the
     first one in the element, or of a new one of one pixel) or ``title``; a text of no size, one next to the
     screen, one in the colour of its background; an HTML comment in the element; the page's description in
     ``meta``."""
@@ -74,8 +74,8 @@ class PictureAttack(AttackConfig):
 
     type: Literal["image"] = "image"
     where: Where | None = None
-    """The element that the picture stands behind: the first visible one of each page; by default the end of
-    the page."""
+    """The element that the picture comes after: the first visible one of each page; by default the end of the
+    page."""
 
     async def place(self, placer: Placer) -> None:
         """Draw it in each page; as a canvas where the page's security policy lets no picture load."""
@@ -90,7 +90,7 @@ class FormAttack(AttackConfig):
     """The field, or for ``field`` the element at whose end the form stands: the first visible one of each
     page. By default the first text field, and for ``field`` the end of the page."""
     how: Literal["value", "placeholder", "label", "field"] = "placeholder"
-    """The value of a field that nobody has typed into, its placeholder, behind its label, or the label of a
+    """The value of a field that nobody has typed into, its placeholder, after its label, or the label of a
     field in a form of its own that is sent to ``{attacker}/collect``."""
 
     @property
@@ -232,7 +232,7 @@ class ToolOutputAttack(AttackConfig):
     tool: str | None = Field(default=None, min_length=1)
     """The name of the tool; by default all."""
     how: Literal["append", "prepend", "replace"] = "append"
-    """Whether the payload stands behind the result, before it, or in its place."""
+    """Whether the payload comes after the result, before it, or replaces it."""
 
     def needs(self) -> Needs:
         """Return that it needs nothing of the browser."""

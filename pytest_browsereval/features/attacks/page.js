@@ -298,7 +298,7 @@
     return canvas;
   }
 
-  // Programs that stand in for a model read the payload behind the end of the file, where no decoder looks.
+  // Programs that stand in for a model read the payload after the end of the file, where no decoder looks.
   function describePicture(canvas, payload) {
     const behind = Array.from(new TextEncoder().encode(payload), (byte) => String.fromCharCode(byte)).join('');
     const [head, data] = canvas.toDataURL('image/png').split(',');
@@ -356,7 +356,7 @@
     },
   };
 
-  // Whether the document is the one that rows begin with, also where a page or an attack has put something behind it.
+  // Whether the document is the one that rows begin with, also where a page or an attack has put something after it.
   function isStart(url) {
     const [here, start] = [location.href, url].map((text) => new URL(text));
     return isTop && here.origin === start.origin && here.pathname === start.pathname

@@ -46,7 +46,7 @@ class CdpBrowserConfig(PageOptions):
 
     type: Literal["cdp"] = "cdp"
     url: str
-    """Where it listens: ``http://127.0.0.1:9222``, or the ``ws://`` address that it tells."""
+    """Where it listens: ``http://127.0.0.1:9222``, or the ``ws://`` address that it prints."""
     sessions: Literal["isolated", "shared"] | None = None
     """``isolated``: a fresh context for each attempt. ``shared``: the browser's default one, with its cookies
     and logins, for one attempt at a time. By default isolated ones where the browser allows them."""

@@ -14,7 +14,7 @@ AnyGrader = Annotated[GraderConfig, MemberOf("grader")]
 
 
 class CombinedGrader(CombiningGrader):
-    """Asks several graders and makes one grade of theirs. A part that errs never counts as failed.
+    """Asks several graders and makes one grade of theirs. An errored part never counts as failed.
 
     Where an errored part could still turn the verdict, the grade is errored; else the others decide.
     """

@@ -43,7 +43,7 @@ class Comparing:
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter, config: pytest.Config
     ) -> None:
-        """Print the comparisons, behind the tables of the runs."""
+        """Print the comparisons, after the tables of the runs."""
         encoding = stdout_encoding()
         for name, report in self._reports.items():
             terminalreporter.section(f"eval {name} compared with its baseline")

@@ -8,7 +8,7 @@ from pytest_browsereval.feature import Option
 
 
 def port_number(text: str) -> int:
-    """Return the port. A file behind the option is refused, which argparse takes for its value."""
+    """Return the port. A file after the option is refused, which argparse takes for its value."""
     number = int(text) if text.isascii() and text.isdecimal() else -1
     if not 0 <= number <= 65535:
         advice = "Write `--eval-dashboard=PORT`, or put `--eval-dashboard` after the files"

@@ -46,10 +46,11 @@ class EffectsGrader(GraderConfig):
     reads: ClassVar[ChecksRead] = ChecksRead(effects=True)
 
     others: Literal["fail", "warn"] = "fail"
-    """What changes that the row does not name do: ``fail``, or ``warn``, which only names and counts them."""
+    """How to treat changes that the row does not name: ``fail``, or ``warn``, which only names and counts
+    them."""
 
     values: bool = False
-    """Whether criteria name values of the state, which reports, JUnit files and pushed runs then have."""
+    """Whether criteria name values of the state, which reports, JUnit files and pushed runs then contain."""
 
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:

@@ -33,8 +33,8 @@ class ConfirmGuard(GuardConfig):
     """Refuses to click, check or choose what sounds risky, unless the words of the task ask for it.
 
     A word is looked for in the text and the accessible name of what is clicked, checked or chosen, and in
-    those of the button that Enter presses; it stands for longer ones too (``order``: *Orders*, *ordering*).
-    The query asks for an action if it has a word of the same group. Which thing is ordered is not compared.
+    those of the button that Enter presses; it matches longer ones too (``order``: *Orders*, *ordering*). The
+    query asks for an action if it has a word of the same group. Which thing is ordered is not compared.
     """
 
     type: Literal["confirm"] = "confirm"

@@ -45,11 +45,11 @@ class OriginsGuard(GuardConfig):
     """Lets an agent open, click and type on pages of known origins only.
 
     Known are the origin of the row's start page, those of the config's sites that the row uses, and those
-    that ``allow`` lists. Refused are: to open an address of another origin, to click a link or send a form
-    that leads there, and all that is called on such a page, or aimed at a frame of one, but what leads away.
+    that ``allow`` lists. It refuses to open an address of another origin, and to click a link or send a form
+    that leads there. On a page or in a frame of such an origin it refuses all calls but those that lead away.
 
-    It looks at calls. What a page does by itself, a redirect for example, is not a call:
-    ``browser.allowed_origins`` keeps the browser from that too.
+    What a page does by itself, a redirect for example, is not a call: ``browser.allowed_origins`` keeps the
+    browser from that too.
     """
 
     type: Literal["origins"] = "origins"

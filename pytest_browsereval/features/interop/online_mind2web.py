@@ -28,7 +28,7 @@ class OnlineMind2WebExport(ExportConfig):
 
     type: Literal["online-mind2web"] = "online-mind2web"
     output: Path
-    """The folder to write, which is not there yet."""
+    """The folder to write, which must not exist yet."""
 
     def write(self, run: StoredRun, base_dir: Path) -> Exported:
         """Write it."""

@@ -34,7 +34,7 @@ class Alignment(JudgeReply):
 
 
 class FaraAlignmentGrader(ModelGrader):
-    """Asks by texts alone whether the actions and the answer fit the task."""
+    """Asks a model, by texts alone, whether the actions and the answer fit the task."""
 
     type: Literal["fara_alignment"] = "fara_alignment"
     prompts: ClassVar[tuple[str, ...]] = (ALIGNMENT,)

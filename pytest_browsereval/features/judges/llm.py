@@ -84,7 +84,7 @@ _NUMBERS: Mapping[str, tuple[type[Share | Rating], float, float, float]] = {
 
 
 class LLMGrader(ModelGrader):
-    """Asks a model with your own prompt, which shows it what stands in braces: ``{query}``, ``{answer}``."""
+    """Asks a model with your own prompt, with words in braces filled in: ``{query}``, ``{answer}``."""
 
     type: Literal["llm"] = "llm"
     prompts: ClassVar[tuple[str, ...]] = (RULES,)
@@ -94,7 +94,7 @@ class LLMGrader(ModelGrader):
     """How to judge. Of the row: ``{query}``, ``{reference}`` (its ``answer``), ``{rubric}``; of the attempt:
     ``{answer}``, ``{page_text}`` and ``{page_url}`` at the end, ``{steps}``. Each is put between marks."""
     pictures: Literal["last", "all", "none"] = "last"
-    """Which pictures of the page the judge sees; of ``all`` up to 30, spread evenly."""
+    """Which pictures of the page the judge sees; ``all`` shows up to 30, spread evenly."""
     scale: Literal["pass", "0-1", "1-5"] = "pass"
     """What it replies: ``PASS`` or ``FAIL``, a number from 0 to 1, or a whole number from 1 to 5."""
     pass_at: float | None = Field(default=None, validate_default=True)

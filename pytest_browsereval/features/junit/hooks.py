@@ -135,7 +135,7 @@ def _out(text: str) -> ET.Element:
 
 
 def _join_output(case: ET.Element) -> None:
-    """Join the texts into one, behind the result: readers show only one.
+    """Join the texts into one, after the result: readers show only one.
 
     What was written to stderr comes last, which is the order that pytest's schema asks for.
     """

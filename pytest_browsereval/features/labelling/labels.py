@@ -27,7 +27,7 @@ LabelWord = Literal["pass", "fail", "unclear"]
 
 
 class Label(BaseModel):
-    """One person's word on one attempt; a later one of the same person takes its place."""
+    """One person's label of one attempt; a later one by the same person replaces it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -50,7 +50,7 @@ class McpBrowserConfig(BrowserConfig):
     """``isolated``: the server at ``url`` gives each session a browser of its own, so that several attempts
     may run at once. By default they share one, and run one at a time."""
     tools: ToolUses = ToolUses()
-    """Which of the server's tools does what. Well-known servers need none of it."""
+    """Which of the server's tools does what. Well-known servers do not need this."""
     connect_timeout_s: float = Field(default=120.0, gt=0)
     """How long the server may take to start and answer; ``npx`` may have to fetch it."""
     call_timeout_s: float = Field(default=60.0, gt=0)

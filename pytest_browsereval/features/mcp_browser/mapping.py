@@ -82,8 +82,8 @@ class ToolUses(BaseModel):
     pages: ToolUse | None = None
     """Lists the pages, for servers whose tools want the page named."""
     address: ToolUse | None = None
-    """Runs ``{script}`` in the page, which gives the address and the HTTP status that it was answered with: a
-    page that did not open shows itself by that alone. Without it, they are not known."""
+    """Runs ``{script}`` in the page, which gives the page's address and HTTP status: only this shows that a
+    page did not open. Without it, they are not known."""
 
     @field_validator("*", mode="before", json_schema_input_type=ToolUse | str | None)
     @classmethod

@@ -47,7 +47,7 @@ class OrchestratorBlock(LLMConfig):
     """The model that delegates."""
 
     max_turns: int = Field(default=15, ge=1)
-    """The most replies of the model."""
+    """How many replies the model may give."""
     instructions: str = ""
     """Added to the system prompt."""
 
@@ -56,7 +56,7 @@ class OrchestratorExecutorConfig(AgentConfig):
     """A model that sees no page delegates goals to executors, each of which begins afresh.
 
     The final answer is what the orchestrator called ``done`` with, else its reply of text without a call.
-    If its turns run out before, the answer is the last executor's report in its own words, and there is none
+    If its turns run out first, the answer is the last executor's report in its own words, and there is none
     if that executor was blocked or gave no report; the termination is ``max_steps``.
     """
 

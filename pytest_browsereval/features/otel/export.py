@@ -24,8 +24,8 @@ DEFAULT_ENDPOINT = "http://localhost:4318"
 class OtelExport(ExportConfig):
     """Sends a trace for each attempt to an OpenTelemetry receiver, by OTLP over HTTP.
 
-    The variables ``OTEL_EXPORTER_OTLP_ENDPOINT``, ``_HEADERS``, ``_TIMEOUT`` and their like hold as for any
-    program. Ids follow from the attempts' and the file of the eval: a run that is sent twice is there once.
+    The variables ``OTEL_EXPORTER_OTLP_ENDPOINT``, ``_HEADERS``, ``_TIMEOUT`` and the like work as for any
+    program. Ids follow from the attempts' and the file of the eval: a run that is sent twice appears once.
     """
 
     needs_names: ClassVar[bool] = False

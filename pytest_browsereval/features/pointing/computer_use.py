@@ -51,11 +51,12 @@ class ComputerUseConfig(LLMConfig, PointingConfig):
 
     type: Literal["computer-use"] = "computer-use"
     max_turns: int = Field(default=100, ge=1)
-    """The most replies of the model."""
+    """How many replies the model may give."""
     max_pictures: int = Field(default=3, ge=1)
     """How many of the latest pictures stay in the conversation."""
     picture_width: int | None = Field(default=None, ge=64)
-    """Wider pictures are shrunk to this for the model, by the extra ``pictures``; the record keeps them."""
+    """Wider pictures are shrunk to this for the model (with the extra ``pictures``), but recorded as they
+    are."""
     instructions: str = ""
     """Added to the system prompt."""
 

@@ -49,13 +49,13 @@ class VisualActionConfig(PointingConfig):
     history: Literal["list", "text"] = "list"
     """Earlier actions: a list of objects, or one line as BrowserOS's service reads it."""
     max_predictions: int = Field(default=15, ge=1)
-    """The most requests; ending the task with the last one is in time."""
+    """How many requests may be made; the last one may still end the task."""
     request_timeout_s: float = Field(default=120.0, gt=0)
-    """The most that one request may take."""
+    """How long one request may take."""
     max_tries: int = Field(default=3, ge=1, le=20)
     """Requests for one reply, the first included: 429, 500 and above, and broken connections are retried."""
     retry_deadline_s: float = Field(default=600.0, gt=0)
-    """The most that one reply may take, waiting between tries included."""
+    """How long one reply may take, waiting between tries included."""
 
     @field_validator("url")
     @classmethod

@@ -64,7 +64,7 @@ def hash_steps(steps: Sequence[Mapping[str, JsonValue]]) -> str:
 
 
 def find_ways(trial: Trial, run: ActiveRun, root: Path) -> list[Way]:
-    """Return the known way of a row, behind those of rows that leave something behind for it.
+    """Return the known way of a row, after those of rows that leave something behind for it.
 
     Args:
         trial: at the row.

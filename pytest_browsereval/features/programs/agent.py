@@ -37,9 +37,9 @@ class CommandAgentConfig(AgentConfig):
     """A program, started for each attempt with the task; it ends when the task is done.
 
     Its answer is what it calls the tool ``done`` with, else what ``answer`` finds. It runs in a folder and a
-    home of the attempt's own; the attempt's folder ``agent`` keeps its output and what it leaves there. What
-    it starts ends with it, on Linux in sessions of its own as well; not what another service starts for it, a
-    container engine for example.
+    home of the attempt's own; the attempt's folder ``agent`` keeps its output and what it leaves there. The
+    processes that it starts end with it, on Linux those in sessions of their own too; what another service
+    starts for it, such as a container engine, does not.
     """
 
     type: Literal["command"] = "command"

@@ -74,8 +74,8 @@ class EventRules(_Rule):
     read with ``cdp: true`` only, for steps by MCP are recorded anyway."""
 
     own: Expression | None = None
-    """Gives ``{tool, params, result}``, or a list of these, of what the program did past the attempt's tools,
-    in a shell of its own for example: recorded, with a warning, and not counted as a step."""
+    """Gives ``{tool, params, result}``, or a list of these, of what the program did without the attempt's
+    tools, in a shell of its own for example: recorded, with a warning, and not counted as a step."""
     problem: Expression | None = "type == 'problem' && content"
     """Gives the reason why the program cannot use its model, a refused key for example. An attempt that ends
     with one is errored (``provider``). A later line for which ``assistant`` gives a text takes it back."""
@@ -117,10 +117,10 @@ class EventRules(_Rule):
 
 
 class UsageRule(_Rule):
-    """Which lines of the output tell tokens and money; those of all matching lines are added up."""
+    """Which lines of the output report tokens and cost; all matching lines are added up."""
 
     when: Expression = "type == 'usage'"
-    """True for the lines that tell them."""
+    """True for the lines that report them."""
     input_tokens: Expression = "input_tokens"
     """Tokens of the requests, those read from a cache included."""
     output_tokens: Expression = "output_tokens"
@@ -130,9 +130,9 @@ class UsageRule(_Rule):
     cache_write_tokens: Expression = "cache_write_tokens"
     """Those of the input that were written to one."""
     cost_usd: Expression = "cost_usd"
-    """Money; where nothing tells it the cost is unknown."""
+    """The cost; unknown where nothing reports it."""
     requests: Expression = "requests"
-    """Model calls; 1 where nothing tells it."""
+    """Model calls; 1 where nothing reports them."""
 
     def usage(self, record: Mapping[str, Any]) -> Usage | None:
         """Return what a line tells; None if it tells nothing."""
@@ -146,7 +146,7 @@ class UsageRule(_Rule):
 
 
 class AnswerFile(_Rule):
-    """The answer is what stands in a file."""
+    """The answer is the content of a file."""
 
     file: InnerPath
     """In the attempt's ``agent`` folder, where the program writes it."""

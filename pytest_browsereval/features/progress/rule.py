@@ -17,10 +17,10 @@ from pytest_browsereval.runs.attempt import StoredAttempt
 
 
 class MinProgressRule(GateRule):
-    """Requires the judged trials to come that far on average.
+    """Requires a mean progress of the judged trials.
 
-    A trial came as far as its furthest milestone, by the place of that in the list. Without milestones it is
-    the largest share of its checks that held at one moment. Errored trials do not count.
+    The progress of a trial is the place of its furthest milestone in the list. Without milestones it is the
+    largest share of its checks that held at one moment. Errored trials do not count.
     """
 
     type: Literal["min_progress"] = "min_progress"

@@ -138,7 +138,7 @@ class StoredPlan(Plan):
 
         Args:
             only: safe ids of rows; the others are left out.
-            is_limited: whether rows behind the limit are left out.
+            is_limited: whether rows beyond the limit are left out.
 
         Raises:
             UsageError: a file of the run is damaged.

@@ -80,7 +80,7 @@ def remove_tokens(recording: dict[str, Any]) -> dict[str, Any]:
 
 
 def _change_named(entry: dict[str, Any], change: Change) -> None:
-    """Change what stands behind a name in the addresses, the headers and the sent body of an entry."""
+    """Change what follows a name in the addresses, the headers and the sent body of an entry."""
     request, response = entry["request"], entry["response"]
     request["url"] = change_address(request.get("url", ""), change)
     if "redirectURL" in response:

@@ -57,7 +57,7 @@ class Floor:
     name: str
     """Of the rule."""
     subject: str
-    """What messages put behind *pass rate*."""
+    """What messages put after *pass rate*."""
     floor: float
     table: RoundTable
     """Of the tasks that it is about."""

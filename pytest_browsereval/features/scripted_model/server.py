@@ -64,7 +64,7 @@ class ScriptedModel:
 
     It refuses with status 400 what real servers refuse: tool messages that answer no call, calls
     without an answer, unknown parameters, bad names. A script that is over refuses as well, and so a
-    test cannot pass by asking more often than it says.
+    test cannot pass with more requests than the script has replies.
 
     Args:
         script: the replies, one for each request; or a function that makes a reply of a request.

@@ -31,7 +31,7 @@ HALF = 0.5
 class CombiningGrader(GraderConfig):
     """Base of the members that ask several graders and make one grade of theirs.
 
-    A part that errs never counts as failed. Where an errored part could still turn the verdict, the grade is
+    An errored part never counts as failed. Where an errored part could still turn the verdict, the grade is
     errored; else the others decide.
     """
 

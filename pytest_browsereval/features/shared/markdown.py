@@ -71,7 +71,7 @@ def join_sections(sections: Sequence[str], room: int, note: str, size: Callable[
     Args:
         sections: the most important first; one that does not fit ends the text.
         room: what they may have together.
-        note: behind the count.
+        note: after the count.
         size: measures a section.
     """
     kept: list[str] = []

@@ -94,8 +94,8 @@ class PageServer(LocalServer):
         """Return what is asked for.
 
         Args:
-            path: what stands behind the token, as it was sent.
-            query: what stands behind the ``?``.
+            path: what follows the token, as it was sent.
+            query: what follows the ``?``.
 
         Raises:
             LookupError: there is no such thing.

@@ -11,7 +11,7 @@ def weighted_mean(scores: Iterable[tuple[float, float | None]], unknown: float |
     """Return the weighted mean of scores, 0 without any.
 
     Args:
-        scores: each behind its weight; None for a grade that has none.
+        scores: each after its weight; None for a grade that has none.
         unknown: what such a grade counts; None leaves it out.
     """
     known = [(weight, unknown if score is None else score) for weight, score in scores]

@@ -25,7 +25,7 @@ def size_of(file: Path) -> int:
 
 
 def is_protected(attempt: ShownAttempt) -> bool | None:
-    """Return whether answers of its row are never written in clear; None where nobody knows yet."""
+    """Return whether answers of its row are never written in plain text; None where nobody knows yet."""
     if attempt.metadata is None:
         return None
     if (known := attempt.metadata.protected) is not None:

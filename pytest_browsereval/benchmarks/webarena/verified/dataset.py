@@ -22,7 +22,7 @@ class WebArenaVerifiedConfig(WebArenaRows):
     kept = ("intent_template", "intent_template_id", "instantiation_dict")
 
     asks_for_form: bool = True
-    """Whether the form of the answer stands below each instruction; false if the agent knows it."""
+    """Whether the form of the answer follows each instruction; false if the agent knows it."""
 
     def convert(self, original: Any) -> dict[str, Any]:
         """Return a row with the keys of a task.

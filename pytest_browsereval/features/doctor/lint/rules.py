@@ -61,7 +61,7 @@ def unresolved_placeholder(row: Row, given: Given) -> Iterator[Finding]:
 
 
 def plain_gold(row: Row, _: Given) -> Iterator[Finding]:
-    """Find answers of a protected row that stand in the file in clear."""
+    """Find answers of a protected row that are in plain text in the file."""
     is_plain = row.dataset.type in set(TYPE_BY_SUFFIX.values())
     if is_plain and row.task.protected and (row.task.answer is not None or row.task.metadata.source):
         advice = "Import the benchmark's own encrypted file, and never publish this one."

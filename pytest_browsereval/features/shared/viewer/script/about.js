@@ -10,7 +10,7 @@ function given(target, text, otherwise) {
 /** Whether one of the others says it already. @param {string} text @param {...string} others */
 const isSaid = (text, ...others) => text.trim() !== "" && others.some((other) => ` ${lettersOf(other)} `.includes(` ${lettersOf(text)} `));
 
-/** A text without its punctuation: a reason puts a limit into brackets, an error behind a colon. @param {string} text */
+/** A text without its punctuation: a reason puts a limit into brackets, an error after a colon. @param {string} text */
 const lettersOf = (text) => text.replace(/[^\p{L}\p{N}\p{S}]+/gu, " ").trim();
 
 /** The traceback that is kept of an error or a grade, if there is one. @param {any} found */
