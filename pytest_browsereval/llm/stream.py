@@ -105,10 +105,18 @@ class _StreamedReply:
             self._head["error"] = chunk.get("error") or dict(chunk)
         for choice in chunk.get("choices") or ():
             if (choice.get("index") or 0) == 0:
-                self._choice.update({k: choice[k] for k in ("finish_reason", "error") if choice.get(k)})
+                self._choice.update({"error": choice["error"]} if choice.get("error") else {})
+                self._add_end(choice.get("finish_reason"))
                 merge_usage(self._usage, choice.get("usage"))
                 self._add_delta(choice.get("delta") or choice.get("message") or {})
         merge_usage(self._usage, chunk.get("usage"))
+
+    def _add_end(self, reason: Any) -> None:
+        # A reply that was withheld or cut off stays that: gateways close it with a `stop` of their own.
+        if reason not in (None, "", "null") and (
+            reason not in ("stop", "tool_calls") or "finish_reason" not in self._choice
+        ):
+            self._choice["finish_reason"] = reason
 
     def _add_delta(self, delta: Mapping[str, Any]) -> None:
         for key in TEXTS:
@@ -156,7 +164,7 @@ class _StreamedReply:
                 {**call.more, "id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
                 for call in sorted(self._calls, key=lambda call: call.place)
             ]
-        if self._choice.get("finish_reason") in (None, "null"):
+        if "finish_reason" not in self._choice:
             # Gateways close a stream in order, and write the last event, also where they lost the model.
             self._head.setdefault("error", NO_END)
         return {**self._head, "choices": [{"message": message, **self._choice}], "usage": self._usage}

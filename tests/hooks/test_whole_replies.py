@@ -45,6 +45,8 @@ def pieces_of(body: Json) -> Iterator[Json]:
         for sign in function["arguments"]:
             yield piece({"tool_calls": [{"index": index, "function": {"arguments": sign}}]})
     yield {"choices": [{**choice, "delta": {}}]}
+    if choice.get("finish_reason") not in (None, "", "null"):
+        yield piece({}, finish_reason="stop")  # of a gateway that closes all that it streams alike
     yield {"choices": [], "usage": body["usage"]}
 
 
