@@ -34,6 +34,15 @@ class _Replied(Strict):
     content: Text
 
 
+class _Phased(Strict):
+    id: str
+    type: Literal["message"]
+    role: Literal["assistant"]
+    status: Literal["completed"]
+    content: list[dict[str, Any]]
+    phase: Literal["commentary", "final_answer"]
+
+
 class _FunctionCall(Strict):
     type: Literal["function_call"]
     call_id: str
@@ -88,7 +97,9 @@ class _Effort(Strict):
 class _ResponsesRequest(Strict):
     model: str
     store: Literal[False]
-    input: Annotated[list[_Said | _Replied | _FunctionCall | _CallOutput | _Reasoning], Field(min_length=1)]
+    input: Annotated[
+        list[_Said | _Replied | _Phased | _FunctionCall | _CallOutput | _Reasoning], Field(min_length=1)
+    ]
     include: list[Literal["reasoning.encrypted_content"]] = Field(default=[])
     tools: list[_Function] = Field(default=[])
     tool_choice: Literal["auto", "none", "required"] | _Named | None = None
@@ -113,11 +124,11 @@ def response(*output: Body | str, status: str = "completed", **more: Any) -> Bod
     return {**head, "error": None, "incomplete_details": None, "output": items, "usage": usage, **more}
 
 
-def said(text: str, kind: str = "output_text") -> Body:
+def said(text: str, kind: str = "output_text", **more: Any) -> Body:
     name = "text" if kind == "output_text" else kind
     parts = [{"type": kind, name: text, **({"annotations": []} if kind == "output_text" else {})}]
-    own = f"msg_{len(text)}"
-    return {"id": own, "type": "message", "role": "assistant", "status": "completed", "content": parts}
+    head = {"id": f"msg_{len(text)}", "type": "message", "role": "assistant", "status": "completed"}
+    return {**head, "content": parts, **more}
 
 
 def function_call(name: str, call_id: str, /, **arguments: Any) -> Body:

@@ -72,19 +72,22 @@ class Responses(Api):
             return {"error": reply.get("error") or "the reply failed", "usage": usage}
         calls, order = list[tuple[Any, Any, str]](), list[Mapping[str, Any]]()
         said, thoughts = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
+        has_final = any(item.get("phase") == "final_answer" for item in items)
         for item in items:
             if item["type"] == "function_call":
                 calls.append((item["call_id"], item["name"], item["arguments"]))
                 order.append({"type": CALL, "id": item["call_id"]})
             elif item["type"] == "message":
-                said += item["content"]
-                order.append(TEXT)
+                # What a model says on its way is not a part of its answer.
+                is_on_way = has_final and item.get("phase") == "commentary"
+                (thoughts if is_on_way else said).extend(item["content"])
+                order.append(item if item.get("phase") else TEXT)
             elif item["type"] == "reasoning":
                 thoughts += (*(item.get("summary") or ()), *(item.get("content") or ()))
                 order.append(item)
         reason = {"completed": "tool_calls" if calls else "stop"}.get(status, status)
-        if status == "incomplete":
-            reason = (reply.get("incomplete_details") or {}).get("reason") or status
+        if "incomplete" in (status, *(item.get("status") for item in items)):
+            reason = (reply.get("incomplete_details") or {}).get("reason") or "incomplete"
         body = make_body(
             "".join(part["text"] for part in said if part["type"] == "output_text"),
             calls,
@@ -127,8 +130,10 @@ def _write_items(message: Mapping[str, Any]) -> Iterator[Body]:
             call["id"]: {"type": "function_call", "call_id": call["id"], **call["function"]}
             for call in message.get("tool_calls") or ()
         }
-        said = [{"type": "message", "role": role, "content": text}] if text else []
-        yield from put_in_order(message, ("reasoning",), said, calls)
+        # Its messages go back as they came: a model that names their phases works worse without.
+        is_there = any(part["type"] == "message" for part in message.get("reasoning_details") or ())
+        said = [{"type": "message", "role": role, "content": text}] if text and not is_there else []
+        yield from put_in_order(message, ("reasoning", "message"), said, calls)
     elif parts:
         yield {"type": "message", "role": role, "content": parts}
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.api_servers import Answer, Body
 from tests.hooks.small_evals import Evals, row
-from tests.responses_server import ResponsesServer, function_call, reasoning, response
+from tests.responses_server import ResponsesServer, function_call, reasoning, response, said
 
 
 def write(evals: Evals, server: ResponsesServer, **agent: Any) -> None:
@@ -40,8 +40,9 @@ def play(request: Body, odd: Body | Answer | None = None) -> Body | Answer:
     if odd is not None:
         return odd
     if any(item["type"] == "function_call_output" for item in request["input"]):
-        return response(reasoning(2), "right")
-    return response(reasoning(1, "Which tabs?"), function_call("list_tabs", "a"))
+        return response(reasoning(2), said("wrong", phase="commentary"), said("right", phase="final_answer"))
+    looks = said("I look.", phase="commentary")
+    return response(reasoning(1, "Which tabs?"), looks, function_call("list_tabs", "a"))
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
@@ -55,7 +56,8 @@ def test_an_agent_and_its_judge_are_recorded_and_replayed(
         evals.run("shop.eval.yaml", "--eval-llm=record").assert_outcomes(passed=1)
         assert server.problems == []
         kinds = [item["type"] for item in server.requests[1]["input"]]
-        assert kinds[-3:] == ["reasoning", "function_call", "function_call_output"]
+        assert kinds[-4:] == ["reasoning", "message", "function_call", "function_call_output"]
+        assert server.requests[1]["input"][-3]["phase"] == "commentary"
     recorded = read_attempt(evals)
     assert (recorded["usage"]["requests"], recorded["usage"]["cache_read_tokens"]) == (2, 80)
     assert recorded["grader_results"]["llm"]["usage"]["requests"] == 1
@@ -74,6 +76,7 @@ def test_an_agent_and_its_judge_are_recorded_and_replayed(
 CUT = {"incomplete_details": {"reason": "content_filter"}}
 ENDS: dict[str, Body | Answer] = {
     "filter": response("right", status="incomplete", **CUT),
+    "part": response({**said("right"), "status": "incomplete"}),
     "failed": response(status="failed", error={"code": "server_error", "message": "Busy"}),
     "busy": Answer({"error": {"message": "Busy", "type": "server_error"}}, 503),
 }
