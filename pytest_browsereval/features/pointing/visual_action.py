@@ -236,6 +236,8 @@ class ActionService:
             raise TryFailed(f"it redirects to {reply.headers.get('location', 'nowhere')!r}", status=status)
         if not isinstance(value, dict):
             raise TryFailed(f"the reply is not a JSON object: {beginning(text, 100)!r}")
+        if value.get("error"):
+            raise read_failure(value, "an error without a message")
         return value
 
     def _open(self) -> httpx.AsyncClient:

@@ -161,6 +161,8 @@ def test_a_busy_service_is_asked_again(paper: Paper, serve: Serve, status: int) 
         (says({"detail": "bad picture"}, 422), 1, "answered 422"),
         (says(b"<html><body>Not found</body></html>", 404), 1, "answered 404: <html>"),
         (says(b"<html>Welcome</html>"), 2, "the reply is not a JSON object: '<html>"),
+        (says({"error": "overloaded"}), 2, "gave no usable reply after 2 tries: overloaded"),
+        (says({"action": "done", "text": "7", "error": {"code": 503, "message": "died"}}), 2, "answered 503"),
         (says(b"\xff\xfe\x00"), 2, "not a JSON object"),
         (says(b"", 302, Location="http://evil.test/"), 1, "redirects to 'http://evil.test/'"),
         (Said(b"{", headers={"Content-Length": "99"}), 2, "the connection failed"),
