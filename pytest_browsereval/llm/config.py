@@ -170,10 +170,8 @@ class LLMConfig(BaseModel):
         if value is None:
             return None
         parts = urlsplit(value)
-        if parts.username or parts.password:
-            raise ValueError(
-                "a base_url must not hold a user name or password. Write `api_key: NAME_OF_VARIABLE`"
-            )
+        if parts.username or parts.password or parts.query:
+            raise ValueError("a base_url holds no password and no query. Write `api_key: NAME_OF_VARIABLE`")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{value!r} is not the URL of a server. Write `base_url: https://HOST/v1`")
         # People paste the whole address; the SDK adds the path itself.
