@@ -7,6 +7,7 @@ import pytest
 
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.prices import cost_usd
+from pytest_browsereval.llm.usage import read_usage
 from pytest_browsereval.model.usage import Usage
 
 USAGE = Usage(input_tokens=1_000_000, output_tokens=100_000, requests=1)
@@ -53,7 +54,7 @@ def test_nothing_is_free_unless_the_list_says_so() -> None:
 def test_a_request_that_nobody_counted_has_no_price() -> None:
     """Some servers count what they write alone, which is the smaller part of the cost."""
     prices = {"input_per_mtok": 2, "output_per_mtok": 10}
-    for usage in (Usage(requests=1), Usage(output_tokens=10, requests=1)):
+    for usage in (Usage(requests=1), Usage(output_tokens=10), read_usage({"total_tokens": 10})):
         assert cost(usage, provider="openai", model="gpt-4o", prices=prices) is None
     assert cost(Usage(input_tokens=10, requests=1), provider="openai", model="gpt-4o") is not None
 
