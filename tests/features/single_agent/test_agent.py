@@ -114,6 +114,12 @@ def test_a_call_that_was_written_as_text_is_no_answer(desk: Desk) -> None:
         '<invoke name="done"><parameter name="answer">7.25</parameter></invoke>',
         "Action: click[7.25]",
         'done(answer="7.25")',
+        '[done(answer="7.25")]',
+        'function<\uff5ctool▁sep\uff5c>done\n```json\n{"answer": "7.25"}\n```',
+        '<|tool_call_begin|>functions.done:0<|tool_call_argument_begin|>{"answer": "7.25"}<|tool_call_end|>',
+        '[TOOL_CALLS]done{"answer": "7.25"}',
+        '<|channel|>commentary to=functions.done<|message|>{"answer": "7.25"}<|call|>',
+        '<think><tool_call>{"name": "done", "arguments": {"answer": "7.25"}}</tool_call>',
     ):
         with ScriptedModel([says(text), done("x")]) as model:
             assert solve(desk, model) == "x", text

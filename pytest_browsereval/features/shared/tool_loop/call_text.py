@@ -11,7 +11,8 @@ WRITTEN_CALL = "a call written as text"
 
 _CALL_NAMES = re.compile(
     r"""<(?:tool_call|function_call)>\s*(\w+)|<invoke\s+name=["']?(\w+)|<function=(\w+)"""
-    r"""|^\s*(?:Action|Tool): *(\w+) *[\[({]|^\s*(\w+)\(.*\)\s*$""",
+    r"""|^\s*(?:Action|Tool): *(\w+) *[\[({]|^\s*\[?(\w+)\(.*\)\]?\s*$"""
+    r"""|\bfunctions\.(\w+)|tool▁sep\uff5c>(\w+)|\[TOOL_CALLS\]\s*(\w+)""",  # gpt-oss, DeepSeek, Mistral
     re.MULTILINE,
 )
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)

@@ -168,7 +168,7 @@ class ToolLoop:
         while self._turns is None or self._turns.left:
             reply = await self._ask()
             text, is_cut = reply.text.strip(), reply.finish_reason == CUT
-            is_written = is_written_call(text, self._specs)
+            is_written = is_written_call(text or reply.reasoning, self._specs)
             # Whether the turn has to call a tool: servers may not know, or not heed, the wish.
             needs_call = self._offer.tool_choice == "required"
             if reply.tool_calls:
