@@ -110,7 +110,6 @@ def test_what_real_servers_refuse_is_refused(subtests: pytest.Subtests) -> None:
     optional = {**LOOSE, "required": ["a"]}
     cases: list[tuple[Any, str]] = [
         ("not json", "model: Field required"),
-        ({"messages": [USER]}, "model: Field required"),
         (request(), "messages: List should have at least 1 item"),
         (request({"role": "robot", "content": "x"}), "messages.0: Input tag 'robot'"),
         (request({"role": "user", "content": []}), "List should have at least 1 item"),
@@ -120,7 +119,6 @@ def test_what_real_servers_refuse_is_refused(subtests: pytest.Subtests) -> None:
             request(USER, assistant(A, B), ANSWER, USER),
             f"messages.3: tool_call_ids without a response: {B.id}",
         ),
-        (request(USER, assistant(A), ANSWER, ANSWER), "must be a response"),
         (request(USER, assistant(A, A), ANSWER), "used twice"),
         (request(USER, assistant(Call("click", "{oops", A.id)), ANSWER), "arguments: Invalid JSON"),
         (request(USER, assistant(Call("a b", "{}", A.id)), ANSWER), "function.name: String should match"),

@@ -80,7 +80,7 @@ def test_a_variable_that_cannot_be_typed_is_refused(
         (
             {"variables": ["DOOR"], "dataset": "rows.jsonl"},
             SECRET,
-            "only those of a trusted dataset may do that",
+            "only rows of a trusted dataset may do that",
         ),
     ]
     for keys, value, message in cases:
@@ -124,14 +124,6 @@ def test_an_executor_types_none_for_a_row_that_is_not_trusted(
         run.assert_outcomes(errors=1)
         assert "only rows of a dataset with `trusted: true` may" in run.attempt("log-in").reason
     assert SECRET not in run.stdout.str()
-
-
-@pytest.mark.slow
-def test_a_text_that_looks_like_one(evals: Evals, pages: PageServer) -> None:
-    """With one more dollar it is typed as it stands; parts of a text are no variables."""
-    steps = [fill(escape_text("${HOME}"), "label=Note"), fill("x${HOME}")]
-    write(evals, pages, *steps, says="8 signs, ${HOME}, wrong")
-    evals.run().assert_outcomes(passed=1)
 
 
 COMPARED: tuple[dict[str, Any], ...] = (

@@ -48,6 +48,19 @@ def test_the_page_is_kept_after_each_action(visit: Visits, tmp_path: Path, pages
     assert opened.capture.dom.count == 2
 
 
+def test_a_frame_that_has_not_loaded_holds_nothing_up(
+    visit: Visits, tmp_path: Path, pages: PageServer
+) -> None:
+    """It waits until somebody scrolls to it, and answers nothing until then."""
+    frame = pages.page("/framed", "<p>In the frame")
+    style = "position: absolute; top: 90000px"
+    body = f"<button>go</button><iframe src='{frame}' loading=lazy style='{style}'></iframe>"
+    opened = visit(body, dom=True)
+    opened.output("click", target="button")
+    assert [m.dom for m in opened.logged(ToolResultMessage)] == [1]
+    assert "loading=" in (tmp_path / "dom/001.html").read_text()
+
+
 @pytest.fixture
 def own() -> Iterator[PageServer]:
     """Return a server that no other test's page asks for anything."""

@@ -167,24 +167,3 @@ def test_its_grader_knows_its_own_attempts(installed: Installed) -> None:
     result = installed.run("browsereval", "doctor", "evals/button.yaml", "--eval-set", nowhere)
     told = [" ".join(line.split()) for line in result.stdout.splitlines()]
     assert "ok grader acme/politeness right on 2 known attempts" in told, result.stdout + result.stderr
-
-
-@pytest.mark.slow
-def test_it_can_be_left_out(installed: Installed) -> None:
-    """With ``-p no:acme`` its agent is unknown: exit code 4, before anything is spent."""
-    result = installed.pytest("--eval-config=evals/button.yaml", "-p", "no:acme")
-    assert result.returncode == 4
-    assert "unknown agent 'acme/clicker'" in result.stderr
-    assert "unknown grader 'acme/politeness'" in result.stderr
-    assert not (installed.folder / "evals/results").exists()
-
-
-@pytest.mark.slow
-def test_other_runs_do_not_load_it(installed: Installed) -> None:
-    """A pytest run without an eval imports neither the package nor what evals need."""
-    (installed.folder / "test_other.py").write_text(
-        "import sys\n\n\ndef test_other():\n    assert not {'acme_plugin', 'pydantic'} & set(sys.modules)\n"
-    )
-    result = installed.pytest("test_other.py")
-    assert result.returncode == 0, result.stdout
-    assert "eval plug-ins" not in result.stdout

@@ -13,7 +13,7 @@ from playwright.async_api import Error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders import observing
-from pytest_browsereval.graders.observing import LivePage, fetch_json, live_page
+from pytest_browsereval.graders.observing import LivePage, fetch_json, live_page, wait_until_final
 from pytest_browsereval.graders.page_values import NoValue
 from tests.graders.support import Live, Site
 
@@ -220,6 +220,22 @@ def test_a_crashed_page_is_a_fault(live: Live, site: Site, monkeypatch: pytest.M
     assert fault.value.source is ErrorSource.GRADER
 
 
+def test_a_page_that_is_closed_while_it_is_read_is_a_fault(live: Live, site: Site) -> None:
+    """Another page may be the window's by then; it is not the one that was to be judged."""
+    site.pages["/"] = "fine"
+
+    async def course(window: PlaywrightWindow) -> None:
+        first = window.page
+        async with live_page(window) as page:
+            await window.open_tab()
+            await first.close()
+            await page.title()
+
+    with pytest.raises(Fault, match=r"title.*closed") as fault:
+        live.run(site.url, course)
+    assert fault.value.source is ErrorSource.GRADER
+
+
 def test_an_agent_that_closes_its_last_page_is_judged(live: Live, site: Site) -> None:
     """By an empty page: it could leave the pass rate by closing pages otherwise."""
     site.pages["/"] = "<title>Shop</title>"
@@ -252,3 +268,20 @@ def test_what_is_no_state(live: Live, site: Site, answer: tuple[int, str, str], 
     site.pages["/state"] = answer
     with pytest.raises(NoValue, match=re.escape(reason)):
         live.runner.run(fetch_json(site.url + "/state", {}))
+
+
+def test_a_reading_that_breaks_is_tried_again(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the page is as it is to be; where the last one breaks that is a fault."""
+    monkeypatch.setattr(observing, "POLL_S", 0.01)
+    seen: list[str | Fault] = ["bad", Fault(ErrorSource.GRADER, "navigating"), "good", "later"]
+
+    async def look() -> str:
+        one = seen.pop(0)
+        if isinstance(one, Fault):
+            raise one
+        return one
+
+    assert live.runner.run(wait_until_final(look, "good".__eq__, 30)) == "good"
+    seen.insert(0, Fault(ErrorSource.GRADER, "gone"))
+    with pytest.raises(Fault, match="gone"):
+        live.runner.run(wait_until_final(look, "good".__eq__, 0))

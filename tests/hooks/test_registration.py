@@ -51,6 +51,10 @@ BROKEN = {
         "def pytest_browsereval_register(registry):\n    registry.register(1 / 0)\n",
         "pytest_browsereval_register of acme_kit 2.5 fails: ZeroDivisionError: *acme_kit.py:2*",
     ),
+    "leaves": (
+        "import sys\nsys.exit(0)\n",
+        "the entry point 'acme' = 'acme_kit' of acme_kit 2.5 cannot be loaded: SystemExit: 0*",
+    ),
     "exit": (
         "import sys\ndef pytest_browsereval_register(registry):\n    sys.exit(0)\n",
         "pytest_browsereval_register of acme_kit 2.5 fails: SystemExit: 0*",

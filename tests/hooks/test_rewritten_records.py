@@ -132,6 +132,13 @@ def test_a_lost_trial_is_made_again_by_resume(evals: Evals) -> None:
     assert folders == ["attempt-1", "attempt-2"]
 
 
+def test_a_record_of_an_earlier_session_is_watched_too(evals: Evals) -> None:
+    """An agent of a resumed run cannot change what the first session has recorded."""
+    write(evals, gate={"min_pass_rate": 0.1})
+    evals.run("shop.eval.yaml", "-k", "fails")
+    assert_found(evals.run("--eval-config=shop.eval.yaml", "--eval-resume"))
+
+
 @WORKERS
 def test_grading_again_writes_records(evals: Evals, workers: list[str]) -> None:
     """Records that the run itself writes again are its own."""

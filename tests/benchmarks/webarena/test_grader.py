@@ -343,6 +343,15 @@ def test_a_judge_is_not_asked_where_it_cannot_change_the_verdict(tmp_path: Path)
     assert (result.verdict, bench.asked) == (Verdict.FAILED, [])
 
 
+def test_every_text_of_a_list_about_a_page_is_asked_about(tmp_path: Path) -> None:
+    """One that was passed over would hold."""
+    contents = {"fuzzy_match": ["a mug", "a cup |OR| a glass"]}
+    evals = block(program_html=[{"url": "last", "locator": "", "required_contents": contents}])
+    seen: Any = {"rules": [{"targets": [{"value": "A shop."}], "pictures": []}]}
+    items = WebArenaGrader()._items(make_recorded(make_task(evals=(evals,)), evidence={"webarena": seen}))
+    assert [getattr(item, "expected", None) for item in items] == ["a mug", "a cup", "a glass"]
+
+
 def test_the_reason_of_a_task_that_cannot_be_achieved_is_compared(tmp_path: Path) -> None:
     """With the one that the row knows."""
     evals = block(reference_answers={"fuzzy_match": "N/A"}, string_note="There is no such shop.")

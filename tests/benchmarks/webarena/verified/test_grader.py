@@ -83,14 +83,10 @@ ANSWERS: list[tuple[dict[str, Any], str | None, str]] = [
     (response(TEXT, "^blue .*$"), answer(["BLUE MUG"]), ""),
     (response(TEXT, "^blue$"), answer(["blue mug"]), "has 0 of the 1"),
     (response({"format": "string_list"}, "pens, ink"), answer(["ink,,pens "]), ""),
-    (response({"format": "string_list"}, "pens"), answer([" , "]), "has 0 of the 1"),
     (response({"format": "json"}, '{"b": 1, "a": [2,3]}'), answer(['{"a":[2, 3],"b":1}']), ""),
-    (response({"format": "json"}, '{"b": 1}'), answer(["{"]), "has 0 of the 1"),
     (response({"format": "markdown"}, "# A\n\n- b\n- c"), answer(["#  A  \r\n\n\n\n* b\n+ c"]), ""),
     (response({"format": "markdown"}, "[a b](http://x.test/)"), answer(["[a  \n b](  http://x.test/ )"]), ""),
-    (response({"format": "markdown"}, "# a"), answer([["# a"]]), "has 0 of the 1"),
     (response({"format": "location-name"}, "Ann Lee"), answer(["lee, ANN"]), ""),
-    (response({"format": "location-name"}, "Ann Lee"), answer(["Bob Ray"]), "has 0 of the 1"),
     (response({"format": "location-name"}, "Ann Lee"), answer(["!?"]), "has 0 of the 1"),
 ]
 
