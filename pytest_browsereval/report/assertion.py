@@ -11,15 +11,11 @@ from pytest_browsereval.capture.tracebacks import shorten, tracebacks
 from pytest_browsereval.model.causes import Cause
 from pytest_browsereval.model.display import format_count, one_line, printable, width_of, wrap_text
 from pytest_browsereval.model.grades import GraderResult, Verdict
-from pytest_browsereval.model.messages import (
-    DelegationMessage,
-    DelegationResultMessage,
-    ToolCallMessage,
-    ToolResultMessage,
-)
+from pytest_browsereval.model.messages import DelegationMessage, DelegationResultMessage
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.runs.folder import read_messages
+from pytest_browsereval.runs.turns import StoredStep, read_steps
 
 LAST_STEPS = 5
 STEP_WIDTH = 100
@@ -171,24 +167,18 @@ def _steps(folder: Path) -> Iterator[str]:
     ends = {m.executor_id: m for m in messages if isinstance(m, DelegationResultMessage)}
     for goal in [m for m in messages if isinstance(m, DelegationMessage)][-LAST_STEPS:]:
         yield f"goal     {one_line(f'{goal.executor_id}: {_describe_end(goal, ends.get(goal.executor_id))}')}"
-    results = {m.tool_call_id: m for m in messages if isinstance(m, ToolResultMessage)}
-    calls = [m for m in messages if isinstance(m, ToolCallMessage)]
-    if calls:
-        shown = calls[-LAST_STEPS:]
-        yield f"steps    the last {len(shown)} of {len(calls)}"
-    for number, call in list(enumerate(calls, 1))[-LAST_STEPS:]:
-        result = results.get(call.tool_call_id)
-        arguments = ", ".join(f"{name}={_value(value)}" for name, value in call.params.items())
-        line = f"         {number}. {call.tool}({one_line(arguments, 80)}) → {_outcome(result)}"
+    steps = read_steps(messages)
+    if steps:
+        yield f"steps    the last {len(steps[-LAST_STEPS:])} of {len(steps)}"
+    for step in steps[-LAST_STEPS:]:
+        arguments = ", ".join(f"{name}={_value(value)}" for name, value in step.call.params.items())
+        line = f"         {step.number}. {step.call.tool}({one_line(arguments, 80)}) → {_outcome(step)}"
         yield one_line(line, STEP_WIDTH)
 
 
 def _find_nothing_hit(folder: Path) -> str:
     """Return what the first call said, if none of those with a target has found it; else ``""``."""
-    messages = list(read_messages(folder))
-    aimed = [m.tool_call_id for m in messages if isinstance(m, ToolCallMessage) and m.params.get("target")]
-    ends = {m.tool_call_id: _outcome(m) for m in messages if isinstance(m, ToolResultMessage)}
-    said = [ends.get(one, "") for one in aimed]
+    said = [_outcome(one) for one in read_steps(read_messages(folder)) if one.call.params.get("target")]
     if not said or not all("Nothing matches" in one for one in said):
         return ""
     return f"the agent found none of its {format_count(len(said), 'target')}. {said[0][len('error: ') :]} "
@@ -200,12 +190,11 @@ def _describe_end(goal: DelegationMessage, end: DelegationResultMessage | None) 
     return f"{end.status}, {format_count(end.steps_used, 'step')}. {end.summary}"
 
 
-def _outcome(result: ToolResultMessage | None) -> str:
-    if result is None:
+def _outcome(step: StoredStep) -> str:
+    if step.result is None:
         return "no result"
-    output = result.result.get("output", "") if isinstance(result.result, dict) else result.result
-    first = str(output).partition("\n")[0]
-    return ("error: " if result.is_error else "") + one_line(first, 100)
+    first = step.output.partition("\n")[0]
+    return ("error: " if step.result.is_error else "") + one_line(first, 100)
 
 
 def _value(value: object) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,8 @@ class StoredStep:
     """None: the attempt ended before."""
     picture: Path | None
     """The page after the call; None if there is no picture of it."""
+    thought: str = ""
+    """What the model said just before, if it was its first call."""
 
     @property
     def output(self) -> str:
@@ -217,19 +220,27 @@ class TurnReader:
         provider, model = find_model(self._agent, is_executor=where is not None)
         for entry in entries:
             if isinstance(entry, _Turn):
-                acts = tuple(map(self._act, entry.acts))
+                said = [entry.reply.content] if entry.reply else []
+                acts = tuple(map(self._act, entry.acts, chain(said, repeat(""))))
                 yield StoredTurn(entry.number, entry.reply, provider, model, acts)
             else:
                 yield entry
 
-    def _act(self, message: ToolCallMessage | DelegationMessage) -> StoredStep | StoredDelegation:
+    def _act(
+        self, message: ToolCallMessage | DelegationMessage, thought: str
+    ) -> StoredStep | StoredDelegation:
         if isinstance(message, ToolCallMessage):
             result = self._results.get(message.tool_call_id)
             shown = result.screenshot if result else None
             picture = None if shown is None else self._find_picture(shown)
-            return StoredStep(self._numbers[id(message)], message, result, picture)
+            return StoredStep(self._numbers[id(message)], message, result, picture, thought)
         where = message.span_id or message.executor_id
         return StoredDelegation(message, self._reports.get(where), tuple(self._take(where)))
+
+
+def read_steps(messages: Iterable[Message]) -> list[StoredStep]:
+    """Return the tool calls of a log, in the order of ``StoredAttempt.turns`` and without pictures."""
+    return list(list_steps(TurnReader(messages, {}, lambda _: None).read()))
 
 
 def list_steps(entries: Iterable[Entry]) -> Iterator[StoredStep]:

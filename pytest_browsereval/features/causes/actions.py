@@ -211,7 +211,7 @@ def _say_value(given: Any) -> str:
     return "" if given is None else str(given)
 
 
-def read_steps(steps: Iterable[StoredStep], pages: PageNames, start: str | None) -> Iterator[Action]:
+def read_actions(steps: Iterable[StoredStep], pages: PageNames, start: str | None) -> Iterator[Action]:
     """Yield the actions of an attempt.
 
     Args:

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from pytest_browsereval.errors import DatasetError
-from pytest_browsereval.features.causes.actions import SOFT, Action, list_moves, read_solution, read_steps
+from pytest_browsereval.features.causes.actions import SOFT, Action, list_moves, read_actions, read_solution
 from pytest_browsereval.features.causes.pages import PageNames
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
@@ -18,7 +18,7 @@ from pytest_browsereval.run.lookup import earlier
 from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.folder import StoredTask, read_messages, read_stored
 from pytest_browsereval.runs.run import StoredRun
-from pytest_browsereval.runs.turns import TurnReader, list_steps
+from pytest_browsereval.runs.turns import read_steps
 
 MOST_EARLIER = 20
 """Earlier runs that are searched for a passed attempt."""
@@ -106,8 +106,8 @@ def read_attempt(folder: Path, metadata: TaskMetadata) -> Attempt:
     except DatasetError:  # errored before there was a task
         stored = None
     pages = PageNames(stored.site_urls if stored is not None else {}, metadata.start_url)
-    turns = TurnReader(read_messages(folder), {}, lambda _: None).read()
-    actions = tuple(read_steps(list_steps(turns), pages, metadata.start_url))
+    steps = read_steps(read_messages(folder))
+    actions = tuple(read_actions(steps, pages, metadata.start_url))
     return Attempt(folder, metadata, stored, pages, actions)
 
 

@@ -11,7 +11,7 @@ from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.datasets.ids import safe_folder, safe_id
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.features.interop.files import wrong
-from pytest_browsereval.features.shared.judging.steps import list_steps
+from pytest_browsereval.features.shared.judging.steps import describe_call
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.store import check_new
 from pytest_browsereval.run_files import write_json
@@ -82,12 +82,12 @@ def _write(attempt: StoredAttempt, target: Path) -> None:
             raise wrong(picture, "is not a plain file. Put the picture in its place.")
         names.append(f"{number_of(picture):04d}{picture.suffix}")  # they sort by the first number of a name
         shutil.copyfile(picture, pictures / names[-1])
-    steps = [step for step in list_steps(attempt.messages) if step.tool != ENDS]
+    steps = [step for step in attempt.steps if step.call.tool != ENDS]
     result = {
         "task_id": data.query_id,
         "task": data.query,
         "final_result_response": data.final_answer,
-        "action_history": [step.line(1000).partition(". ")[2] for step in steps],  # without its number
+        "action_history": [describe_call(step, 1000) for step in steps],
         "thoughts": [step.thought for step in steps],
         "start_url": data.start_url,
         "image_names": names,

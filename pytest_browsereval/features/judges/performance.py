@@ -19,11 +19,12 @@ from pytest_browsereval.features.shared.judging.base import (
 from pytest_browsereval.features.shared.judging.judge import Given, Judge, Part
 from pytest_browsereval.features.shared.judging.pictures import Shown, load_pictures, sample_evenly
 from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
-from pytest_browsereval.features.shared.judging.steps import Step, give_actions, load_steps
+from pytest_browsereval.features.shared.judging.steps import give_actions, has_succeeded, load_steps
 from pytest_browsereval.features.shared.prompts import read_prompts
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.runs.folder import find_pictures
+from pytest_browsereval.runs.turns import StoredStep
 from pytest_browsereval.tools.base import ENDINGS
 
 WEIGHTS = {
@@ -170,7 +171,7 @@ def check_review(review: Review) -> None:
         raise GraderFault(f"the judge contradicts itself: {problem}")
 
 
-def measure_attempt(recorded: Recorded, calls: list[Step], pictures: int) -> Facts:
+def measure_attempt(recorded: Recorded, calls: list[StoredStep], pictures: int) -> Facts:
     """Return what was measured of an attempt; the judge reads it and is never asked for it.
 
     Raises:
@@ -178,10 +179,10 @@ def measure_attempt(recorded: Recorded, calls: list[Step], pictures: int) -> Fac
     """
     if recorded.agent_duration_ms is None:
         raise GraderFault("the agent's time was not measured, so speed cannot be judged")
-    steps = [call for call in calls if call.tool not in ENDINGS]
-    made = [(call.tool, call.params) for call in steps]
+    steps = [one for one in calls if one.call.tool not in ENDINGS]
+    made = [(one.call.tool, one.call.params) for one in steps]
     again = {place for place, (one, next_one) in enumerate(pairwise(made), 1) if one == next_one}
-    failed = sum(call.success is False for call in calls)
+    failed = sum(has_succeeded(one) is False for one in calls)
     usage = recorded.usage
     # Zero tokens would read as a free attempt.
     has_usage = usage.input_tokens or usage.output_tokens  # not by programs, nor of calls that were cut off
@@ -192,12 +193,12 @@ def measure_attempt(recorded: Recorded, calls: list[Step], pictures: int) -> Fac
         "error_count": failed,
         "error_rate": round(failed / len(calls), 4) if calls else 0.0,
         "screenshot_count": pictures,
-        "unique_tool_names": [*dict.fromkeys(call.tool for call in calls)],
+        "unique_tool_names": [*dict.fromkeys(one.call.tool for one in calls)],
         "termination_reason": str(recorded.termination_reason),
         "input_tokens": usage.input_tokens if has_usage else None,
         "output_tokens": usage.output_tokens if has_usage else None,
         # Failed, never answered, or the same as the step before; a call that is two of these is wasted once.
-        "wasted_steps": sum(n in again or not call.success for n, call in enumerate(steps)),
+        "wasted_steps": sum(n in again or not has_succeeded(one) for n, one in enumerate(steps)),
     }
 
 

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from pytest_browsereval.features.shared.judging.base import ModelGrader, Opinion, give_task
 from pytest_browsereval.features.shared.judging.judge import Given, Judge
 from pytest_browsereval.features.shared.judging.replies import JudgeReply, Replies
-from pytest_browsereval.features.shared.judging.steps import Step, join_lines, list_steps
+from pytest_browsereval.features.shared.judging.steps import has_succeeded, join_lines
 from pytest_browsereval.features.shared.prompts import read_prompts
 from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
@@ -21,6 +21,7 @@ from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResu
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.redaction.known import beginning
+from pytest_browsereval.runs.turns import StoredStep, read_steps
 
 WEIGHTS = {"goalCompletion": 0.40, "planCorrectness": 0.30, "successRatio": 0.15, "contextEfficiency": 0.15}
 """The four categories, by the field names of the design documents."""
@@ -110,7 +111,7 @@ class TrajectoryScoreGrader(ModelGrader):
         messages: tuple[Message, ...] = prepared
         task = give_task(recorded)
         end = Given("end of the record", "\n".join(map(_describe_message, messages[-LAST_MESSAGES:])))
-        names = "\n".join(join_lines(call.tool) for call in list_steps(messages)) or "(no tool was called)"
+        names = "\n".join(join_lines(one.call.tool) for one in read_steps(messages)) or "(no tool was called)"
         goal, plan = await judge.ask_all(
             judge.ask(Rated, GOAL_RULES, (task, end), call="goal score"),
             judge.ask(Rated, PLAN_RULES, (task, Given("tools called", names)), call="plan score"),
@@ -119,7 +120,7 @@ class TrajectoryScoreGrader(ModelGrader):
         return self._weigh(messages, judged, f"Goal: {goal.reasoning} Plan: {plan.reasoning}")
 
     def _weigh(self, messages: Sequence[Message], judged: Categories, reasoning: str) -> Opinion:
-        calls, scores = list_steps(messages), score_by_rules(messages) | judged
+        calls, scores = read_steps(messages), score_by_rules(messages) | judged
         total = round(sum(weight * scores[name] for name, weight in WEIGHTS.items()), 6)
         passes = total >= self.threshold
         scored = ", ".join(f"{name} {value:.2f}" for name, value in scores.items())
@@ -143,7 +144,7 @@ class TrajectoryScoreGrader(ModelGrader):
                 **scores,
                 "weightedTotal": total,
                 "toolCalls": len(calls),
-                "failedCalls": sum(call.success is False for call in calls),
+                "failedCalls": sum(has_succeeded(call) is False for call in calls),
                 "retries": count_retries(calls),
                 "tokens": estimate_tokens(messages),
                 **({"reasoning": reasoning} if reasoning else {}),
@@ -153,8 +154,8 @@ class TrajectoryScoreGrader(ModelGrader):
 
 def score_by_rules(messages: Sequence[Message]) -> Categories:
     """Return the four scores by the rules that need no model."""
-    calls, tokens = list_steps(messages), estimate_tokens(messages)
-    names = {call.tool for call in calls}
+    calls, tokens = read_steps(messages), estimate_tokens(messages)
+    names = {one.call.tool for one in calls}
     # Fixed figures of the published heuristic: who calls the finishing tool has probably got somewhere.
     plan = 0.3 if len(calls) > MANY_CALLS else 0.7 if names & {*PLANNING} else 0.5 if calls else 0.0
     return {
@@ -165,17 +166,17 @@ def score_by_rules(messages: Sequence[Message]) -> Categories:
     }
 
 
-def compute_success_ratio(calls: Sequence[Step]) -> float:
+def compute_success_ratio(calls: Sequence[StoredStep]) -> float:
     """Return the share of calls that succeeded, less a penalty for each retry and each error.
 
     A retry that fails is punished twice; the documented formula is kept as it is. Calls whose result never
     came are in neither count.
     """
     # A call that was cut off by the end of the attempt is nobody's failure.
-    over = [call for call in calls if call.success is not None]
+    over = [found for call in calls if (found := has_succeeded(call)) is not None]
     if not over:
         return 1.0
-    failed = sum(call.success is False for call in over)
+    failed = over.count(False)
     ratio = (len(over) - failed) / len(over) - RETRY_PENALTY * count_retries(calls) - ERROR_PENALTY * failed
     return max(0.0, round(ratio, 6))
 
@@ -202,9 +203,9 @@ CHARACTERS_A_TOKEN = 4
 """The usual rule of thumb, for agents that report no usage."""
 
 
-def count_retries(calls: Sequence[Step]) -> int:
+def count_retries(calls: Sequence[StoredStep]) -> int:
     """Return how often a tool was called twice in a row, with any arguments."""
-    return sum(before.tool == after.tool for before, after in pairwise(calls))
+    return sum(before.call.tool == after.call.tool for before, after in pairwise(calls))
 
 
 def estimate_tokens(messages: Sequence[Message]) -> int:

@@ -12,12 +12,12 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_browsereval.features.labelling.labels import Label, LabelBook, LabelWord
-from pytest_browsereval.features.shared.judging.steps import Step, list_steps
 from pytest_browsereval.features.shared.page_server import PICTURES, Answer, PageServer
 from pytest_browsereval.model.tasks import TASK_FILE
 from pytest_browsereval.run_files import load_written, read_written
 from pytest_browsereval.runs.attempt import StoredAttempt
-from pytest_browsereval.runs.folder import find_pictures, number_of, read_messages
+from pytest_browsereval.runs.folder import find_pictures, number_of
+from pytest_browsereval.runs.turns import StoredStep
 
 # Characters of a result: people label by what they can read.
 LONGEST_TEXT = 4_000
@@ -43,7 +43,7 @@ def attempt_view(attempt: StoredAttempt) -> dict[str, Any]:
     """Return what is shown of an attempt at once: nothing of its solution, its grades or its verdict."""
     data = attempt.metadata
     pictures = {number_of(file): place for place, file in enumerate(find_pictures(attempt.folder))}
-    steps = [_step(step, pictures) for step in list_steps(read_messages(attempt.folder))]
+    steps = [_step(step, pictures) for step in attempt.steps]
     shown = {step["picture"] for step in steps}
     return {
         "query": data.query,
@@ -60,17 +60,18 @@ def attempt_view(attempt: StoredAttempt) -> dict[str, Any]:
     }
 
 
-def _step(step: Step, pictures: dict[int, int]) -> dict[str, Any]:
+def _step(step: StoredStep, pictures: dict[int, int]) -> dict[str, Any]:
+    result = step.result
     return {
         "number": step.number,
-        "tool": step.tool,
-        "arguments": _cut(json.dumps(step.params, ensure_ascii=False, indent=1), LONGEST_ARGUMENTS),
-        "result": _cut(step.text) if step.is_over else "the attempt ended before the result",
-        "failed": step.is_error,
+        "tool": step.call.tool,
+        "arguments": _cut(json.dumps(step.call.params, ensure_ascii=False, indent=1), LONGEST_ARGUMENTS),
+        "result": _cut(step.output) if result else "the attempt ended before the result",
+        "failed": bool(result and result.is_error),
         "thought": _cut(step.thought),
-        "url": step.url,
-        "duration_ms": step.duration_ms,
-        "picture": None if step.screenshot is None else pictures.get(step.screenshot),
+        "url": result and result.url,
+        "duration_ms": result and result.duration_ms,
+        "picture": pictures.get(result.screenshot) if result and result.screenshot is not None else None,
     }
 
 

@@ -13,12 +13,12 @@ from pytest_browsereval.__main__ import main
 from pytest_browsereval.commands.base import open_door
 from pytest_browsereval.features.interop.attempts import write_run
 from pytest_browsereval.features.interop.command import read_run
-from pytest_browsereval.features.shared.judging.steps import list_steps
 from pytest_browsereval.model.messages import AssistantMessage, ErrorMessage
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.folder import find_pictures, number_of, read_messages
 from pytest_browsereval.runs.run import StoredRun
+from pytest_browsereval.runs.turns import read_steps
 from tests.features.interop.foreign import (
     DESIGNED,
     GRADES,
@@ -66,7 +66,9 @@ def test_browseros_designed_messages(source: Path, tmp_path: Path) -> None:
     }
     messages = list(read_messages(folder))
     assert [m.type for m in messages] == [line["type"] for line in DESIGNED]
-    assert list_steps(messages)[0].screenshot == 1
+    (step, *_) = read_steps(messages)
+    assert step.result
+    assert step.result.screenshot == 1
     assert [(number_of(p), p.suffix) for p in find_pictures(folder)] == [(1, ".png"), (3, ".jpeg")]
     assert store.run.read_manifest()["imported_from"]["kind"] == "browseros"
     assert str(tmp_path) not in (store.root / "manifest.json").read_text()
@@ -85,11 +87,14 @@ def test_browseros_stream_events(source: Path, tmp_path: Path) -> None:
     messages = list(read_messages(folder))
     assert [m.content for m in messages if isinstance(m, AssistantMessage)] == ["Half done.", "It is right."]
     assert [m.content for m in messages if isinstance(m, ErrorMessage)] == ["overloaded"]
-    delegate, navigate, act = list_steps(messages)
-    assert (delegate.tool, delegate.params) == ("delegate", {"instruction": "Look."})
-    assert (navigate.tool, navigate.is_error, navigate.screenshot) == ("navigate", False, 1)
-    assert navigate.params == {"page": 1, "url": "http://r.test"}
-    assert (act.params, act.text, act.is_error) == ({"input": "not a block"}, "no such ref", True)
+    delegate, navigate, act = read_steps(messages)
+    assert (delegate.call.tool, delegate.call.params) == ("delegate", {"instruction": "Look."})
+    assert (navigate.call.tool, navigate.call.params) == ("navigate", {"page": 1, "url": "http://r.test"})
+    assert navigate.result
+    assert (navigate.result.is_error, navigate.result.screenshot) == (False, 1)
+    assert (act.call.params, act.output) == ({"input": "not a block"}, "no such ref")
+    assert act.result
+    assert act.result.is_error
     assert data.verdict == "passed"
     assert [w.message for w in data.warnings[1:]] == [
         "the last line of messages.jsonl was cut off and is left out",
@@ -122,7 +127,8 @@ def test_webvoyager(source: Path, tmp_path: Path) -> None:
     said = (data.query, data.start_url, data.website)
     assert said == ("Search a controller.", "https://shop.test/", "Amazon")
     assert (data.final_answer, data.termination_reason) == ("A green one.", "completed")
-    assert [(s.tool, s.params, s.text, s.screenshot) for s in list_steps(read_messages(folder))] == [
+    steps = read_steps(read_messages(folder))
+    assert [(s.call.tool, s.call.params, s.output, s.result and s.result.screenshot) for s in steps] == [
         ("type", {"argument": "[2]; green controller"}, "Observation: [3]: results", 2),
         ("scroll", {"argument": "[WINDOW]; down"}, "Observation: [5]: green", 4),
     ]
