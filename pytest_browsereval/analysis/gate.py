@@ -362,15 +362,13 @@ class Figure(NamedTuple):
 
     asked: str
     unit: str
-    sort: str
-    """How the page of the run sorts its trials by it, the largest first."""
     read: Callable[[StoredAttempt], float | None]
     """None is not known."""
 
 
 FIGURES: Mapping[str, Figure] = {
-    "steps": Figure("how many", "steps", "-steps", lambda one: one.total_steps),
-    "duration_s": Figure("how long", "s", "-ms", _duration_s),
+    "steps": Figure("how many", "steps", lambda one: one.total_steps),
+    "duration_s": Figure("how long", "s", _duration_s),
 }
 """By how the keys of their ceilings end."""
 
@@ -378,7 +376,7 @@ FIGURES: Mapping[str, Figure] = {
 def _per_trial(data: Iterable[StoredAttempt], gate: GateConfig) -> Iterator[RuleResult]:
     """Yield the rules on what a judged trial takes, by its last attempt: steps and time."""
     judged = [one for one in data if one.verdict is not Verdict.ERRORED]
-    for (figure, (asked, unit, _, read)), measure in product(FIGURES.items(), MEASURES):
+    for (figure, (asked, unit, read)), measure in product(FIGURES.items(), MEASURES):
         name = f"max_{measure}_{figure}"
         ceiling: float | None = getattr(gate, name, None)
         if ceiling is None:

@@ -36,13 +36,6 @@ def check_page(target: Path) -> None:
 
 
 def way_from(target: Path, run: Path) -> str:
-    """Return the path from the page to the run, with slashes; empty if it lies in it.
-
-    Raises:
-        UsageError: there is none.
-    """
-    try:
-        way = os.path.relpath(run.resolve(), target.parent.resolve())
-    except ValueError:  # another drive of Windows
-        raise UsageError(f"{target} is not on the drive of the run: pictures could not be shown.") from None
+    """Return the path from the page to the run, with slashes; empty if it lies in it."""
+    way = os.path.relpath(run.resolve(), target.parent.resolve())
     return "" if way == os.curdir else Path(way).as_posix()

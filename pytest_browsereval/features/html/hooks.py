@@ -67,13 +67,10 @@ class HtmlReport:
         # Pictures of a self-contained report, and whether there was room for each.
         self._inside: dict[Path, bool] = {}
 
-    def _link(self, path: Path) -> str | None:
-        """Return the address of a file relative to the report; None if it is on another drive."""
+    def _link(self, path: Path) -> str:
+        """Return the address of a file relative to the report."""
         target = self._config.getoption("htmlpath")
-        try:
-            relative = Path(os.path.relpath(path, Path(target).expanduser().resolve().parent))
-        except ValueError:
-            return None
+        relative = Path(os.path.relpath(path, Path(target).expanduser().resolve().parent))
         return html.escape(quote(relative.as_posix()), quote=True)
 
     @pytest.hookimpl(optionalhook=True)
@@ -88,10 +85,10 @@ class HtmlReport:
             extra = self._controller.lines_beside.get(active_run, ())
             lines = [f"<b>eval {html.escape(self._controller.label(active_run))}</b>"]
             lines += map(html.escape, [*totals(summary, selected), *extra])
-            if link := self._link(active_run.store.root):
-                has_page = (active_run.store.root / PAGE).is_file()  # a feature writes it
-                page = f', <a href="{link}/{PAGE}">run page</a>' if has_page else ""
-                lines.append(f'<a href="{link}/">run folder</a>{page}')
+            link = self._link(active_run.store.root)
+            has_page = (active_run.store.root / PAGE).is_file()  # a feature writes it
+            page = f', <a href="{link}/{PAGE}">run page</a>' if has_page else ""
+            lines.append(f'<a href="{link}/">run folder</a>{page}')
             is_expected = any(
                 trial.verdict is not Verdict.PASSED and active_run.config.expects(trial.last)
                 for trial in summary.trials
@@ -126,9 +123,7 @@ class HtmlReport:
                 kind = mimetypes.guess_type(file.name)[0] or "image/jpeg"
                 code = base64.b64encode(data).decode()
                 return f'<img src="data:{kind};base64,{code}" alt="{name}" loading="lazy">'
-            return "" if link is None else f'<a href="{link}" target="_blank">{name}</a>'
-        if link is None:
-            return ""
+            return f'<a href="{link}" target="_blank">{name}</a>'
         return f'<a href="{link}" target="_blank"><img src="{link}" alt="{name}" loading="lazy"></a>'
 
     def _take_in(self, file: Path) -> bytes | None:
@@ -169,9 +164,8 @@ class HtmlReport:
             return
         shown = " ".join(map(self._picture, find_pictures(Path(properties["folder"]))[-PICTURES:]))
         place, _, attempt = properties["page"].partition("#")
-        if link := self._link(Path(place)):
-            where = html.escape(quote(attempt, safe="/+"), quote=True)
-            shown += f'<p><a href="{link}#{where}" target="_blank">View all steps</a></p>'
+        link, where = self._link(Path(place)), html.escape(quote(attempt, safe="/+"), quote=True)
+        shown += f'<p><a href="{link}#{where}" target="_blank">View all steps</a></p>'
         data.append(f'<div class="browsereval">{shown}</div>')
 
 

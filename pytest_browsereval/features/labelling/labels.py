@@ -236,21 +236,11 @@ class LabelBook:
         return label
 
     def _append(self, line: bytes) -> None:
-        # Unbuffered: a failed write must not be retried when the file is closed.
-        with self.path.open("ab+", buffering=0) as file:
-            end = file.seek(0, os.SEEK_END)
-            if end:
+        with self.path.open("ab+") as file:
+            if end := file.seek(0, os.SEEK_END):
                 file.seek(end - 1)
                 line = line if file.read(1) == b"\n" else b"\n" + line
-            rest = memoryview(line)
-            try:
-                while rest:
-                    rest = rest[file.write(rest) :]
-                os.fsync(file.fileno())
-            except OSError:
-                # Half a line would make the whole file unreadable.
-                file.truncate(end)
-                raise
+            file.write(line)
 
 
 def _order(one: StoredAttempt) -> tuple[object, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.gate import FIGURES
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.features.shared.gates import read_gate
 from pytest_browsereval.features.shared.viewer.page import in_html
@@ -19,20 +18,11 @@ Rule = tuple[str, str, str, Sequence[str]]
 
 FACETS = {"tags": "tag", "websites": "site", "variants": "variant"}
 """What the page calls a part of the trials that a rule limits."""
-
-CHOICES: Mapping[str, Mapping[str, str]] = {
-    "max_error_rate": {"verdict": "errored"},
-    "max_attack_success": {"verdict": "failed", "outcome": "compromised"},
-    "min_utility_under_attack": {"verdict": "failed", "tag": "attack"},
-    "min_attacks_delivered": {"outcome": "not delivered"},
-    "min_progress": {"sort": "progress"},
-    "max_cost_usd": {"sort": "-cost"},
-    "max_regressions": {},  # these two name their tasks
-    "max_drop": {},
-    **{f"_{name}": {"sort": figure.sort} for name, figure in FIGURES.items()},
+VERDICTS = {
+    "max_error_rate": "errored",
+    **dict.fromkeys(("min_pass_rate", "min_task_rate", *FACETS), "failed"),
 }
-"""Which trials of the page's table have decided a rule, by its name or by how that ends; as the address of
-the page chooses them. Of other limits it is those that failed."""
+"""Of the trials that have decided a rule. Other rules name their tasks, or are about all trials."""
 
 # What stands in a page that was written before its gate was decided. The data comes after all that is in its
 # head, and has no `>` of its own, so the last one is it.
@@ -56,22 +46,17 @@ def describe_gate(run: StoredRun, rules: Iterable[Rule]) -> list[list[Any]]:
 
 
 def _choose(name: str, block: Mapping[str, Any], tasks: Sequence[str]) -> Mapping[str, str]:
+    """Return how the address of the page chooses the trials that have decided a rule; empty for all."""
     if tasks:
         return {"rule": name}
     kind, _, part = name.partition("[")
     known = block.get(kind, ()) if part else ()
     value = next((str(one) for one in known if f"{safe_id(str(one))}]" == part), None)
-    if kind in FACETS and value is not None:
-        return {"verdict": "failed", FACETS[kind]: value}
-    if kind == "must_pass" and value is not None:
+    if value is None:
+        return {"verdict": VERDICTS[kind]} if kind in VERDICTS and not part else {}
+    if kind == "must_pass":
         return {"id": value}
-    return choose_trials(kind if kind == "min_progress" else name)
-
-
-def choose_trials(rule: str) -> Mapping[str, str]:
-    """Return how the address of the page chooses the trials that have decided a rule."""
-    ends = (key for key in CHOICES if key.startswith("_") and rule.endswith(key))
-    return CHOICES.get(next(ends, rule), {"verdict": "failed"} if rule.startswith(("min_", "max_")) else {})
+    return {"verdict": VERDICTS[kind], FACETS[kind]: value} if kind in FACETS else {}
 
 
 def read_stored(run: Path) -> list[list[Any]] | None:

@@ -234,10 +234,13 @@ def test_a_port_that_cannot_be_used(evals: Evals) -> None:
         result = evals.run("shop.eval.yaml", f"--eval-dashboard={port}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert f"--eval-dashboard={port}: the port cannot be used" in result.stderr.str() + result.stdout.str()
-    for words in (["--eval-dashboard=70000"], ["--eval-dashboard", "shop.eval.yaml"]):
+    for words, said in (
+        (["--eval-dashboard=70000", "shop.eval.yaml"], "--eval-dashboard=70000: the port cannot be used"),
+        (["--eval-dashboard", "shop.eval.yaml"], "invalid int value: 'shop.eval.yaml'"),
+    ):
         result = evals.run(*words)
         assert result.ret == pytest.ExitCode.USAGE_ERROR
-        assert "is not a port. Write `--eval-dashboard=PORT`" in result.stderr.str()
+        assert said in result.stderr.str() + result.stdout.str()
     assert not (evals.path / "results").exists()
 
 

@@ -199,21 +199,19 @@ def test_rules_of_the_gate_lead_to_what_decided_them(store: RunStore, look: Look
         ["must_pass[pay]", "not met", HOSTILE, {"id": "pay"}, [], False],
         ["own", "met", "nothing known", {}, [], True],
         ["acme/steps", "not met", "too many", {"rule": "acme/steps"}, ["buy", "find", "gone"], False],
-        ["min_progress", "met", "far", {"sort": "progress"}, [], True],
         ["min_pass_rate", "undecided", "no end", {}, [], False],
     ]
     put_gate(page, rules)
 
     async def work(reader: Reader) -> None:
         await reader.open()
-        assert await reader.text("#gate-title") == "Gate not met: 4 of 7 rules"
+        assert await reader.text("#gate-title") == "Gate not met: 4 of 6 rules"
         lines = await reader.texts("#rules li")
         assert lines[0] == "✗ not met tags[cart] pass rate 50% 1 failed trial"
         assert lines[2] == "✗ not met acme/steps too many its 3 trials"
         assert lines[3] == "? undecided min_pass_rate no end"
         assert lines[4] == "✓ met max_error_rate fine 1 errored trial"
         assert lines[5] == "✓ met own nothing known"
-        assert lines[6] == "✓ met min_progress far trials, the smallest first"
         await reader.page.locator("#rules a", has_text="its 3 trials").click()
         await reader.sees("#found", "3 of 7")
         assert sorted(await reader.texts("#rows .c-id a")) == ["buy", "buy", "find"]

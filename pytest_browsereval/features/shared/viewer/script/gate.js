@@ -24,16 +24,15 @@ function choosing(chosen, text) {
 }
 
 /** Links to what a rule was decided by. @param {Record<string, string>} chosen */
-function trialsOfRule({ id, sort, rule, ...facets }) {
+function trialsOfRule({ id, rule, ...facets }) {
   if (id !== undefined)
     return LIST.filter((row) => row.id === id).flatMap((row) => [element("a", { href: addressOf(row), textContent: `${row.trial > 1 || many("trial") ? `trial ${row.trial}: ` : ""}${row.verdict}` }), " "]);
-  if (sort) return [choosing({ sort }, `trials, the ${sort.startsWith("-") ? "largest" : "smallest"} first`)];
   if (rule !== undefined) {
     const { length } = LIST.filter((row) => FACETS.rule.of(row).includes(rule));
     return length ? [choosing({ rule }, `its ${counted(length, "trial")}`)] : [];
   }
   // Rules on pass rates are about trials under no attack.
-  if (DATA.totals.derived && facets.verdict === "failed" && !facets.outcome && facets.tag !== "attack") facets.attack = NONE;
+  if (DATA.totals.derived && facets.verdict === "failed") facets.attack = NONE;
   const { verdict, ...others } = facets;
   const count = LIST.filter((row) => row.verdict === verdict && Object.entries(others).every(([name, value]) => FACETS[name].of(row).includes(value === NONE ? "" : value))).length;
   return verdict && count ? [choosing(facets, counted(count, `${verdict} trial`))] : [];
