@@ -132,6 +132,12 @@ async def read_in_time(window: PlaywrightWindow, what: str, work: Coroutine[Any,
     raise GraderFault(f"{what} {reason}")
 
 
+def describe_broken(window: Window) -> str:
+    """Return what a server that broke answered instead of the current page; "" if it is a page of its own."""
+    error = window.page_error
+    return str(error) if error is not None and error.is_of_server else ""
+
+
 def list_own_frames(page: Page) -> list[Frame]:
     """Return the frames of a page but those of other sites: advertisements say nothing of the page."""
     origin = origin_of(page.url)
@@ -174,8 +180,10 @@ class LivePage:
         """Return the JSON value of an expression in the page; undefined is null, functions are called.
 
         Raises:
-            NoValue: it throws, or its value is not JSON.
+            NoValue: it throws, its value is not JSON, or the page is a broken server's.
         """
+        if broken := describe_broken(self._window):
+            raise NoValue(broken)
         return await self._evaluate(f"the expression {show(expression, 120)}", expression)
 
     async def isolated_value(self, expression: str) -> JsonValue:

@@ -126,6 +126,9 @@ class PageCheck:
         Raises:
             Fault: it was not observed.
         """
+        is_absence = self.is_not or self.comparator.expected == 0
+        if (broken := seen.get("broken")) and is_absence and self.kind in ("title", "text", "role"):
+            return None, f"{broken}; what such a page lacks says nothing"
         entry = seen.get("roles" if self.kind == "role" else self.kind)
         if isinstance(entry, dict) and self.kind in ("role", "js", "storage"):
             entry = entry.get(self.key if self.kind == "role" else self.subject)

@@ -85,6 +85,7 @@ class PageStateGrader(GraderConfig):
             async with observing.live_page(window) as page:
                 seen = await _read_page(page, checks, homes)
             assert isinstance(window, PlaywrightWindow)  # noqa: S101 it has a live page
+            seen |= {"broken": broken} if (broken := observing.describe_broken(window)) else {}
             for check in (one for one in checks if one.kind not in PAGE_CHECKS):
                 await observing.read_in_time(window, check.title, check.look(window, seen))
             return seen

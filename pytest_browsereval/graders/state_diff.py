@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
@@ -59,9 +59,9 @@ class StateCheck:
     comparator: Comparator
     weight: float
 
-    def judge(self, state: JsonValue, reading: Reading) -> Criterion:
-        """Return the criterion; blocks for a slow ``regex``."""
-        actual, problem = look_up(self.path, state)
+    def judge(self, state: JsonValue, reading: Reading, broken: str = "") -> Criterion:
+        """Return the criterion; blocks for a slow ``regex``. ``broken``: why there is no state."""
+        actual, problem = (None, broken) if broken else look_up(self.path, state)
         criterion = self.comparator.criterion(self.path, actual, reading, weight=self.weight)
         if problem:
             return criterion.model_copy(update={"verdict": Verdict.FAILED, "reason": problem})
@@ -146,6 +146,8 @@ class StateDiffGrader(GraderConfig):
                     stored = await page.read_storage(source.storage or "", homes)
                     return {"state": observing.parse_stored(stored)}
             except NoValue as error:
+                if source.url is None and (broken := observing.describe_broken(window)):
+                    return {"state": None, "broken": broken}
                 place = show(source.model_dump(exclude_none=True))
                 raise GraderFault(f"the source {place} gives no state: {error}") from None
 
@@ -161,9 +163,12 @@ class StateDiffGrader(GraderConfig):
             Fault: no state was read, or a pattern takes too long.
         """
         state, checks = recorded.get_evidence(self.label, "state", "the state"), self._checks(recorded.task)
-        strict, lenient = await asyncio.to_thread(
-            lambda: ([c.judge(state, "strict") for c in checks], [c.judge(state, "lenient") for c in checks])
-        )
+        seen: Any = recorded.evidence[self.label]
+
+        def judge_all(mode: Reading) -> list[Criterion]:
+            return [check.judge(state, mode, seen.get("broken", "")) for check in checks]
+
+        strict, lenient = await asyncio.to_thread(lambda: (judge_all("strict"), judge_all("lenient")))
         criteria = strict if self.mode == "strict" else lenient
         score = compute_share(criteria)
         return GraderResult(

@@ -236,7 +236,7 @@ async def _judge_broken(course: Course, window: Window) -> None:
     if asked := [grader for grader in course.graders if grader.judges_broken]:
         await _observe(course, window, asked)
         await _grade(course, asked)
-        if not course.is_vetoed:
+        if not course.grading.is_vetoed():
             course.grading = Grading()  # it was broken before it could be graded
 
 
@@ -292,7 +292,8 @@ async def _grade(course: Course, asked: Sequence[GraderConfig]) -> None:
 async def _review(course: Course, session: Session) -> None:
     """Ask a feature whose failure it is that the grades say; what that takes is no time of the attempt."""
     review, is_replayed = course.run.behaviour.review, course.calls and course.calls.is_replayed
-    if review is None or is_replayed or course.is_vetoed or course.decide()[0] is not Verdict.FAILED:
+    is_excused = is_replayed or course.grading.is_vetoed()
+    if review is None or is_excused or course.decide()[0] is not Verdict.FAILED:
         return
     began = time.perf_counter()
     if (asked := review(course.trial, session, course.store, course.folder.path, course.node_id)) is not None:
@@ -404,16 +405,11 @@ class Course:
         self.fault = outages.count(key, self.fault, is_free=is_free)
         grading.is_unanswered = outages.count_grades(key, grading.grades.values())
 
-    @property
-    def is_vetoed(self) -> bool:
-        """Whether a grader that vetoes fails the attempt, which no fault excuses."""
-        return any(one.vetoes and one.verdict is Verdict.FAILED for one in self.grading.grades.values())
-
     def decide(self) -> tuple[Verdict, ErrorSource | None, str]:
         """Return verdict, source of the error, and reason, as they are now."""
-        if self.fault is not None and not self.is_vetoed:
+        if self.fault is not None and not self.grading.is_vetoed(self.graders):
             return Verdict.ERRORED, self.fault.source, str(self.fault)
-        return decide(self.grading.grades, self.run.config.pass_when, self.ending, self.probe)
+        return decide(self.grading, self.run.config.pass_when, self.ending, self.probe)
 
     def save(self) -> AttemptRecord:
         """Decide the verdict, write the metadata and end the attempt."""

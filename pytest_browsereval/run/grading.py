@@ -48,6 +48,12 @@ class Grading:
         refused = any(grade.stops_run and not grade.advisory for grade in self.grades.values())
         return refused or self.is_unanswered
 
+    def is_vetoed(self, graders: Iterable[GraderConfig] | None = None) -> bool:
+        """Whether a grader that vetoes fails the attempt; of one that broke, those count that judge such."""
+        asked = self.grades if graders is None else {one.label for one in graders if one.judges_broken}
+        failed = {name: one for name, one in self.grades.items() if one.verdict is Verdict.FAILED}
+        return any(one.vetoes and name in asked for name, one in failed.items())
+
     def why_it_stops(self) -> str:
         """Return what the grader has met that stops the run."""
         deciding = (grade for grade in self.grades.values() if not grade.advisory)
@@ -112,27 +118,24 @@ def find_broken_page(window: Window, sites: Iterable[str | None]) -> str:
 
 
 def decide(
-    grades: Mapping[str, GraderResult],
-    pass_when: PassWhen,
-    ending: Ending | TaskMetadata,
-    probe: Probe | None,
+    grading: Grading, pass_when: PassWhen, ending: Ending | TaskMetadata, probe: Probe | None
 ) -> tuple[Verdict, ErrorSource | None, str]:
     """Return the verdict of an attempt, what broke if it is *errored*, and why in one line.
 
     Args:
-        grades: all of them, by the grader's name.
+        grading: its grades.
         pass_when: how they become a verdict.
         ending: how the attempt ended. A failure names the limit first. Who has met a broken page of a site
             does not fail, unless a grader vetoes. What an agent reached that went on after its limit, nobody
             knows.
         probe: what the known way of the row came to: where it breaks, the attempt does not fail either.
     """
-    verdict, source, reason = combine(grades, pass_when)
-    is_vetoed = any(one.vetoes and one.verdict is Verdict.FAILED for one in grades.values())
-    if ending.broken_page and verdict is Verdict.FAILED and not is_vetoed:
-        return Verdict.ERRORED, ErrorSource.SITE, f"the last page is broken: {ending.broken_page}"
-    if probe and probe.is_broken and verdict is Verdict.FAILED and not is_vetoed:
-        return Verdict.ERRORED, ErrorSource.SITE, probe.reason
+    verdict, source, reason = combine(grading.grades, pass_when)
+    if verdict is Verdict.FAILED and not grading.is_vetoed():
+        if ending.broken_page:
+            return Verdict.ERRORED, ErrorSource.SITE, f"the last page is broken: {ending.broken_page}"
+        if probe and probe.is_broken:
+            return Verdict.ERRORED, ErrorSource.SITE, probe.reason
     if ending.went_on_s and verdict is Verdict.PASSED:
         return Verdict.ERRORED, ErrorSource.AGENT, f"{AFTER_LIMIT} ({ending.limit})"
     if ending.limit and verdict is Verdict.FAILED:

@@ -78,6 +78,8 @@ def test_sites_and_start_pages_that_fail_err_their_own_rows(evals: Evals) -> Non
         "The site 'shop' was lost while it was needed. Its process ended with exit code 3",
     ):
         assert told in " ".join(output.split())
+    assert go(evals, "--eval-regrade=latest")[0] == 1
+    assert verdicts(evals.summary()) == expected
 
 
 # -- the browser

@@ -45,3 +45,7 @@ def test_a_grader_vetoes_and_judges_what_broke_if_it_says_so(evals: Evals) -> No
     assert count_verdicts(evals, vetoes=False, judges_broken=False) == (1, 0, 1)
     assert count_verdicts(evals, vetoes=True, judges_broken=False) == (0, 1, 1)
     assert count_verdicts(evals, vetoes=True, judges_broken=True) == (0, 2, 0)
+    hook = GRADER.format(vetoes=True, judges_broken=True)
+    (evals.path / "conftest.py").write_text(hook.replace("Verdict.FAILED", "Verdict.PASSED"))
+    evals.run("shop.eval.yaml", "--eval-regrade=latest")
+    assert (evals.summary()["passed"], evals.summary()["errored"]) == (1, 1)

@@ -16,7 +16,7 @@ from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.datasets.reader import index_rows, read_row
 from pytest_browsereval.datasets.rows import refuse
-from pytest_browsereval.errors import DatasetError, ErrorSource, Fault, UsageError
+from pytest_browsereval.errors import DatasetError, ErrorSource, Fault, TerminationReason, UsageError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.nested import fill_sites
 from pytest_browsereval.graders.protection import hide_quotes
@@ -70,10 +70,11 @@ class StoredEntry(Entry):
     def why_not(self) -> str | None:
         """Why it cannot be graded again; None if it can."""
         source = self.metadata.error_source
+        has_ended = self.metadata.termination_reason is not TerminationReason.ERROR
         by_rule = (ErrorSource.HARNESS, ErrorSource.SITE)  # about grades, and about the last page
-        is_ruled = source in by_rule and self.metadata.grader_results
+        is_ruled = source in by_rule and self.metadata.grader_results and has_ended
         if source not in (None, ErrorSource.GRADER) and not is_ruled:
-            return "the attempt errored before it could be graded"
+            return "the attempt errored before its grades could count"
         if not (self.folder / TASK_FILE).is_file():
             return f"its folder has no {TASK_FILE}"
         return None

@@ -12,7 +12,7 @@ from typing import Any
 from pytest_browsereval.capture.output import REGRADING_OUTPUT_FILE, keep_output
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config.model import BudgetConfig
-from pytest_browsereval.errors import ErrorSource, Fault, RunStopped, UsageError
+from pytest_browsereval.errors import ErrorSource, Fault, RunStopped, TerminationReason, UsageError
 from pytest_browsereval.features.regrade.current_rows import CurrentPlan
 from pytest_browsereval.features.regrade.redacted import settle_redacted
 from pytest_browsereval.features.regrade.stored_plan import StoredEntry, StoredPlan, read_evidence
@@ -305,7 +305,10 @@ class RegradedTrials(Trials):
             )
         saver.save_grades(grading.grades)
         probe = old.probe if _is_probe_of(old, grading, row_hash) else None
-        verdict, source, reason = decide(grading.grades, self.run.config.pass_when, old, probe)
+        verdict, source, reason = decide(grading, self.run.config.pass_when, old, probe)
+        is_broken = old.termination_reason is TerminationReason.ERROR and old.errors
+        if is_broken and not grading.is_vetoed(ready.graders if ready else ()):
+            verdict, source, reason = Verdict.ERRORED, old.errors[-1].source, old.errors[-1].message
         update = {
             "grader_results": grading.grades,
             "grading_duration_ms": round(grading.duration_ms, 3),

@@ -19,7 +19,7 @@ from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.browsers.playwright.page_text import read_page_text
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.graders.observing import STORAGES, find_role
+from pytest_browsereval.graders.observing import STORAGES, describe_broken, find_role
 from pytest_browsereval.graders.page_checks import PAGE_CHECKS, PageCheck
 from pytest_browsereval.graders.page_values import NoValue, make_plain, read_value
 from pytest_browsereval.graders.values import TEXT_LIMIT
@@ -89,7 +89,8 @@ class PageReader:
     async def _read(self, page: Page) -> dict[str, Any]:
         session = await self._window.cdp_session(page)
         roles = self._subjects["role"].items()
-        scripts = [one for one in self._subjects["js"] if one not in self.refused]
+        broken = describe_broken(self._window)
+        scripts = [one for one in self._subjects["js"] if one not in self.refused and not broken]
         work: list[Coroutine[Any, Any, Any]] = [
             self._read_apart(session, page),
             self._read_text(page),
@@ -112,6 +113,7 @@ class PageReader:
         return {
             **seen,
             **text,
+            **({"broken": broken} if broken else {}),
             "url": page.url,
             "storage": storage,
             "roles": {key: count for (key, _), count in zip(roles, counts, strict=True)},

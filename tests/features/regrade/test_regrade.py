@@ -104,7 +104,7 @@ def test_another_grader_judges_what_is_stored(ran: Evals) -> None:
     again.stdout.fnmatch_lines(
         [
             "*regrading results/shop/*",
-            "errored (navigation): not regraded, errored as it was:*before it could be graded*",
+            "errored (navigation): not regraded, errored as it was:*before its grades could count*",
             "regraded 4 attempts: 1 failed -> passed, 3 unchanged",
             "*b: failed -> passed",
         ]

@@ -112,11 +112,11 @@ KINDS: dict[str, tuple[dict[str, Any], str | None]] = {
     "a rule without its grade": ({"verdict": ERRORED, "error_source": "harness"}, None),
     "no window": (
         {"verdict": ERRORED, "error_source": "browser", "grader_results": {}},
-        "before it could be graded",
+        "before its grades could count",
     ),
     "an agent that died, graded elsewhere": (
         {"verdict": ERRORED, "error_source": "agent"},
-        "before it could be graded",
+        "before its grades could count",
     ),
     "no task": ({"with_task": False}, "has no task.json"),
 }
