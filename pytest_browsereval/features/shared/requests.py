@@ -58,33 +58,41 @@ class SeenRequest:
 
 def read_fields(kind: str, text: str) -> dict[str, Any] | None:
     """Return the fields of a form or of a JSON object; None of anything else."""
-    if not text:
-        return None
-    if "application/x-www-form-urlencoded" in kind:
-        return {name: values[0] for name, values in parse_qs(text, keep_blank_values=True).items()}
     if "application/json" in kind:
         value = read_json(text)
         return value if isinstance(value, dict) else None
+    fields = _read_form(kind, text)
+    return fields and {name: values[0] for name, values in fields.items()}
+
+
+def _read_form(kind: str, text: str) -> dict[str, list[str]] | None:
+    """Return the values of each field of a form: several boxes may have one name."""
+    if text and "application/x-www-form-urlencoded" in kind:
+        return parse_qs(text, keep_blank_values=True)
     boundary = re.search(r"boundary=([^;\s]+)", kind) if "multipart/form-data" in kind else None
-    return _parts(text, boundary[1]) if boundary else None
-
-
-def _parts(text: str, boundary: str) -> dict[str, str]:
-    fields: dict[str, str] = {}
-    for part in text.replace("\r\n", "\n").split(f"--{boundary}"):
-        head, blank, body = part.strip().partition("\n\n")
-        name = re.search(r'^content-disposition:.*?\bname="([^"]+)"', head, re.IGNORECASE | re.MULTILINE)
-        if blank and name:
-            fields[name[1]] = body.rstrip("\n")
+    if not text or boundary is None:
+        return None
+    fields: dict[str, list[str]] = {}
+    for part in text.replace("\r\n", "\n").split(f"--{boundary[1]}"):
+        head, _, body = part.lstrip("\n").partition("\n\n")
+        if name := re.search(r'^content-disposition:.*?\bname="([^"]+)"', head, re.IGNORECASE | re.MULTILINE):
+            fields.setdefault(name[1], []).append(body.removesuffix("\n"))
     return fields
 
 
-def _find_field(request: SeenRequest, name: str) -> JsonValue:
-    """Return the value of a field of a form; None if there is none."""
-    if request.kind.startswith("text/plain"):
-        found = re.search(rf"(?:\A|\n){re.escape(name)}=(.*?)\r\n(?=[^\r\n=]+=|\Z)", request.body, re.DOTALL)
-        return found[1] if found else None
-    return (request.sent or {}).get(name) if request.kind.startswith(FORMS) else None
+def _list_values(request: SeenRequest, name: str) -> list[Any]:
+    """Return the values of a form's field, with both kinds of line breaks; last the list of several."""
+    kind, text = request.kind, request.body
+    if kind.startswith("text/plain"):
+        pattern = rf"^{re.escape(name)}=(.*?)\r\n(?=[^\r\n=]+=|\Z)"
+        found = re.findall(pattern, text, re.DOTALL | re.MULTILINE)
+    else:
+        if request.method == "GET":  # its form is in the address
+            kind, text = FORMS[0], request.url.partition("?")[2]
+        found = (_read_form(kind, text) or {}).get(name, [])
+    values = [one.replace("\r\n", "\n") for one in found] or [None]
+    broken = [one.replace("\n", "\r\n") for one in values if one and "\n" in one]
+    return [*broken, *values, values] if len(values) > 1 else [*broken, *values]
 
 
 @dataclass(frozen=True)
@@ -103,26 +111,26 @@ class Condition:
         Raises:
             Fault: a pattern takes too long.
         """
+        values: Sequence[JsonValue] = [request.body]
         if self.part == "sent":
-            problems = [self.comparator.problem(text, "strict") for text in request.readings]
-            is_any = not self.comparator.kind.startswith("not_")
-            return "" if is_any and not all(problems) else next(filter(None, problems), "")
-        value: JsonValue = request.body
-        if self.part == "json":
+            values = request.readings
+        elif self.part == "form":
+            values = _list_values(request, self.path)
+        elif self.part == "json":
             # `fetch` calls its JSON plain text.
             value = None if request.kind.startswith(FORMS) else read_json(request.body)
             if request.body and value is None and request.body != "null":
                 return "it sent no JSON"
-            if self.path:
-                value, problem = look_up(self.path, value)
-                if problem:
-                    return problem
-        elif self.part == "form":
-            value = _find_field(request, self.path)
-        problem = self.comparator.problem(value, "strict")
-        shown = "nothing" if value is None else show(value, 120)
-        if problem and self.comparator.kind == "equals":
-            return f"was sent with {self._name} {shown}, not {show(self.comparator.expected, 80)}"
+            found, problem = look_up(self.path, value) if self.path else (value, "")
+            if problem:
+                return problem
+            values = [found]
+        problems = [self.comparator.problem(value, "strict") for value in values]
+        is_any = not self.comparator.kind.startswith("not_")
+        problem = "" if is_any and not all(problems) else next(filter(None, problems), "")
+        if problem and self.comparator.kind == "equals" and self.part != "sent":
+            shown = "nothing" if values[-1] is None else show(values[-1], 120)
+            return f"was sent with {self.path or self.part} {shown}, not {show(self.comparator.expected, 80)}"
         return problem
 
     def describe_problem(self, request: SeenRequest) -> str:
@@ -131,14 +139,10 @@ class Condition:
         is_sentence = not problem or problem.startswith("was sent with ")
         return problem if is_sentence else f"lacks {self}: {problem}"
 
-    @property
-    def _name(self) -> str:
-        return self.path or self.part
-
     def __str__(self) -> str:
         equals = self.comparator.kind == "equals"
         what = f"= {show(self.comparator.expected, 80)}" if equals else str(self.comparator)
-        return f"{self._name} {what}"
+        return f"{self.path or self.part} {what}"
 
 
 @dataclass(frozen=True)

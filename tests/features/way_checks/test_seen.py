@@ -18,6 +18,11 @@ SEEN: dict[str, tuple[str, str]] = {
     "name": ("fetch(`http://localhost:${location.port}/ask`, {mode: 'no-cors'})", "{shop}/ask"),
     "enctype": (f"document.body.innerHTML = '{FORM}'; document.forms[0].submit()", "{shop}/ask"),
 }
+FIELDS = (
+    "<input name=t value=ham><input name=t value=pine><input name=e><textarea name=n>\\na \\nb </textarea>"
+)
+SENT = {"t": "pine", "e": "", "n": "a \nb "}
+KINDS = ("", "method=post", "method=post enctype=multipart/form-data", "method=post enctype=text/plain")
 UNSEEN: dict[str, tuple[str, str]] = {
     "shared": ("new SharedWorker('/worker.js')", "a shared worker ran"),
     "worklet": ("CSS.paintWorklet.addModule('/worker.js')", "a worklet ran"),
@@ -51,6 +56,27 @@ def test_all_ways_to_ask_are_seen(shop: Shop, subtests: pytest.Subtests) -> None
         with subtests.test(name):
             assert run.attempt(name).verdict == "passed", run.attempt(name).reason
             assert run.attempt(f"not-{name}").verdict == "failed"
+
+
+def test_fields_of_forms_are_read_whole(shop: Shop, subtests: pytest.Subtests) -> None:
+    """Each value of a name, empty ones, blanks and line breaks, however the form is sent; so for `not`."""
+    ask_form = {"url": "{shop}/ask*"}
+    held = {"request": {**ask_form, "form": SENT}}
+    every = {"request": {**ask_form, "form": {"t": {"set_equals": ["ham", "pine"]}, "e": {"exists": True}}}}
+    unlike = [{**held, "not": True}, {"request": {**ask_form, "form": {"t": {"not_equals": "pine"}}}}]
+    save = ask(f"{LINK} a.href = 'data:text/csv,a'; a.download = 'report [1].csv'; a.click()")
+    rows = [shop.row("file", *save, checks=[{"download": "report [1].csv"}])]
+    for place, kind in enumerate(KINDS):
+        form = f"<form action=/ask {kind}>{FIELDS}</form>"
+        sent = ask(f"document.body.innerHTML = '{form}'; document.forms[0].submit()")
+        rows.append(shop.row(f"form-{place}", *sent, checks=[held, every]))
+        rows.append(shop.row(f"not-{place}", *sent, checks=unlike))
+    run = shop.play(*rows, tools={"evaluate": True}, lanes=2)
+    assert run.attempt("file").verdict == "passed"
+    for place, kind in enumerate(KINDS):
+        with subtests.test(kind):
+            assert run.attempt(f"form-{place}").verdict == "passed", run.attempt(f"form-{place}").reason
+            assert "0 of 2 checks passed" in run.attempt(f"not-{place}").reason
 
 
 def test_what_is_known_to_be_unseen_errs(shop: Shop, subtests: pytest.Subtests) -> None:
