@@ -83,7 +83,10 @@ class DownloadCheck(PageCheck):
 
     def _matches(self, one: Download) -> bool:
         pattern = self.subject.casefold()
-        return any(fnmatchcase(name.casefold(), pattern) for name in (one.name, one.suggested_name))
+        names = (one.name.casefold(), one.suggested_name.casefold())
+        return pattern in names or any(
+            fnmatchcase(name, pattern) for name in names
+        )  # "report [1].csv" is one
 
     def _read_one(self, folder: Path, one: Download) -> dict[str, JsonValue]:
         try:
@@ -167,7 +170,7 @@ def read_download_check(check: Mapping[str, JsonValue]) -> PageCheck:
     if len(given) > 1:
         raise ValueError(f"{show(dict(check))} has {' and '.join(given)}. Write a check for each.")
     plain = {key: value for key, value in check.items() if key not in ("download", *BESIDE)}
-    if plain or (given and given[0] in COMPARATORS):
+    if plain:
         comparator = read_comparator(check, others=("download", *BESIDE)).flatten()
         if pattern.casefold().endswith(".pdf") and find_spec("pypdf") is None:
             raise ValueError(f"{show(dict(check))} compares a PDF; to read these, {HOW_TO_READ_PDF}.")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 from pytest_browsereval.capture.downloads import DOWNLOADS, Download
+from pytest_browsereval.graders.values import read_json
 from pytest_browsereval.run_files import Stamp, make_stamp, open_written
 from pytest_browsereval.session_caches import cache_for_session
 
@@ -84,7 +86,11 @@ def count_rows(text: str, name: str = "") -> int:
     """
     if name.lower().endswith(".pdf"):
         raise NoText("a PDF has no rows; write `contains` or another comparison", is_known=False)
-    header, _, _ = text.partition("\n")
+    header, _, below = text.partition("\n")
+    if re.fullmatch(r"sep=.\r?", header):  # what Excel reads the separator from
+        return count_rows(below)
+    if isinstance(read_json(text), list | dict):
+        raise NoText("it is JSON, which is not a table; compare its text")
     try:
         table = csv.reader(io.StringIO(text), delimiter=max(",;\t|", key=header.count))
         rows = sum(any(map(str.strip, row)) for row in table)

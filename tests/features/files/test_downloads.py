@@ -323,6 +323,9 @@ def test_texts_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         file.write_bytes(data)
         assert read_pages(tmp_path, one) == [text]
     assert count_rows('a;b\n1;"x\ny"\n\n2;z\n') == 2
+    assert count_rows("sep=;\r\na;b\r\n1;2\r\n") == 1
+    with pytest.raises(NoText, match="it is JSON"):
+        count_rows("[\n1,\n2\n]")
     assert (count_rows("a,b"), count_rows(""), count_rows("a\tb\r\n1\t2\r\n")) == (0, 0, 1)
     pytest.importorskip("pypdf")
     file.write_bytes(b"%PDF-1.4 nothing")
