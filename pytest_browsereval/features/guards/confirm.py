@@ -63,7 +63,7 @@ class ConfirmGuard(GuardConfig):
 
 def _fold(text: str) -> str:
     """Return a text as it is compared: without accents and what is not seen, look-alike letters made one."""
-    apart = unicodedata.normalize("NFKD", text.casefold())
+    apart = unicodedata.normalize("NFKD", text).casefold()  # in this order: U+1D40E is no capital until then
     seen = "".join(one for one in apart if unicodedata.category(one) not in ("Cf", "Mn", "Me"))
     return " ".join(seen.translate(_LOOK_ALIKE).split())
 

@@ -335,6 +335,7 @@ DISGUISED = {
     "a hidden hyphen": "<button>Ord&shy;er now</button>",
     "a letter of no width": "<button>O&#8203;rder</button>",
     "wide letters": "<button>&#65343;&#65327;&#65330;&#65316;&#65317;&#65330;</button>",
+    "letters of formulas": "<button>&#119822;&#119851;&#119837;&#119838;&#119851;</button>",
     "look-alike letters": "<button>&#1054;rd&#1077;r now</button>",
     "text of a style sheet": "<style>#after::after { content: 'Order' }</style><button id='after'></button>",
     "a label": "<label for='box'>Order now</label><input type='checkbox' id='box' data-aim>",
