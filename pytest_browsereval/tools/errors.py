@@ -39,6 +39,7 @@ _SENTENCES = {
     'Input of type "file" cannot be filled': "{named} takes a file. Call upload_file.",
     'Input of type "checkbox" cannot be filled': "{named} takes no text. Call check or uncheck.",
     'Input of type "radio" cannot be filled': "{named} takes no text. Call check.",
+    "Element is not an <input>": "{named} takes no text. Call click, or press_key for a slider.",
     "does not match any element": "{nothing}",
     "crashed": "The page has crashed. Call reload or navigate to load it again.",
     "has been closed": "The tab was closed meanwhile. Call list_tabs to see which are open.",

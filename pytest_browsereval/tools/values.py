@@ -111,7 +111,7 @@ class Value:
             return bool(there) and asked.rstrip("0") == there.rstrip("0")
         asked, there = _letters(text), _letters(self.value)
         if asked:
-            return asked in there
+            return asked in there and _keeps_number(text.strip(), self.value)
         signs = text.strip() or text
         return bool(signs) and (signs in self.value or not (text.strip() or there))
 
@@ -132,6 +132,13 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def _keeps_number(text: str, value: str) -> bool:
+    """Tell whether the sign and the decimals of a number are still there: of 12.50, say, that became 1250."""
+    decimals = text.partition(".")[2]
+    pattern = (r"[-(\u2212\u2013].*" if text.startswith("-") else "") + (decimals and rf"\W{decimals}")
+    return re.fullmatch(r"-?[0-9]*\.?[0-9]*", text) is None or re.search(pattern, value) is not None
 
 
 def _flat(text: str, kind: str) -> str:

@@ -22,6 +22,9 @@ CODE = "<input id=x oninput='b.focus()' maxlength=1><input id=b maxlength=1>"
 EDITOR = """<div style='overflow:hidden;width:3px;height:0;position:relative'><textarea id=x
   style='width:1000px;position:absolute' oninput='document.title += value; value = ""'></textarea></div>"""
 
+DIGITS = "<input id=x oninput='this.value = this.value.replace(/\\D/g, \"\")'>"
+COMMA = '<input id=x oninput=\'this.value = this.value.replace(".", ",")\'>'
+
 FILLED = [
     # What a field does not take: its form, its bounds, its length.
     ("<input id=x type=date>", "4 March 2026", "!#x holds nothing now, not '4 March 2026': it takes a date such as "),
@@ -34,12 +37,15 @@ FILLED = [
     ("<input id=x type=file>", "a.txt", "!#x takes a file. Call upload_file."),
     ("<input id=x type=checkbox>", "yes", "!#x takes no text. Call check or uncheck."),
     ("<input id=x readonly>", "new", "!#x is read-only."),
-    ("<p id=x>x</p>", "new", "!Element is not an <input>"),
+    ("<p id=x>x</p>", "new", "!#x takes no text. Call click, or press_key for a slider."),
     # What a page does not take, at once or in the next frame.
     (REFUSED.format('this.value = "old"'), "new", "!#x holds 'old' now, not 'new': the page did not take it."),
     (LATER, "new", "!#x holds 'old' now, not 'new': the page did not take it."),
     (LATER, "", "!#x holds 'old' now, not '': the page did not take it."),
-    ("<input id=x oninput='this.value = this.value.replace(/\\D/g, \"\")'>", "a1", "!#x holds '1' now, not 'a1': "),
+    (DIGITS, "a1", "!#x holds '1' now, not 'a1': "),
+    (DIGITS, "12.50", "!#x holds '1250' now, not '12.50': the page did not take it."),
+    (DIGITS, "-5", "!#x holds '5' now, not '-5': "),
+    (COMMA, "-12.50", "Filled #x with '-12.50'; the page made it '-12,50'."),
     # What a page writes in its own way.
     (FORMATS, "1234", "Filled #x with '1234'; the page made it '1,234'."),
     ("<input id=x oninput='this.value = this.value.toUpperCase()'>", "ab", "Filled #x with 'ab'; the page made it 'AB'."),
