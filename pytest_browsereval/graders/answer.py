@@ -117,21 +117,14 @@ class AnswerGrader(GraderConfig):
             reasoning=reason or f"the answer is {show(answer, 200)}, as expected",
             criteria=(criterion,),
             details={"match": self.match, "is_answered": bool(answer)},
-            fingerprint=self.fingerprint(4, recorded.site_urls),
+            fingerprint=self.fingerprint(5, recorded.site_urls),
         )
 
     def _compare(self, reference: JsonValue, answer: str, query: str) -> tuple[float, str]:
         """Return the score and why the answer is not the reference, "" if it is."""
         if self.match == "set":
             return self._compare_set(reference if isinstance(reference, list) else [reference], answer, query)
-        rules = {
-            "exact": self._exact,
-            "includes": self._includes,
-            "regex": self._regex,
-            "number": self._number,
-            "date": self._date,
-        }
-        reason = rules[self.match](reference, answer)
+        reason = getattr(self, f"_{self.match}")(reference, answer)
         return (0.0, reason) if reason else (1.0, "")
 
     def _fold(self, value: JsonValue) -> str:

@@ -36,8 +36,9 @@ _SWAP = str.maketrans(".,", ",.")
 
 _SCALES = (
     (r"dozens?|dutzend", "12"),
-    (r"hundreds?|hundert", "1e2"),
-    (r"thousands?|tausend|tsd\.?|mille|mila|tys\.?|тыс\w*\.?|千", "1e3"),
+    (r"hundreds?|hundert|hundra|honderd|百(?![货貨])|백", "1e2"),
+    (r"thousands?|tausend|tsd\.?|mille|mila|tys\w*\.?|тыс\w*\.?|тисяч\w*|хиляд\w*|χιλιάδες|千", "1e3"),
+    (r"tusind|tusen|duizend|tuhat\w*|ezer|mii|tis[íi]c\w*|tisuć\w*|hiljad\w*", "1e3"),
     (r"[万萬만]", "1e4"),
     (r"lakhs?|लाख", "1e5"),
     (r"mil[lijyh]+[oóõã]\w*|mln\.?|mio\.?|млн\.?|миллион\w*|мільйон\w*", "1e6"),
@@ -80,7 +81,7 @@ DENIED_BEHIND = re.compile(
     re.IGNORECASE,
 )
 """What follows such a one: in Japanese, Korean, Turkish and Hindi."""
-_DENIED = re.compile(f"(?:{_NOT}|±).$|[^\\W\\d_]-[0-9]$", re.IGNORECASE)
+_DENIED = re.compile(f"(?:{_NOT}|±|< ?|(?<![-=/\"'\\w])>).$|[^\\W\\d_]-[0-9]$", re.IGNORECASE)
 _POWER = re.compile(
     r"(?<=[0-9]) ?[\u00d7x·⋅*] ?10(?:\^([-\u2212]?[0-9]+)|([\u207b\u00b9\u00b2\u00b3\u2070-\u2079]+))"
 )
@@ -90,7 +91,7 @@ _UNIT = re.compile(
     rf"(?:{_CODES}|{_SHORT}|[cdkm]?m[²2³3]?|[kmµ]?g|[cdm]?[lL]|lbs?|oz|ft|in|mi|mph|kmh|hrs?|h|mins?|min|s|secs?|"
     r"ms|px|pt|[kKMGT]i?B|[kM]?Wh?|[kMG]?Hz|m?Ah|V|º?[CFK])(?!\w)"
 )
-_CJK_SCALES = "千万萬만億亿억"
+_CJK_SCALES = "百백千万萬만億亿억"
 
 
 def _write_plain(text: str) -> str:

@@ -121,7 +121,7 @@ class PageStateGrader(GraderConfig):
             evidence=("evidence.json",),
             details={name: cap_text(str(seen[name])) if name in seen else None for name in ("url", "title")}
             | {"mode": self.mode},
-            fingerprint=self.fingerprint(4, recorded.site_urls),
+            fingerprint=self.fingerprint(5, recorded.site_urls),
         )
 
 

@@ -184,5 +184,5 @@ class StateDiffGrader(GraderConfig):
                 "lenient_score": compute_share(lenient),
                 "pass_at": self.pass_at,
             },
-            fingerprint=self.fingerprint(4, recorded.site_urls),
+            fingerprint=self.fingerprint(5, recorded.site_urls),
         )

@@ -100,6 +100,7 @@ def test_right_answers(subtests: pytest.Subtests) -> None:
         *(("number", 5, text) for text in ("5, five, and 5.0", "\uff15")),
         ("number", 1234.5, "1.234,50 € oder 1\u2019234.50 Fr."),
         *(("number", 15000, "1万5000円"), ("number", 7.5, "7,5 km"), ("number", 3, "up by 3%")),
+        *(("number", 5000, "5 duizend euro"), ("number", 3500, "3千5百円"), ("number", 5, "**5**百货")),
         ("number", 7.25, "\u0667\u066b\u0662\u0665"),
         *(("date", "2025-03-04", text) for text in ("4th of March 2025", "Tue, 4 Mar 2025", "03/04/2025")),
         *(("date", "March 4", text) for text in ("2025-03-04", "2025-03-04T23:59:59-08:00")),
@@ -119,7 +120,15 @@ def test_right_answers(subtests: pytest.Subtests) -> None:
 
 
 OTHERS_THAN_5 = ["not exactly 5", "no es 5", "不是5", "5ではない", "5가 아닙니다", "nem 5", "5 değil"]
-OTHERS_THAN_5 += ["ليس 5", "more than 5", "It costs less than $5.", "mehr als 5", "plus de 5"]
+OTHERS_THAN_5 += [
+    "<5",
+    "It costs >5.",
+    "ليس 5",
+    "more than 5",
+    "It costs less than $5.",
+    "mehr als 5",
+    "plus de 5",
+]
 OTHER_DAYS = ["not March 5, 2024", "NOT on 2024-03-05", "nicht am 5. März 2024", "It isn't March 5, 2024."]
 OTHER_DAYS += ["no es el 5 de marzo de 2024", "2024年3月5日ではない", "the day before March 5, 2024"]
 
@@ -167,6 +176,7 @@ def test_wrong_answers(subtests: pytest.Subtests) -> None:
         ("date", "2024-05-03 10:00", "On May 3, 2024, 10:00 AM - 11:00 AM.", "it names no hour"),
         ("date", "2024-05-03T16:30Z", "2024-05-03 16:30 CEST", "the hour is 14, not 16"),
         ("number", 5, "15", "the answer's number is 15, not 5"),
+        *(("number", 5, f"5{word}", "the answer's number is 5E?") for word in (" tusen", " тисяч", "百円")),
         ("number", 5, "5 or 6", r"several numbers \(5, 6\); expected 5"),
         ("number", 5, "five", "no unambiguous number"),
         ("number", 5, "about 5 million", "the answer's number is"),

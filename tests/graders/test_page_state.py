@@ -193,6 +193,7 @@ def test_texts_and_addresses_are_compared_as_people_see_them() -> None:
         {"text": "Versand frei"},
         {"text": {"regex": "^Versand frei$"}},
         {"title": "Versand"},
+        {"title": "Ver\u00adsand"},
         {"url": "http://x.test:80/h.html?ort=Köln&q=~a"},
         {"url": {"contains": "ort=Köln"}},
         {"url": {"regex": "ort=K(ö|o)ln"}},
@@ -202,6 +203,11 @@ def test_texts_and_addresses_are_compared_as_people_see_them() -> None:
     for check in ({"url": {"not_equals": "http://x.test/h.html?ort=Köln&q=~a"}}, {"url": {"contains": "Kö"}}):
         assert verdicts(grade_seen(seen, check)) == [False], check
     assert verdicts(grade_seen({**seen, "url": "http://x.test/"}, {"url": "http://x.test"})) == [True]
+    seen["url"] = "http://localhost:80/a"
+    assert (
+        verdicts(grade_seen(seen, {"url": "http://[::1]/a"}, {"url": {"contains": "localhost"}}))
+        == [True] * 2
+    )
     for url, part, holds in (
         ("http://x.test/a%2Fb", "a/b", False),
         ("http://x.test/?q=a%26b=1", "a&b=1", False),

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from pydantic import JsonValue
 from pydantic_core import SchemaValidator, core_schema
 
-from pytest_browsereval.graders.page_checks import normalize_addresses
+from pytest_browsereval.graders.page_checks import name_machine, normalize_addresses
 from pytest_browsereval.graders.values import show
 
 LONGEST = 2_000
@@ -17,7 +17,6 @@ LONGEST = 2_000
 
 _STARS = re.compile(r"(\*+)")
 _ANY, _ANY_OF_PART = "(?s:.*)", "[^/]*"
-_MACHINE = re.compile(r"\A(https?://)(?:localhost|\[::1\])(?=[:/?#]|\Z)", re.IGNORECASE)
 _HOST = re.compile(r"(?:\{\w+\}|https?://[^/?#]|\*\*)", re.ASCII)
 
 
@@ -42,19 +41,14 @@ def check_address(text: JsonValue, key: str) -> str:
 def matches_address(pattern: str, url: str) -> bool:
     """Return whether an address is one of a pattern; another spelling of it makes no difference."""
     is_one = _compile(pattern).isinstance_python
-    address = str(normalize_addresses(url))
-    return any(map(is_one, (address, unquote(url), _name_machine(address), _name_machine(unquote(url)))))
-
-
-def _name_machine(address: str) -> str:
-    """Return an address with one of the names of this machine: a site answers to all."""
-    return _MACHINE.sub(r"\g<1>127.0.0.1", address)
+    plain = unquote(url)
+    return any(map(is_one, (str(normalize_addresses(url)), name_machine(plain), url, plain)))
 
 
 @lru_cache(maxsize=1024)
 def _compile(pattern: str) -> SchemaValidator:
     # Rust's expressions take time in proportion to the text; Python's may try for ever.
-    parts = _STARS.split(_name_machine(str(normalize_addresses(pattern))))
+    parts = _STARS.split(str(normalize_addresses(pattern)))
     found = (
         _ANY if part.startswith("**") else _ANY_OF_PART if part == "*" else re.escape(part) for part in parts
     )
