@@ -186,14 +186,6 @@ class LivePage:
             raise NoValue(broken)
         return await self._evaluate(f"the expression {show(expression, 120)}", expression)
 
-    async def isolated_value(self, expression: str) -> JsonValue:
-        """Return the JSON value of an expression about the document, out of reach of the page's scripts.
-
-        Raises:
-            NoValue: it throws, or its value is not JSON.
-        """
-        return await self._evaluate_apart(f"the expression {show(expression, 120)}", expression)
-
     async def _evaluate(self, what: str, expression: str, **params: Any) -> JsonValue:
         limit_ms = READ_LIMIT_S * 1000
         reply = await self._send(
@@ -201,8 +193,13 @@ class LivePage:
         )
         return await self._read(what, read_value(self._session, reply["result"]))
 
-    async def _evaluate_apart(self, what: str, expression: str) -> JsonValue:
-        """Evaluate in an isolated world, which the page's scripts cannot change."""
+    async def isolated_value(self, expression: str) -> JsonValue:
+        """Return the JSON value of an expression about the document, out of reach of the page's scripts.
+
+        Raises:
+            NoValue: it throws, or its value is not JSON.
+        """
+        what = f"the expression {show(expression, 120)}"
         tree = await self._send(what, "Page.getFrameTree")
         frame_id = tree["frameTree"]["frame"]["id"]
         world = await self._send(what, "Page.createIsolatedWorld", frameId=frame_id, worldName=_WORLD)
@@ -210,7 +207,7 @@ class LivePage:
 
     async def title(self) -> str:
         """Return the document's title."""
-        return str(await self._evaluate_apart("the title", "document.title"))
+        return str(await self.isolated_value("document.title"))
 
     async def text(self) -> dict[str, JsonValue]:
         """Return ``{value, cut}``: what ``snapshot`` and ``read_text`` see, up to 100,000 characters."""
@@ -243,7 +240,7 @@ class LivePage:
         is_out_of_reach = kind == "session" and here not in origins
         problem = None
         try:
-            value = await self._evaluate_apart(place, f"{STORAGES[kind]}.getItem({json.dumps(key)})")
+            value = await self.isolated_value(f"{STORAGES[kind]}.getItem({json.dumps(key)})")
             if value is not None:
                 return str(value)
         except NoValue as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import JsonValue
@@ -47,12 +47,12 @@ async def switch(window: PlaywrightWindow, target: str, *, on: bool) -> str:
         ToolError: the page keeps it as it was.
     """
     began, named = time.monotonic(), shorten(target, 80)
-    state = "is checked" if on else "is not checked"
+    states = ("is not checked", "is checked")
     before = take_hit(
         window, await act(window, target, lambda element: ask_apart(element, _LOOK), has_hit=False)
     )
     if before["is_on"] is on:
-        return f"{named} {state}."
+        return f"{named} {states[on]}."
     if before["is_on"] is None:
         raise ToolError(f"{named} is not a check box or a radio button.")
     if before["is_radio"] and not on:
@@ -64,10 +64,8 @@ async def switch(window: PlaywrightWindow, target: str, *, on: bool) -> str:
     if after is None:
         return f"Clicked {named}."
     if after is not on:
-        raise ToolError(
-            f"{named} {'is not checked' if on else 'is checked'}: the page did not keep the click."
-        )
-    return f"{named} {state}."
+        raise ToolError(f"{named} {states[not on]}: the page did not keep the click.")
+    return f"{named} {states[on]}."
 
 
 async def choose(window: PlaywrightWindow, target: str, asked: Sequence[str], *, adds: bool) -> str:
@@ -115,13 +113,11 @@ async def choose(window: PlaywrightWindow, target: str, asked: Sequence[str], *,
 
 async def _find_list(window: PlaywrightWindow, target: str, asked: list[JsonValue]) -> dict[str, Any] | None:
     """Return what a list has, once it has the options or they were waited for; None if it is no list."""
-
-    def look(element: Locator) -> Awaitable[Any]:
-        return ask_apart(element, _LIST_NOW, asked)
-
     deadline = time.monotonic() + window.rules.action_s
     while True:
-        found: dict[str, Any] | None = await act(window, target, look, has_hit=False)
+        found: dict[str, Any] | None = await act(
+            window, target, lambda element: ask_apart(element, _LIST_NOW, asked), has_hit=False
+        )
         if not found or all(one["usable"] for one in found["each"]) or time.monotonic() >= deadline:
             return found
         await asyncio.sleep(_POLL_S)

@@ -60,10 +60,8 @@ async def mouse_points(window: PlaywrightWindow, points: Sequence[Sequence[float
     size = window.page.viewport_size
     for x, y in points:
         if size and not (0 <= x < size["width"] and 0 <= y < size["height"]):
-            raise ToolError(
-                f"({x:g}, {y:g}) is outside the viewport, which is {size['width']} x {size['height']} "
-                "CSS pixels."
-            )
+            viewport = f"the viewport, which is {size['width']} x {size['height']} CSS pixels"
+            raise ToolError(f"{format_point(x, y)} is outside {viewport}.")
     # At once, so that the second question costs no time.
     x, y = points[0]
     noting = note_point(window, x, y, SCALE_S)
@@ -99,7 +97,7 @@ async def place_in(element: Locator, named: str, position: Sequence[float] | Non
     x, y = position or (box["width"] / 2, box["height"] / 2)
     if not (0 <= x <= box["width"] and 0 <= y <= box["height"]):
         size = f"{box['width']:g} x {box['height']:g} CSS pixels"
-        raise Refusal(f"({x:g}, {y:g}) is outside of {named}, which is {size}.")
+        raise Refusal(f"{format_point(x, y)} is outside of {named}, which is {size}.")
     return box["x"] + x, box["y"] + y
 
 

@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pydantic import JsonValue
-
 from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.browsers.playwright.page_text import read_page_text
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.graders.observing import STORAGES, describe_broken, find_role
+from pytest_browsereval.graders.observing import STORAGES, describe_broken, find_role, parse_stored
 from pytest_browsereval.graders.page_checks import PAGE_CHECKS, PageCheck
 from pytest_browsereval.graders.page_values import NoValue, make_plain, read_value
 from pytest_browsereval.graders.values import TEXT_LIMIT
@@ -189,7 +187,7 @@ class PageReader:
         limit = {"arguments": [{"value": TEXT_LIMIT}], "objectId": remote["objectId"]}
         made = {"functionDeclaration": _STRINGIFY, **limit, "returnByValue": True, **pure}
         text = (await session.send("Runtime.callFunctionOn", made))["result"].get("value")
-        return {"value": _parse(text)} if isinstance(text, str) else None
+        return {"value": parse_stored(text)} if isinstance(text, str) else None
 
 
 async def _read_primitive(session: CDPSession, remote: dict[str, Any]) -> dict[str, Any]:
@@ -197,13 +195,6 @@ async def _read_primitive(session: CDPSession, remote: dict[str, Any]) -> dict[s
         return {"value": await read_value(session, remote)}
     except NoValue as error:
         return {"error": str(error)}
-
-
-def _parse(text: str) -> JsonValue:
-    try:
-        return make_plain(json.loads(text))
-    except (ValueError, RecursionError, NoValue):
-        return None
 
 
 async def _count(page: Page, check: PageCheck) -> int:
