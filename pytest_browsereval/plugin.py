@@ -126,7 +126,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
             f"Configs of evals are called *.eval{Path(file).suffix}. For another name: `pytest "
             f"--eval-config={file}`"
             for file in files
-            if Path(file).suffix in CONFIG_SUFFIXES
+            if Path(file).suffix in CONFIG_SUFFIXES and not is_eval(file)
         ]
         hints += [
             f"Rows are run by a config that names them: write `dataset: {file}` in a file *.eval.yaml."

@@ -130,7 +130,7 @@ class Plan:
         Raises:
             DatasetError: a file is missing or unreadable, ids are missing or clash.
         """
-        attempts, limit = list(self._attempts()), self._limit if is_limited else None
+        attempts, limit = list(self.attempts()), self._limit if is_limited else None
         seen: dict[str, RowRef] = {}
         kept: set[str] = set()
         for dataset in self.config.datasets:
@@ -154,7 +154,7 @@ class Plan:
                 for suffix, variant, trial in attempts:
                     yield Entry(name + suffix, ref, dataset, variant, trial)
 
-    def _attempts(self) -> Iterator[tuple[str, str, int]]:
+    def attempts(self) -> Iterator[tuple[str, str, int]]:
         """Yield the variants and trials of a row, each with the end of its name."""
         variants, trials = list(self.config.variants), self.config.most_trials
         for variant in variants:

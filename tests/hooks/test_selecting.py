@@ -44,33 +44,3 @@ def test_trials_of_an_odd_id(evals: Evals) -> None:
     one = evals.run(f"shop.eval.yaml::{ODD}[x-2]", "shop.eval.yaml::plain[y-1]")
     one.assert_outcomes(passed=2)
     assert {(a.query_id, a.variant, a.trial) for a in one.attempts} == {(ODD, "x", 2), ("plain", "y", 1)}
-    wrong = evals.run("shop.eval.yaml::plain[x-3]")
-    assert (wrong.ret, "has no trial 'plain[x-3]'. Did you mean" in wrong.stderr.str()) == (4, True)
-
-
-MISTYPED = {
-    "an id": (["shop.eval.yaml::plian"], "shop.eval.yaml has no row 'plian'. Did you mean 'plain'?"),
-    "an odd id": ([f"shop.eval.yaml::{ODD}x"], f"Did you mean {ODD!r}?"),
-    "a tag": (
-        ["shop.eval.yaml", "-m", "smoek"],
-        "no row has the tag or dataset 'smoek'. Did you mean 'smoke'?",
-    ),
-    "no row": (
-        ["shop.eval.yaml", "--eval-limit=0"],
-        "argument --eval-limit: it must be a number, 1 or more, not '0'",
-    ),
-    "a tag beside others": (["shop.eval.yaml", "-m", "unit and smoek"], "Did you mean 'smoke'?"),
-    "a tag that is none at all": (["shop.eval.yaml", "-m", "zzzzz"], "They have: smoke, unit"),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", MISTYPED)
-def test_a_mistyped_name_gets_the_nearest(odd: Evals, case: str) -> None:
-    """Exit code 4, the name that is not there, and the one that is nearest; nothing runs."""
-    odd.write_rows(*ROWS, row("tagged", tags=["smoke"]))
-    arguments, message = MISTYPED[case]
-    ran = odd.run(*arguments, *(["-n1"] if case in ("an odd id", "a tag") else []))
-    assert ran.ret == 4
-    assert message in ran.stdout.str() + ran.stderr.str()
-    assert not (odd.path / "results").exists()
