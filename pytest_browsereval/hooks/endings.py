@@ -107,19 +107,6 @@ class Endings:
         if not folders or not hasattr(self._config.option, f"eval_{self._option}"):
             return None
         run = folders[0].name if len(self._controller.session.runs) == 1 else LATEST
-        args = list(self._without_runs())
+        args = self._config.invocation_params.args  # of an option that is given twice, the last holds
         place = args.index("--") if "--" in args else len(args)
         return shlex.join(["pytest", *args[:place], f"--eval-{self._option}={run}", *args[place:]])
-
-    def _without_runs(self) -> Iterator[str]:
-        """Yield the arguments of the command line without those that name an earlier run."""
-        args = iter(self._config.invocation_params.args)
-        for arg in args:
-            name = arg.partition("=")[0]
-            if name not in ("--eval-resume", f"--eval-{self._option}"):
-                yield arg
-            elif arg == name:  # the run may follow it
-                given = self._config.getoption(name[2:].replace("-", "_"))
-                following = next(args, None)
-                if following is not None and following != given:
-                    yield following
