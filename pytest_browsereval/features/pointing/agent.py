@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import io
 import json
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -36,9 +34,6 @@ MAX_BAD_REPLIES = 3
 
 RAW_LENGTH = 1_000
 """Characters of an action that cannot be performed that are recorded."""
-
-SHRUNK_QUALITY = 85
-"""Of pictures that are made smaller, for jpeg and webp."""
 
 
 class PointingConfig(AgentConfig):
@@ -73,20 +68,12 @@ class PointingAgent(AgentEvaluator):
         context: of the attempt.
         coordinates: how points are given.
         limit: how many replies there may be, and the key of the config that says so.
-        width: what wider pictures are shrunk to; None leaves all as they are.
     """
 
-    def __init__(
-        self,
-        context: AgentContext,
-        coordinates: Coordinates,
-        limit: tuple[int, str],
-        width: int | None = None,
-    ) -> None:
+    def __init__(self, context: AgentContext, coordinates: Coordinates, limit: tuple[int, str]) -> None:
         self._context = context
         self._coordinates: Coordinates = coordinates
         self._limit = limit
-        self._width = width
         self._eyes = Eyes(context.capture)
         self._size: tuple[int, int] | None = None
 
@@ -165,10 +152,6 @@ class PointingAgent(AgentEvaluator):
         size = size_of(picture.data)
         if size is None:
             raise Fault(ErrorSource.SCREENSHOT, f"the size of a picture ({picture.media_type}) is unknown")
-        # Geometry is that of the picture as it is sent: points of a model are on it.
-        if self._width is not None and size[0] > self._width:
-            size = self._width, max(1, round(size[1] * self._width / size[0]))
-            picture = Picture(await asyncio.to_thread(shrunk, picture.data, size), picture.media_type)
         self._size = size
         return picture
 
@@ -218,14 +201,3 @@ class PointingAgent(AgentEvaluator):
         text = given if isinstance(given, str) else json.dumps(given, default=str)
         why = why if why.endswith((".", "?")) else f"{why}."
         return await self._context.tools.refuse(name, {"malformed": beginning(text, RAW_LENGTH)}, why)
-
-
-def shrunk(data: bytes, size: tuple[int, int]) -> bytes:
-    """Return the picture in another size and the same format."""
-    from PIL import Image
-
-    target = io.BytesIO()
-    with Image.open(io.BytesIO(data)) as picture:
-        smaller = picture.resize(size, Image.Resampling.LANCZOS)
-        smaller.save(target, picture.format, quality=SHRUNK_QUALITY)
-    return target.getvalue()

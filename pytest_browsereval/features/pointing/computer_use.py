@@ -54,9 +54,6 @@ class ComputerUseConfig(LLMConfig, PointingConfig):
     """How many replies the model may give."""
     max_pictures: int = Field(default=3, ge=1)
     """How many of the latest pictures stay in the conversation."""
-    picture_width: int | None = Field(default=None, ge=64)
-    """Wider pictures are shrunk to this for the model (with the extra ``pictures``), but recorded as they
-    are."""
     instructions: str = ""
     """Added to the system prompt."""
 
@@ -88,8 +85,7 @@ class ComputerUseAgent(PointingAgent):
     hint = ". For a model that writes its calls as text, write `tool_calling: json_schema`"
 
     def __init__(self, context: AgentContext, config: ComputerUseConfig, client: ChatClient) -> None:
-        limit = config.max_turns, "max_turns"
-        super().__init__(context, config.coordinates, limit, config.picture_width)
+        super().__init__(context, config.coordinates, (config.max_turns, "max_turns"))
         self._config = config
         self._client = client
         self._talk = Conversation(keep_pictures=config.max_pictures, waits=config.pays_to_cache)

@@ -18,15 +18,14 @@ SHOTS: list[tuple[str, tuple[int, int, int]]] = [
     ("double_click", BLUE),
     ("left_click", VIOLET),
 ]
-Case = tuple[float, Coordinates, int | None, str]
+Case = tuple[float, Coordinates, str]
 CASES: list[Case] = [
-    (1, "normalized", None, ""),
-    (1, "pixels", None, ""),
-    (1, "pixels", 640, ""),
-    (2, "pixels", 900, ""),
-    (1, "normalized", None, "css 0.75"),
-    (2, "pixels", 900, "css 1.25"),
-    (2, "normalized", 800, "pinch 1.5"),
+    (1, "normalized", ""),
+    (1, "pixels", ""),
+    (2, "pixels", ""),
+    (1, "normalized", "css 0.75"),
+    (2, "pixels", "css 1.25"),
+    (2, "normalized", "pinch 1.5"),
 ]
 
 
@@ -36,7 +35,7 @@ def test_a_model_hits_what_it_sees(
     run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path, case: Case
 ) -> None:
     """It knows nothing but the picture that it was sent, and hits targets of 32, 24 and 16 pixels."""
-    scale, coordinates, width, zoomed = case
+    scale, coordinates, zoomed = case
     sizes = []
 
     def shoots(request: ModelRequest) -> Reply:
@@ -50,9 +49,7 @@ def test_a_model_hits_what_it_sees(
 
     with ScriptedModel(shoots) as model, range_of(run, browser, pages, tmp_path, scale) as opened:
         zoom(opened, zoomed)
-        config = ComputerUseConfig(
-            model="scripted", base_url=model.base_url, coordinates=coordinates, picture_width=width
-        )
+        config = ComputerUseConfig(model="scripted", base_url=model.base_url, coordinates=coordinates)
         result = play(opened, config, tmp_path)
         shots = opened.js("truth.shots")
         model.assert_finished()
@@ -60,5 +57,5 @@ def test_a_model_hits_what_it_sees(
     hits = [(shot["target"], shot["button"], shot["click_count"]) for shot in shots]
     expected = [("green", "right", 1), ("blue", "left", 1), ("blue", "left", 2), ("violet", "left", 1)]
     assert hits == expected
-    assert set(sizes) == {(width or 1280, round(720 * (width or 1280) / 1280))}
+    assert set(sizes) == {(1280, 720)}
     assert opened.capture.screenshot.count == len(SHOTS)
