@@ -172,8 +172,6 @@ class OutputReader:
 
     rule: AnswerRule
     answer: str | None = None
-    no_text: Any = None
-    """What the line ``{"type": "answer"}`` has instead of a text, if that is something."""
     _last_line: str | None = None
     _kept: list[str] = field(default_factory=list)
     _has_records: bool = False
@@ -199,11 +197,11 @@ class OutputReader:
         rule = _NATIVE if self.rule == "event" else self.rule
         if record is None:
             return None
-        if isinstance(rule, AnswerEvent) and _is_text(found := _found(rule.expression, record)):
-            self.answer = well_formed(found)
-        elif rule is _NATIVE and record.get("type") == "answer":
-            given = record.get("content")
-            self.no_text = self.no_text if given is None or isinstance(given, str) else given
+        if isinstance(rule, AnswerEvent):
+            found = _found(rule.expression, record)
+            if rule is _NATIVE and found is not None and not isinstance(found, str | bool):
+                found = json.dumps(found, ensure_ascii=False)
+            self.answer = well_formed(found) if _is_text(found) else self.answer
         return record
 
     def find_answer(self) -> str | None:

@@ -30,11 +30,11 @@ def test_text_is_no_object() -> None:
 
 
 def test_the_last_fitting_line_has_the_answer() -> None:
-    """Later lines that give no text do not take it away."""
+    """Later lines that give nothing do not take it away; what is no text is written as JSON."""
     reader = OutputReader("event")
-    lines = [{"type": "answer", "content": text} for text in ("one", "two", " ", 3)]
+    lines = [{"type": "answer", "content": text} for text in ("one", 2, " ", None)]
     read(reader, "\n".join(map(json.dumps, lines)))
-    assert reader.find_answer() == "two"
+    assert reader.find_answer() == "2"
 
 
 def test_wrong_numbers_count_nothing() -> None:

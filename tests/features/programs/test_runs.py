@@ -157,7 +157,7 @@ def test_programs_that_misbehave_end_in_the_right_verdict(evals: Evals) -> None:
     assert told == {
         "stubborn": ("failed", None, "timeout"),
         "hangs": ("failed", None, "timeout"),
-        "counts": ("errored", "agent", "error"),
+        "counts": ("failed", None, "completed"),
         "binary": ("failed", None, "completed"),
         "halves": ("failed", None, "completed"),
         "wrecks": ("errored", "agent", "error"),
@@ -165,7 +165,7 @@ def test_programs_that_misbehave_end_in_the_right_verdict(evals: Evals) -> None:
     }
     assert made["halves"].final_answer == "A-\ufffd"
     assert made["hangs"].final_answer == "A-3"
-    assert "the `content` of its answer is 0, which is not a text" in made["counts"].reason
+    assert made["counts"].final_answer == "0"
     assert "the attempt's folder was removed during the attempt" in made["wrecks"].reason
     idle = "the program ended without an answer and without a step in the browser"
     assert [warning.message for warning in made["silent"].warnings] == [idle]
