@@ -63,7 +63,6 @@ DOORS: dict[str, set[str]] = {
     "jsonschema": {"tools.foreign"},
     "PIL": {
         "browsers.picture_size",
-        "features.pointing.agent",
         "features.mcp_browser.window",
         "features.shared.judging.pictures",
         "testing.blank",
