@@ -6,9 +6,9 @@ There is one list. Where a place differs on purpose, the place is an argument wi
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
-from urllib.parse import unquote_plus
+from urllib.parse import parse_qsl, unquote_plus
 
 Place = Literal["key", "variable", "field"]
 """Where a name stands: a key of a config's block (or an option of a command), an environment variable, or a
@@ -83,6 +83,16 @@ def secret_values(variables: Mapping[str, str]) -> tuple[str, ...]:
         for name, value in variables.items()
         if len(value) >= SHORTEST_SECRET and is_secret_name(name, "variable")
     )
+
+
+def header_secrets(headers: Collection[str], query: str = "", *others: str) -> tuple[str, ...]:
+    """Return the values of headers, those of a query and others that are long enough to be looked for.
+
+    Of ``Bearer TOKEN`` the token alone is a secret too: servers repeat it in messages.
+    """
+    given = [*headers, *(word for value in headers for word in value.split()[1:]), *others]
+    given += [query, *(value for _, value in parse_qsl(query))]
+    return tuple(dict.fromkeys(one for one in given if len(one) >= SHORTEST_SECRET))
 
 
 def _words(name: str) -> str:

@@ -25,7 +25,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, cor
 
 from pytest_browsereval.browsers.playwright.origins import OriginPattern, origin_of
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.redaction.names import SHORTEST_SECRET, is_secret_name
+from pytest_browsereval.redaction.names import header_secrets, is_secret_name
 from pytest_browsereval.validation_errors import list_problems
 
 ROW_KEYS = ("device", "locale", "timezone_id", "color_scheme", "viewport", "geolocation")
@@ -233,9 +233,7 @@ def list_secrets(options: Mapping[str, Any]) -> Iterator[str]:
         yield base64.b64encode(f"{one['username']}:{one['password']}".encode()).decode()
     others = [(options.get("proxy") or {}).get("password") or ""]
     others += [one.get("passphrase") or "" for one in options.get("client_certificates") or ()]
-    for value in list_secret_headers(options).values():
-        others += [value, *value.split()[1:]]  # of `Bearer TOKEN` the token alone
-    yield from (one for one in others if len(one) >= SHORTEST_SECRET)
+    yield from header_secrets(list_secret_headers(options).values(), "", *others)
 
 
 def merge_options(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import ClassVar, Literal, Self
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_serializer, field_validator, model_validator
 
@@ -17,7 +17,7 @@ from pytest_browsereval.errors import ConfigError, Fault
 from pytest_browsereval.features.mcp_browser.browser import McpBrowser
 from pytest_browsereval.features.mcp_browser.mapping import ToolUses
 from pytest_browsereval.redaction.marks import HIDDEN
-from pytest_browsereval.redaction.names import SHORTEST_SECRET, is_secret_name
+from pytest_browsereval.redaction.names import header_secrets, is_secret_name, secret_values
 
 _OLDEST_SDK = (2, 3)
 """The first one that limits how much one event of a server may hold."""
@@ -87,14 +87,10 @@ class McpBrowserConfig(BrowserConfig):
 
     def secrets(self) -> tuple[str, ...]:
         """Return the values of headers and of the query, and of variables named such as ``API_KEY``."""
-        given = [value.get_secret_value() for value in self.headers.values()]
-        # Of `Bearer TOKEN` the token alone is a secret too: servers repeat it in messages.
-        given += [word for value in given for word in value.split()[1:]]
+        headers = [value.get_secret_value() for value in self.headers.values()]
         # Keys stand in queries of hosted servers.
-        query = urlsplit(self.url or "").query
-        given += [query, *(value for _, value in parse_qsl(query))]
-        given += [v.get_secret_value() for name, v in self.env.items() if is_secret_name(name, "variable")]
-        return tuple(value for value in given if len(value) >= SHORTEST_SECRET)
+        given = header_secrets(headers, urlsplit(self.url or "").query)
+        return given + secret_values({name: one.get_secret_value() for name, one in self.env.items()})
 
     def prepare(self, base_dir: Path) -> Self:
         """Return the block with its folder absolute.

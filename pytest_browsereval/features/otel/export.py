@@ -6,14 +6,14 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar, Literal
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
 from pytest_browsereval.config.export import ExportConfig, Exported
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.redaction.address import plain_url
-from pytest_browsereval.redaction.names import SHORTEST_SECRET
+from pytest_browsereval.redaction.names import header_secrets
 from pytest_browsereval.redaction.redactor import Redactor
 from pytest_browsereval.runs.run import StoredRun
 
@@ -49,11 +49,9 @@ class OtelExport(ExportConfig):
 
     def secrets(self) -> tuple[str, ...]:
         """Return the values of headers, and what an endpoint's login and query hold."""
-        given = [value.get_secret_value() for value in self.headers.values()]
-        given += [word for one in given for word in one.split()[1:]]  # of `Bearer TOKEN` the token alone too
         url = urlsplit(self.url)
-        given += [url.password or "", url.query, *(value for _, value in parse_qsl(url.query))]
-        return tuple({one for one in given if len(one) >= SHORTEST_SECRET})
+        headers = [value.get_secret_value() for value in self.headers.values()]
+        return header_secrets(headers, url.query, url.password or "")
 
     @property
     def url(self) -> str:

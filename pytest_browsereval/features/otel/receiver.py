@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.util.re import parse_env_headers
 
 from pytest_browsereval.model.display import format_count, one_line
-from pytest_browsereval.redaction.names import SHORTEST_SECRET
+from pytest_browsereval.redaction.names import header_secrets
 
 if TYPE_CHECKING:
     from pytest_browsereval.features.otel.trace import TraceMaker
@@ -88,10 +88,9 @@ class Receiver:
         self.why = one_line(why if status is None else f"HTTP status {status}, {why}", 300)
         self.is_over = self._refusals >= MOST_REFUSALS
 
-    def list_secrets(self) -> list[str]:
+    def list_secrets(self) -> tuple[str, ...]:
         """Return the values of all headers, which a receiver may repeat."""
-        values = [value for value in self._headers.values() if len(value) >= SHORTEST_SECRET]
-        return [*values, *(word for value in values for word in value.split()[1:])]
+        return header_secrets(self._headers.values())
 
 
 def _read_headers() -> dict[str, str]:
