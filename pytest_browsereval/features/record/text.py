@@ -6,40 +6,16 @@ import json
 import re
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 
+import yaml
 from pydantic import JsonValue
 
 from pytest_browsereval.browsers.playwright.origins import shorten
 
 _shorten = partial(shorten, limit=60)
 
-_STEPS = {
-    "click": "Click {target}",
-    "drag": "Drag {source} to {target}",
-    "drag_at": "Drag from ({start_x}, {start_y}) to ({end_x}, {end_y})",
-    "hover": "Point at {target}",
-    "scroll": "Scroll {direction} by {amount}",
-    "fill": "Type {text} into {target}",
-    "check": "Check {target}",
-    "uncheck": "Uncheck {target}",
-    "select_option": "Choose {value} in {target}",
-    "upload_file": "Choose the file {files} in {target}",
-    "press_key": "Press {key}",
-    "navigate": "Go to {url}",
-    "go_back": "Go back",
-    "go_forward": "Go forward",
-    "reload": "Reload the page",
-    "open_tab": "Open {url} in a new tab",
-    "select_tab": "Switch to tab {tab_id}",
-    "handle_dialog": "{accept} the dialog",
-}
-_MORE = {
-    "click": ("position", " at {position}"),
-    "drag": ("to_position", " at {to_position}"),
-    "press_key": ("target", " in {target}"),
-    "scroll": ("target", " in {target}"),
-    "handle_dialog": ("text", " with {text}"),
-}
+_WORDS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 _PLAIN = ("key", "direction", "url")
 _WAYS = (
     (re.compile(r'role=(\w+)\[name=("(?:[^"\\]|\\.)*")\]'), r"\1 \2"),
@@ -59,8 +35,8 @@ def describe_step(content: Mapping[str, JsonValue], hidden: str = "") -> str:
     shown["value"] = shown.get("values", shown.get("value", ""))
     if hidden:
         shown["text"] = hidden
-    key, more = _MORE.get(tool, ("", ""))
-    said = (_STEPS[tool] + (more if key in content else "")).format_map(shown)
+    key, more = _WORDS["ends"].get(tool, ("", ""))
+    said: str = (_WORDS["steps"][tool] + (more if key in content else "")).format_map(shown)
     kind = "Right-click" if content.get("button") == "right" else ""
     kind = kind or ("Double-click" if content.get("click_count") == 2 else "")
     return said.replace("Click", kind, 1) if kind else said

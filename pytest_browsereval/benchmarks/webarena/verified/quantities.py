@@ -7,8 +7,10 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 from typing import Any
 
+import yaml
 from dateutil import parser as dateutil_parser
 
 DEGREES = 1e-5
@@ -18,44 +20,22 @@ LONGEST = 500
 _YES = ("true", "yes", "y", "1", "t", "on")
 _NO = ("false", "no", "n", "0", "f", "off")
 
-_SIZES = {
-    "1": "m meter metre",
-    "1000": "km kilometer kilometre",
-    "1609.344": "mi mile",
-    "0.3048": "ft foot feet",
-    "0.9144": "yd yard",
-    "0.01": "cm centimeter centimetre",
-    "0.0254": "in inch inches",
-}
-_UNITS = {name: size for size, names in _SIZES.items() for name in names.split()}
+_KNOWN = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_UNITS = {name: size for size, names in _KNOWN["metres"].items() for name in names.split()}
 _DISTANCE = re.compile(r"(\d+(?:\.\d*)?|\.\d+) *([a-z]+)")
 _K = re.compile(r"(\d+(?:\.\d+)?)\s*k(?=\s|$)")
 
-_PERIODS = (
-    (31_536_000, r"years?|yrs?\.?|ys?"),
-    (2_592_000, r"months?|mths?\.?|mos?\.?"),
-    (604_800, r"weeks?|wks?|w"),
-    (86_400, r"days?|dys?|d"),
-    (3_600, r"hours?|hrs?|h"),
-    (60, r"minutes?|mins?|m"),
-    (1, r"seconds?|secs?|s"),
-)
+_PERIODS: dict[int, str] = _KNOWN["seconds"]
 _DURATION = re.compile(
-    r"\s*\+?\s*" + "".join(rf"(?:([\d.]+)\s*(?:{word})\s*(?:[,/]\s*)?)?\s*" for _, word in _PERIODS)
+    r"\s*\+?\s*" + "".join(rf"(?:([\d.]+)\s*(?:{word})\s*(?:[,/]\s*)?)?\s*" for word in _PERIODS.values())
 )
 _CLOCK = re.compile(r"(?:(\d+):(?=\d\d:))?(\d{1,2}):(\d{2}(?:\.\d+)?)")
 _HOURS_WORD = re.compile(r"(\d+):(\d+)\s*hours?")
 
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-)
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_WORDS = {
-    **{word: number for number, word in enumerate(_SMALL.split())},
-    **{word: 10 * number for number, word in enumerate(_TENS.split(), 2)},
+_WORDS = {word: number for number, word in enumerate(_KNOWN["ones"].split())} | {
+    word: 10 * number for number, word in enumerate(_KNOWN["tens"].split(), 2)
 }
-_SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
+_SCALES: dict[str, int] = _KNOWN["scales"]
 
 
 def require(value: Any) -> Any:
@@ -175,7 +155,7 @@ def read_duration(value: Any) -> timedelta:
     found = _DURATION.fullmatch(text)
     if found and any(found.groups()):
         pairs = zip(found.groups(), _PERIODS, strict=True)
-        return timedelta(seconds=sum(float(number) * period for number, (period, _) in pairs if number))
+        return timedelta(seconds=sum(float(number) * period for number, period in pairs if number))
     if clock := _CLOCK.fullmatch(text):
         return timedelta(hours=int(clock[1] or 0), minutes=int(clock[2]), seconds=float(clock[3]))
     raise ValueError("no time span")

@@ -7,7 +7,10 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from pytest_browsereval.graders.patterns import has_match
 
@@ -22,21 +25,8 @@ NAME_LIMIT = 500
 _MARKS = dict.fromkeys(map(ord, "\N{TRADE MARK SIGN}\N{REGISTERED SIGN}\N{SERVICE MARK}\N{COPYRIGHT SIGN}"))
 _HYPHENS = "-\u2010-\u2015\N{MINUS SIGN}\N{SOFT HYPHEN}"
 _NEAR_LETTERS = re.compile(rf"(?<=[a-zA-Z])[{_HYPHENS}]|[{_HYPHENS}](?=[a-zA-Z])")
-_SPELLED = {"ß": "ss", "æ": "ae", "Æ": "AE", "œ": "oe", "\u00b0": "deg"} | {
-    "\u20ac": "EUR",
-    "\u00a3": "PS",
-    "\u00a5": "Y=",
-}
-_PLAIN = str.maketrans(
-    {
-        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"),
-        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'),
-        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-"),
-        **dict.fromkeys("\u2014\u2015", "--"),
-        **dict(zip("\u2044\u00d7\u2022øØłŁđ", "/x*oOlLd", strict=True)),
-        **_SPELLED,
-    }
-)
+_SPELLED: dict[str, str] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_PLAIN = str.maketrans({char: plain for plain, chars in _SPELLED.items() for char in chars})
 
 
 @dataclass(frozen=True)
