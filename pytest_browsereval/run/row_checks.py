@@ -149,7 +149,7 @@ def check_row(
             check_needs(grader, task, offers, config)
     check_milestones(task)
     _check_comparisons(task, config, modify)
-    _check_addresses(task, config.sites, modify)
+    check_addresses(task, config.sites, modify)
     way = "Prepare the state with the `reset` of the site or with the start_url"
     needs = Needs(page=task.setup_script is not None)
     check_fit(Asker("the row", "has a setup_script", way), needs, offers)
@@ -248,10 +248,15 @@ def _find_compared(task: Task, variables: Iterable[str]) -> str | None:
     return next((name for name in variables if f"${{{name}}}" in given), None)
 
 
-BARE_HOST = re.compile(r"(?:(?P<local>localhost|127\.[\d.]+|\[::1\])|[\w-]+(\.[\w-]+)+)(:\d+)?([/?#]|$)")
+_BARE_HOST = re.compile(r"(?:(?P<local>localhost|127\.[\d.]+|\[::1\])|[\w-]+(\.[\w-]+)+)(:\d+)?([/?#]|$)")
 
 
-def _check_addresses(task: Task, sites: Collection[str], modify: Callable[[Task], Task] | None) -> None:
+def check_addresses(task: Task, sites: Collection[str], modify: Callable[[Task], Task] | None) -> None:
+    """Check that addresses have a scheme, and name sites that there are.
+
+    Raises:
+        ValueError: one does not; the message says what to write.
+    """
     unknown = list(_list_unknown_sites(task, sites))
     if unknown and modify is not None:
         try:
@@ -259,7 +264,7 @@ def _check_addresses(task: Task, sites: Collection[str], modify: Callable[[Task]
         except (Fault, StopRun):  # the attempt reports it
             return
     url = task.start_url
-    if url and modify is None and (host := BARE_HOST.match(url)):
+    if url and modify is None and (host := _BARE_HOST.match(url)):
         scheme = "http" if host["local"] else "https"
         raise ValueError(f"start_url is {url!r}, which has no scheme. Write {scheme}://{url}")
     for name in task.sites:  # others may be somewhere else
