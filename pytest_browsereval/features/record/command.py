@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from pytest_browsereval.commands.base import Command, add_overrides
-from pytest_browsereval.errors import UsageError, nearest
+from pytest_browsereval.errors import UsageError
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -37,8 +36,6 @@ class Recording:
     """The base URLs that sites have."""
     known: Mapping[str, str] = field(default_factory=dict)
     """The names of the config's variables, by the values that may be typed."""
-    effects: JsonValue = None
-    """What the row changes in the state of its sites, once that was proved."""
 
     def make_row(self, *, is_whole: bool = True) -> tuple[dict[str, JsonValue], dict[str, str]]:
         """Return the row, and the variables that it types with their values.
@@ -46,7 +43,6 @@ class Recording:
         Args:
             is_whole: whether the person has finished; else a page may repeat secrets in it, which are hidden.
         """
-        from pytest_browsereval.features.record.effects import add_effects
         from pytest_browsereval.features.record.row import make_row, prefix_of, propose_names
         from pytest_browsereval.features.record.steps import hide_leaks
 
@@ -54,7 +50,7 @@ class Recording:
         names = propose_names(items, self.known, os.environ, prefix_of(self.heading.start_url))
         row = make_row(self.heading, items, names, self.sites)
         values = {name: value for value, name in names.items()}
-        return (row if self.effects is None else add_effects(row, self.effects, "effects")), values
+        return row, values
 
     def print_lost(self) -> None:
         """Print what was recorded and is in no file: it took a person's time. Secrets are left out."""
@@ -78,8 +74,8 @@ def record_row(arguments: argparse.Namespace) -> int:
     if not arguments.headless:
         _check_display()
     config = _load(arguments)
-    _check_address(arguments.url, config)
     heading = _ask_heading(arguments)
+    _check_address(heading, tuple(config.sites) if config else ())
     known = config.variable_values().list_typed() if config else {}
     recording = Recording(heading, config, ItemList(known), known=known)
     _say(f"Recording {heading.query_id!r}. The bar in the window says how to continue.")
@@ -153,29 +149,20 @@ def _load(arguments: argparse.Namespace) -> EvalConfig | None:
     return load_config(arguments.config, registry=registry, overrides=arguments.eval_set, agent="noop")
 
 
-def _check_address(url: str, config: EvalConfig | None) -> None:
+def _check_address(heading: Heading, sites: Collection[str]) -> None:
     """Refuse what is no address to begin at.
 
     Raises:
         UsageError: with what to write.
     """
-    from pytest_browsereval.run.row_checks import BARE_HOST
-    from pytest_browsereval.sites import names_in, unknown_sites
+    from pytest_browsereval.model.tasks import Task
+    from pytest_browsereval.run.row_checks import check_addresses
 
-    sites = tuple(config.sites) if config else ()
-    for _, name in unknown_sites({"url": url}, sites):
-        raise UsageError(
-            f"{name!r} is not a site.{nearest(name, sites)} Sites: {', '.join(sites) or 'none'}. Name the "
-            "config that has it with --config."
-        )
-    if names_in(url):
-        return
-    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
-        host = BARE_HOST.match(url)
-        hint = f" Did you mean {'http' if host['local'] else 'https'}://{url}?" if host else ""
-        raise UsageError(
-            f"{url!r} is not an address of a page: write http:// or https://, or {{site}}/.{hint}"
-        )
+    row = Task(query_id=heading.query_id, query=heading.query, start_url=heading.start_url)
+    try:
+        check_addresses(row, sites, None)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def _ask_heading(arguments: argparse.Namespace) -> Heading:
@@ -210,26 +197,17 @@ async def _record(recording: Recording, arguments: argparse.Namespace) -> bool:
 
     from pytest_browsereval.browsers.base import WindowRequest
     from pytest_browsereval.features.record.recorder import record
-    from pytest_browsereval.features.record.validation import Proof, prove_row
+    from pytest_browsereval.features.record.validation import prove_row
     from pytest_browsereval.features.record.window import fit_window
     from pytest_browsereval.sites import Sites, fill, names_in
 
     async def prove(_: list[Item]) -> list[str]:
-        recording.effects = None
-        proof = await try_row()
-        if proof.effects is not None:  # they are proved as the row is
-            recording.effects = proof.effects
-            if again := (await try_row()).problems:
-                recording.effects = None
-                proof.notes.append(f"The row has no `effects`, since with them its test failed: {again[0]}")
-        for said in (*(f"The test of the row failed: {one}" for one in proof.problems), *proof.notes):
-            _say(said)
-        return proof.problems
-
-    async def try_row() -> Proof:
         row, values = recording.make_row()
-        sets, files = arguments.eval_set, recording.items.used_files
-        return await asyncio.to_thread(prove_row, arguments.door, row, values, config, sets=sets, files=files)
+        more = {"sets": arguments.eval_set, "files": recording.items.used_files}
+        problems = await asyncio.to_thread(prove_row, arguments.door, row, values, config, **more)
+        for one in problems:
+            _say(f"The test of the row failed: {one}")
+        return problems
 
     config, start_url = recording.config, recording.heading.start_url
     base_dir = config.base_dir if config else Path.cwd()
