@@ -99,6 +99,6 @@ def test_a_command_that_lacks_a_conftest_decides_nothing(
     (evals.path / "conftest.py").write_text(JUDGES)
     assert evals.play([row("a"), row("b")], gate={"min_pass_rate": 0.5}).ret == pytest.ExitCode.TESTS_FAILED
     assert main(["gate", "latest"]) == 4
-    assert "was judged by conftest.py too" in capsys.readouterr().err
+    assert "was also judged by conftest.py" in capsys.readouterr().err
     assert main(["gate", "latest", "--config", "shop.eval.yaml"]) == 1
     assert "2 attempts had steps" in capsys.readouterr().out
