@@ -114,9 +114,9 @@ def resolve_env_value(value: str, field: str = "api_key") -> str:
     reads_as_name = "_" in value or value.isalpha()
     name = value if reads_as_name else "NAME"
     raise ConfigError(
-        f"{field} is {value!r} in capitals, which names an environment variable, and that is not set. "
+        f"{field} is {value!r} in capitals, the name of an environment variable that is not set. "
         f"Run `export {name}=...` or write another variable's name.{hint_at_dotenv(name)}"
         if reads_as_name
-        else f"{field} holds capitals and digits only, which names an environment variable, but none of "
-        f"that name is set. Write `{field}: NAME` and run `export NAME=...` with the key."
+        else f"{field} has capitals and digits only, like the name of an environment variable, but no such "
+        f"variable is set. Write `{field}: NAME` and run `export NAME=...` with the key."
     )

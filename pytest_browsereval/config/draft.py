@@ -156,7 +156,7 @@ class Draft:
         path = self._resolve_path(path)
         target = self._target(path, label)
         if target is None:
-            self._refuse(path, label, f"{_join_keys(path[:-1])} holds no keys.")
+            self._refuse(path, label, f"{_join_keys(path[:-1])} has no keys.")
         elif not _put(target, path[-1], value):
             self._refuse(path, label, f"there is no entry {path[-1]!r}: indexes begin with 0.")
         else:

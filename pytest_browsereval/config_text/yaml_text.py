@@ -128,7 +128,7 @@ class _YamlBuilder:
         try:
             text.encode()
         except UnicodeEncodeError:
-            self.problems.append((_line(node), f"{text[:40]!r} holds half a character. Leave it out."))
+            self.problems.append((_line(node), f"{text[:40]!r} contains half a character. Leave it out."))
         return text
 
     def _number(self, node: yaml.ScalarNode, kind: str, text: str) -> float | str:

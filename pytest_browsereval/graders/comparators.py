@@ -195,7 +195,7 @@ def _compare_number(
     if fits(read_number(actual, is_generous=True)):
         raise GraderFault(f"cannot tell whether {this} holds: {show(actual, 80)} is one of two numbers")
     if number is None:
-        return f"{show(actual, 80)} cannot be read as a number for sure"
+        return f"{show(actual, 80)} cannot be read as a number with certainty"
     return f"it is {number}, {problem}"
 
 

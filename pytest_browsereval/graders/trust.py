@@ -59,7 +59,7 @@ def find_trust_needs(grader: GraderConfig, task: Task, site_urls: Mapping[str, s
             if isinstance(value, LLMConfig):
                 found.append(f"asks a model of its own (`{name}`)")
             elif isinstance(value, SecretStr):
-                found.append(f"holds a key (`{name}`)")
+                found.append(f"contains a key (`{name}`)")
     return list(dict.fromkeys(found))
 
 

@@ -83,9 +83,7 @@ def _is_clean(code: object) -> bool:
 
 
 def _describe_leaving(leaving: BaseException, code: int) -> str:
-    return redact_known(
-        f"{describe_error(leaving)} at the end of the session: it ends with {code} all the same"
-    )
+    return redact_known(f"{describe_error(leaving)} at the end of the session: it still ends with {code}")
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

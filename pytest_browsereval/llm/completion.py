@@ -91,10 +91,10 @@ def check_body(body: Any) -> dict[str, Any]:
             raise read_failure(holder, "an error without a message")
     read_usage(body.get("usage"))
     if not choice:
-        raise read_failure(body, "the reply holds no choices")
+        raise read_failure(body, "the reply has no choices")
     reason, message = choice.get("finish_reason"), choice.get("message")
     if not isinstance(message, Mapping):
-        raise TryFailed("the reply holds no message")
+        raise TryFailed("the reply has no message")
     content = message.get("content")
     if not all(isinstance(part, str) or _is_part(part) for part in _listed(content)):
         raise TryFailed(f"the reply's content is neither text nor parts: {beginning(str(content), 100)!r}")
@@ -106,7 +106,7 @@ def check_body(body: Any) -> dict[str, Any]:
         return body
     _check_end(reason)
     if _CALLED.fullmatch(_letters(reason)) and not _functions(message):
-        raise TryFailed(f"the reply ends with finish_reason {reason!r}, and holds no call")
+        raise TryFailed(f"the reply ends with finish_reason {reason!r}, but has no call")
     return body
 
 

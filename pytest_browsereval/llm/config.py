@@ -171,7 +171,9 @@ class LLMConfig(BaseModel):
             return None
         parts = urlsplit(value)
         if parts.username or parts.password or parts.query:
-            raise ValueError("a base_url holds no password and no query. Write `api_key: NAME_OF_VARIABLE`")
+            raise ValueError(
+                "a base_url must not contain a password or query. Write `api_key: NAME_OF_VARIABLE`"
+            )
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{value!r} is not the URL of a server. Write `base_url: https://HOST/v1`")
         # People paste the whole address; the SDK adds the path itself.
@@ -324,7 +326,7 @@ def _as_header(key: str) -> str:
     key = key.strip()
     if not (key.isascii() and key.isprintable()):
         raise ConfigError(
-            "the api_key holds characters that no HTTP header can carry. Paste it again, without line "
+            "the api_key has characters that no HTTP header can carry. Paste it again, without line "
             "breaks or typographic signs."
         )
     return key

@@ -100,7 +100,7 @@ def test_reasons(subtests: pytest.Subtests) -> None:
     cases: list[tuple[dict[str, Any], Any, str]] = [
         ({"set_equals": ["a", "b"]}, ["b", "c"], 'the list lacks ["a"] and has also ["c"]'),
         ({"number": 5, "tolerance": 0.5}, 7, "it is 7, not 5 within 0.5"),
-        ({"number": 5}, "5 km", '"5 km" cannot be read as a number for sure'),
+        ({"number": 5}, "5 km", '"5 km" cannot be read as a number with certainty'),
         ({"min": 3}, 2, "it is 2, less than 3"),
         ({"date": "2025-03-04"}, "2025-03-05", '"2025-03-05" is not "2025-03-04": the day is 5, not 4'),
         ({"exists": True}, None, "it does not exist, or is null"),

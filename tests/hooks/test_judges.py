@@ -85,7 +85,9 @@ def test_what_a_judge_lacks_is_told_before_anything_is_spent(evals: Evals) -> No
         evals.write_config(judge=judge_at(server, api_key="NO_SUCH_KEY"))
         code, output = go(evals)
         assert code == 4, output
-        told = "judge: api_key is 'NO_SUCH_KEY' in capitals, which names an environment variable"
+        told = (
+            "judge: api_key is 'NO_SUCH_KEY' in capitals, the name of an environment variable that is not set"
+        )
         assert len(re.findall(rf"shop\.eval\.yaml:\d+: {told}", output)) == 1
         assert "rows.jsonl:2" not in output
     assert server.requests == []

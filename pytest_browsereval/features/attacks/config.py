@@ -128,5 +128,5 @@ def _find_unknown(config: EvalConfig, attack: AttackConfig) -> Iterator[tuple[_P
         plain = {key: one for key, one in given.items() if key not in SCRIPTS} if is_block else given
         for name in sorted(names_in(DOUBLED.sub("", json.dumps(plain, ensure_ascii=False))) - {*known}):
             names = ", ".join(f"{{{one}}}" for one in known)
-            why = f"{{{name}}} stands for nothing here.{nearest(name, known)} Placeholders: {names}."
+            why = f"{{{name}}} is not a placeholder.{nearest(name, known)} Placeholders: {names}."
             yield path, f"{why} For the text itself write {{{{{name}}}}}."

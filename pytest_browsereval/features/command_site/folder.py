@@ -15,7 +15,7 @@ def find_misfit(template: Path) -> str | None:
     """Return what in a folder cannot be copied so that the server gets no further than its copy, and why."""
     root = os.path.realpath(template)
     if Path(tempfile.gettempdir()).resolve().is_relative_to(root):
-        return "holds the system's temporary folder, where copies are made"
+        return "contains the system's temporary folder, where copies are made"
     for folder, below, files in os.walk(root):
         for path in (Path(folder, name) for name in (*below, *files)):
             name = path.relative_to(root)

@@ -38,7 +38,7 @@ def _find_problem(name: str, site: SiteConfig, config: EvalConfig) -> str:
     known = {*config.sites, "python"} | ({"data"} if site.data else set())
     if unknown := sorted(names_in(state.place) - known):
         hint = "Give the site `data: FOLDER`." if unknown[0] == "data" else nearest(unknown[0], known).strip()
-        return f"it names {{{unknown[0]}}}, which stands for nothing here. {hint}"
+        return f"it names {{{unknown[0]}}}, which is not a placeholder. {hint}"
     if site.reset is None:
         return (
             f"the site {name!r} has no `reset`, so attempts share its state, and changes of one would count "

@@ -94,7 +94,7 @@ class Keeper:
             kept.parent.mkdir(exist_ok=True)
             await asyncio.to_thread(shutil.copyfile, source, kept)
         if not problem and not await asyncio.to_thread(redact_file, kept, self._redact):
-            problem = "it holds a secret of this run, and is not text"
+            problem = "it contains a secret of this run, and is not text"
         if problem:
             kept.unlink(missing_ok=True)
         return size, problem

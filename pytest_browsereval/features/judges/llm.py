@@ -109,7 +109,7 @@ class LLMGrader(ModelGrader):
             if name not in PLACEHOLDERS:
                 known = ", ".join(f"{{{one}}}" for one in PLACEHOLDERS)
                 raise ValueError(
-                    f"the prompt has {{{name}}}, which stands for nothing.{nearest(name, PLACEHOLDERS)} "
+                    f"the prompt has {{{name}}}, which is not a placeholder.{nearest(name, PLACEHOLDERS)} "
                     f"Known: {known}. Other words need no braces."
                 )
         return prompt

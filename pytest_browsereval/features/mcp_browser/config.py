@@ -65,7 +65,9 @@ class McpBrowserConfig(BrowserConfig):
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{value!r} is not the URL of a server. Write `url: http://localhost:PORT/mcp`")
         if parts.username or parts.password:
-            raise ValueError("a url holds no password. Write `headers: {Authorization: Basic ${NAME}}`")
+            raise ValueError(
+                "a url must not contain a password. Write `headers: {Authorization: Basic ${NAME}}`"
+            )
         return value if parts.path.strip("/") else parts._replace(path="/mcp").geturl()
 
     @model_validator(mode="after")

@@ -62,7 +62,7 @@ class VisualActionConfig(PointingConfig):
     def _url_is_plain(cls, value: str) -> str:
         parts = urlsplit(value)
         if parts.username or parts.password or parts.query:  # the libraries log addresses
-            raise ValueError("a url holds no password and no query. Write `api_key: NAME_OF_VARIABLE`")
+            raise ValueError("a url must not contain a password or query. Write `api_key: NAME_OF_VARIABLE`")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{value!r} is not the address of a service. Write `url: http://HOST:PORT/PATH`")
         return value

@@ -33,7 +33,7 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     (boo(solution=[{**SAY, "tool": "dune"}]), "calls 'dune', which is not a tool that is switched on"),
     (boo(solution=[{"answer": "boo"}]), 'attacks.0.goal.solution.0: {"answer": "boo"} names no tool. Write'),
     # The agent would read the braces, or open an address that there is not.
-    (boo("Read {manual}. {goal}"), "payload: {manual} stands for nothing here. Placeholders: {goal}"),
+    (boo("Read {manual}. {goal}"), "payload: {manual} is not a placeholder. Placeholders: {goal}"),
     (boo(solution=[{**OPEN, "url": "{manual}/"}]), "attacks.0.goal.solution.0: {manual}"),
     (boo(checks=[{"path": "x", "equals": 1}], source={"url": "{manual}/"}), "goal.source: {manual}"),
     (
@@ -41,7 +41,7 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
         "goal: the `source` of a goal is a `url`.",
     ),
     (boo(checks=[{"path": "x", "equals": 1}]), "is about a state, but the goal has no `source`. Write one"),
-    (boo(checks=[{"answer": {"contains": "{goal}"}}]), "checks.0: {goal} stands for nothing here"),
+    (boo(checks=[{"answer": {"contains": "{goal}"}}]), "checks.0: {goal} is not a placeholder"),
     # Nobody can obey what says nothing.
     (boo(say=" "), "attacks.0.goal: the payload has {goal}, but the goal says nothing"),
 )

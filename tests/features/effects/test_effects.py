@@ -199,7 +199,7 @@ def test_what_is_refused_before_anything_is_spent(evals: Evals, subtests: pytest
             {"state": {"sqlite": "{data}/shop.db", "max_bytes": 1000}},
         ),
         ("exactly one of sqlite, url", order, {"state": {"sqlite": "x", "url": "y"}}),
-        ("names {dat}, which stands for nothing here", order, {"state": {"sqlite": "{dat}/shop.db"}}),
+        ("names {dat}, which is not a placeholder", order, {"state": {"sqlite": "{dat}/shop.db"}}),
         ("no site of this row has one", order, {"state": None}),
         ("no grader that reads it", {**order, "graders": ["answer"], "answer": "x"}, {}),
         ("has nothing to compare", {**order, "effects": None}, {}),

@@ -222,7 +222,7 @@ def test_secrets_are_not_kept(evals: Evals, site: PageServer, monkeypatch: pytes
     assert run.ret == 0
     found = said(run)["a"]
     assert found[0].endswith("Downloaded file name '[redacted]-text.bin' (23 bytes).")
-    assert "which is not kept: it holds a secret of this run, and is not text." in found[1]
+    assert "which is not kept: it contains a secret of this run, and is not text." in found[1]
     for path in run.folder.rglob("*"):
         assert not path.is_file() or b"s3cr3t" not in path.read_bytes(), path
         assert "s3cr3t" not in path.name

@@ -93,7 +93,7 @@ def test_the_judge_sees_the_pictures_that_are_asked_for(tmp_path: Path, subtests
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({}, "the grader llm has no prompt. Write one, such as `{type: llm, prompt:"),
-    ({"prompt": "{anwser}"}, "{anwser}, which stands for nothing. Did you mean 'answer'? Known: {query}, "),
+    ({"prompt": "{anwser}"}, "{anwser}, which is not a placeholder. Did you mean 'answer'? Known: {query}, "),
     (
         {"prompt": "Is it done?", "pictures": "none"},
         "shows the judge nothing of the attempt. Write {answer},",

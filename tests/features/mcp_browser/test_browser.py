@@ -313,7 +313,7 @@ def test_a_wrong_block_is_refused(tmp_path: Path, subtests: pytest.Subtests) -> 
         ({}, "give one of `url"),
         ({"url": "http://a/mcp", "command": ["b"]}, "give one of `url"),
         ({"url": "ftp://a"}, "not the URL of a server"),
-        ({"url": "http://me:word@a/"}, "holds no password"),
+        ({"url": "http://me:word@a/"}, "must not contain a password"),
         ({"command": ["b"], "sessions": "isolated"}, "sessions goes with a url"),
         ({"url": "http://a", "tools": {"pages": {"tool": "a", "pattern": "("}}}, "not a regular expression"),
     ]

@@ -152,7 +152,7 @@ ODD: dict[str, tuple[Body, str]] = {
         "The model died.",
     ),
     "an item without a type": (response({"text": "x"}), "cannot be read"),
-    "no output": ({"object": "response", "status": "completed"}, "holds no choices"),
+    "no output": ({"object": "response", "status": "completed"}, "has no choices"),
 }
 
 
