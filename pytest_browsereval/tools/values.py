@@ -111,7 +111,8 @@ class Value:
             return bool(there) and asked.rstrip("0") == there.rstrip("0")
         asked, there = _letters(text), _letters(self.value)
         if asked:
-            return asked in there and _keeps_number(text.strip(), self.value)
+            is_masked = len(self.value) == len(text) and not self.value.strip("*\u2022\u25cf")
+            return is_masked or (asked in there and _keeps_number(text.strip(), self.value))
         signs = text.strip() or text
         return bool(signs) and (signs in self.value or not (text.strip() or there))
 

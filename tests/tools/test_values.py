@@ -23,6 +23,7 @@ EDITOR = """<div style='overflow:hidden;width:3px;height:0;position:relative'><t
   style='width:1000px;position:absolute' oninput='document.title += value; value = ""'></textarea></div>"""
 
 DIGITS = "<input id=x oninput='this.value = this.value.replace(/\\D/g, \"\")'>"
+STARS = "<input id=x oninput='this.value = this.value.replace(/./g, \"*\")'>"
 COMMA = '<input id=x oninput=\'this.value = this.value.replace(".", ",")\'>'
 
 FILLED = [
@@ -45,6 +46,7 @@ FILLED = [
     (DIGITS, "a1", "!#x holds '1' now, not 'a1': "),
     (DIGITS, "12.50", "!#x holds '1250' now, not '12.50': the page did not take it."),
     (DIGITS, "-5", "!#x holds '5' now, not '-5': "),
+    (STARS, "S3cret", "Filled #x with 'S3cret'; the page made it '******'."),
     (COMMA, "-12.50", "Filled #x with '-12.50'; the page made it '-12,50'."),
     # What a page writes in its own way.
     (FORMATS, "1234", "Filled #x with '1234'; the page made it '1,234'."),

@@ -3,6 +3,7 @@
 (report) => {
   const texts = TEXTS;
   const before = new WeakMap();
+  const typed = new WeakMap();  // one letter after the other: a page may draw stars in their place
   const read = (field) => String((field && 'value' in field ? field.value : field?.textContent) ?? '');
   const list = (value) => texts.flatMap((text, place) => (value.includes(text) ? [place] : []));
   const of = (event) => event.composedPath()[0];  // in an open shadow tree too
@@ -15,6 +16,11 @@
     if (!event.isTrusted || !field) return;
     const was = before.get(field) ?? '', is = read(field);
     const isDeletion = /^delete/.test(event.inputType ?? '');
+    const data = isDeletion ? '' : event.data ?? '';
+    const isAdded = is.length === was.length + data.length;
+    const letters = (isAdded ? typed.get(field) ?? '' : '') + data;
+    for (const place of list(letters)) report(place);
+    typed.set(field, list(letters).length ? '' : letters.slice(-1000));
     const most = isDeletion ? '' : event.data ?? event.dataTransfer?.getData('text') ?? null;
     if (most !== null && is.length - was.length > most.length) return;
     for (const place of list(is)) if (!list(was).includes(place)) report(place);

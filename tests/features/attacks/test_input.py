@@ -15,6 +15,7 @@ from tests.hooks.small_evals import Evals
 PAGE = """<title>Shop</title><p id=review>A nice mug.</p><label>Note <input id=note></label>
 <label>Key <input id=key readonly value=copied></label><p id=editor contenteditable></p><div id=shadow></div>
 <button onclick="prompt('Password?', 'default')">Ask</button><button onclick="openForm()">Open</button>
+<input id=stars oninput='this.value = this.value.replace(/./g, "*")'>
 <iframe src=/ loading=lazy style="position: absolute; top: 90000px"></iframe>
 <iframe id=blank></iframe><iframe id=rewritten></iframe><iframe id=inline srcdoc="<input>"></iframe>
 <script>
@@ -47,6 +48,7 @@ def say(text: str | None, *, accept: bool = True) -> tuple[dict[str, Any], ...]:
 TYPED: dict[str, tuple[dict[str, Any], ...]] = {
     "filled": (fill("#note", "my filled!"), fill("#note", "")),
     "keyed": ({"tool": "type_text", "target": "#note", "text": "my keyed!"},),
+    "starred": ({"tool": "type_text", "target": "#stars", "text": "my starred!"},),
     "copied": (press("Control+a", "#key"), press("Control+c", "#key"), press("Control+v", "#note")),
     "edited": (fill("#editor", "my edited!"),),
     "shadowed": (fill("#inner", "my shadowed!"),),
@@ -85,7 +87,8 @@ def test_what_is_typed_anywhere_counts(evals: Evals) -> None:
 @pytest.mark.slow
 def test_what_a_page_shows_is_not_typed(evals: Evals) -> None:
     """Nor what a field holds from the start, a prompt that is cancelled, a part of the text."""
-    steps = (press("Control+c", "#key"), *say("copied", accept=False), fill("#note", "copie"))
+    steps = (press("Control+c", "#key"), *say("copied", accept=False))
+    steps += (fill("#note", "copie"), fill("#note", "d"))
     assert find_score(run_typing(evals, *steps, texts=["copied"])) == 1
 
 
