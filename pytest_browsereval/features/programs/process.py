@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -20,7 +21,6 @@ OUTPUT_LIMIT_BYTES, LINE_LIMIT_BYTES = 64_000_000, 8_000_000
 _POLL_S = 0.05
 _DRAIN_S = 2.0
 """How long nothing may come of output that has not ended, once the program has."""
-_CHUNK_BYTES = 65_536
 
 BASE = (
     *("PATH", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TERM"),
@@ -124,32 +124,27 @@ class Program:
         return code
 
     async def _follow(self, pipe: IO[bytes], take: TakeLine) -> None:
-        reader = asyncio.StreamReader()
+        reader = asyncio.StreamReader(limit=LINE_LIMIT_BYTES)
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), pipe
         )
         try:
-            rest = bytearray()
-            while chunk := await reader.read(_CHUNK_BYTES):
+            while line := await self._read_line(reader):
                 self._taking += 1
-                self._printed += len(chunk)
-                rest += chunk
-                if self._printed > OUTPUT_LIMIT_BYTES or len(rest) > LINE_LIMIT_BYTES:
-                    limits = f"{OUTPUT_LIMIT_BYTES} bytes, or {LINE_LIMIT_BYTES} in one line"
-                    raise Fault(ErrorSource.AGENT, f"the program printed more than {limits}, and was stopped")
-                if b"\n" in chunk:
-                    # Split as bytes: a chunk may end within a character.
-                    *lines, last = bytes(rest).split(b"\n")
-                    rest = bytearray(last)
-                    for line in lines:
-                        await take(line)
+                await take(line.removesuffix(b"\n"))
                 self._taking -= 1
                 self._last_read = time.monotonic()
-            if rest:
-                self._taking += 1
-                await take(bytes(rest))
         finally:
             transport.close()
+
+    async def _read_line(self, reader: asyncio.StreamReader) -> bytes:
+        with suppress(ValueError):  # the line is too long
+            line = await reader.readline()
+            self._printed += len(line)
+            if self._printed <= OUTPUT_LIMIT_BYTES:
+                return line
+        limits = f"{OUTPUT_LIMIT_BYTES} bytes, or {LINE_LIMIT_BYTES} in one line"
+        raise Fault(ErrorSource.AGENT, f"the program printed more than {limits}, and was stopped")
 
     async def close(self) -> None:
         """Close the pipe, which ends the program and all that it has started."""
