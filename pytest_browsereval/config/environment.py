@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from pytest_browsereval.errors import nearest
@@ -15,6 +16,7 @@ from pytest_browsereval.validation_errors import Problem
 # Not `os.path.expandvars`: it leaves unset variables as they are, and fills in `$NAME` without braces too.
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_OPTION = re.compile(r"(-{0,2}[\w-]+)=(.+)", re.DOTALL)
 
 
 @dataclass
@@ -25,23 +27,37 @@ class Interpolation:
     problems: list[Problem] = field(default_factory=list)
     named: dict[str, str] = field(default_factory=dict)
     """The secrets, by the names of their variables."""
+    literals: dict[str, None] = field(default_factory=dict)
+    """Those that stand in the file itself, under a name or behind an option of a command."""
     in_clear: dict[str, None] = field(default_factory=dict)
     """Other variables that the file names, whose values are not redacted."""
 
     @property
     def secrets(self) -> list[str]:
         """The secrets, each once."""
-        return list(dict.fromkeys(self.named.values()))
+        return list(dict.fromkeys((*self.named.values(), *self.literals)))
 
     def fill(self, value: Any, path: tuple[str | int, ...] = ()) -> Any:
         """Return a copy of the value with its texts filled in; ``$${`` stands for a plain ``${``."""
         if isinstance(value, dict):
-            return {key: self.fill(inner, (*path, key)) for key, inner in value.items()}
+            filled = {key: self.fill(inner, (*path, key)) for key, inner in value.items()}
+            self._remember(filled.items())
+            return filled
         if isinstance(value, list | tuple):
-            return [self.fill(inner, (*path, place)) for place, inner in enumerate(value)]
+            words = [self.fill(inner, (*path, place)) for place, inner in enumerate(value)]
+            self._remember(pair for pair in pairwise(words) if str(pair[0]).startswith("-"))
+            self._remember(found.groups() for word in words if (found := _OPTION.fullmatch(str(word))))
+            return words
         if isinstance(value, str) and "${" in value:
             return _REFERENCE.sub(lambda match: self._value(match, path), value)
         return value
+
+    def _remember(self, given: Iterable[tuple[Any, ...]]) -> None:
+        for name, value in given:
+            # What is in capitals names a variable.
+            is_text = isinstance(value, str) and len(value) >= SHORTEST_SECRET and not value.isupper()
+            if is_text and is_secret_name(str(name), "key"):
+                self.literals[value] = None
 
     def _value(self, match: re.Match[str], path: tuple[str | int, ...]) -> str:
         name = match[1]

@@ -233,6 +233,7 @@ def _build_config(draft: Draft, path: Path, registry: Registry) -> EvalConfig:
     config._path, config._notes = path, tuple(draft.notes)  # noqa: SLF001 set only here
     config._locate_message = draft.locate_message  # noqa: SLF001
     config._secrets = dict(environment.named)  # noqa: SLF001
+    config._literals = tuple(environment.literals)  # noqa: SLF001
     config._in_clear = tuple(environment.in_clear)  # noqa: SLF001
     config._variants_left_out = draft.variants_left_out  # noqa: SLF001
     config = config.model_copy(update={"output_dir": (path.parent / config.output_dir).absolute()})

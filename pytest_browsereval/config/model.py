@@ -201,6 +201,7 @@ class EvalConfig(Block):
 
     _path: Path = PrivateAttr(default=Path("eval.yaml"))
     _secrets: dict[str, str] = PrivateAttr(default_factory=dict)
+    _literals: tuple[str, ...] = PrivateAttr(default=())
     _codes: dict[str, Any] = PrivateAttr(default_factory=dict)
     _in_clear: tuple[str, ...] = PrivateAttr(default=())
     _derived: tuple[DatasetConfig, ...] = PrivateAttr(default=())
@@ -362,11 +363,11 @@ class EvalConfig(Block):
         return self.is_gated and self.gate.decides(one)
 
     def secrets(self) -> tuple[str, ...]:
-        """Return the values of environment variables in the file that are secret by their names."""
-        return tuple(dict.fromkeys(self._secrets.values()))
+        """Return what is secret by its name in the file: values of variables, and texts."""
+        return tuple(dict.fromkeys((*self._secrets.values(), *self._literals)))
 
     def secrets_by_name(self) -> dict[str, str]:
-        """Return the same values by the names of their variables."""
+        """Return the values of variables by their names."""
         return dict(self._secrets)
 
     def variable_values(self) -> Variables:

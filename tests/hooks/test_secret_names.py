@@ -45,3 +45,32 @@ def test_variables_of_a_config_are_in_no_file(evals: Evals, place: str) -> None:
     sites, variants = block["sites"], block["variants"]
     ours = {"browser": block["browser"], "site": sites.get("shop"), "agent": variants.get("default")}
     assert {name: ours[place]["env"][name] for name in VARIABLES} == dict.fromkeys(VARIABLES, "***")
+
+
+LITERALS = ("literal-of-a-key", "literal-of-an-option", "literal-behind-one")
+
+
+def test_texts_of_a_config_are_in_no_file(evals: Evals) -> None:
+    """What stands in the file itself under the name of a secret, or behind such an option of a command."""
+    (evals.path / "own.py").write_text("def solve(context):\n    return f'{context.config.options} right'\n")
+    words = ["{python}", "-c", "import sys; print(*sys.argv, 'right')"]
+    variants = {
+        "function": {"type": "function", "function": "own:solve", "options": {"of": {"apiKey": LITERALS[0]}}},
+        "program": {
+            "type": "command",
+            "command": [*words, f"--api-key={LITERALS[1]}", "--token", LITERALS[2], "--model", "plain-model"],
+            "mcp": "off",
+            "answer": "last_line",
+        },
+    }
+    evals.write_rows(row("a", query="Say it.", graders=[{"type": "answer", "match": "includes"}]))
+    config = evals.write_config(variants=variants)
+    ran = evals.run("--junit-xml=junit.xml", "-rA", "-vv")
+    ran.assert_outcomes(passed=2)
+    assert files_with(evals.path, *LITERALS) == [config.name]
+    assert not any(secret in ran.stdout.str() for secret in LITERALS)
+    assert "plain-model" in (ran.folder / "manifest.json").read_text()
+    assert {each.final_answer for each in ran.attempts} == {
+        "{'of': {'apiKey': '[redacted]'}} right",
+        "-c --api-key=[redacted] --token [redacted] --model plain-model right",
+    }
