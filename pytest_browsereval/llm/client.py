@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from pytest_browsereval.errors import ConfigError, Fault, LimitReached
 from pytest_browsereval.llm import json_tools
 from pytest_browsereval.llm.api import Body
-from pytest_browsereval.llm.completion import UNREADABLE, Completion, check_body, read_body
+from pytest_browsereval.llm.completion import UNREADABLE, Completion, check_body, has_begun, read_body
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.prices import cost_usd
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed
@@ -159,7 +159,9 @@ class ChatClient:
                     read_usage(body["usage"])  # an absurd one is not added
                     lost.extend([body["usage"]] if body["usage"] else [])
                 failure = error if isinstance(error, TryFailed) else _unreadable(error)
-                failure.may_be_billed &= not (isinstance(body, Mapping) and body.get("usage"))
+                got = body if isinstance(body, Mapping) else {}
+                # What came before an error is paid for.
+                failure.may_be_billed = (failure.may_be_billed or has_begun(got)) and not got.get("usage")
                 raise failure from (None if failure is error else error)
 
         reply, retries = await self._server.ask(self._policy, self.config.request_timeout_s, attempt)

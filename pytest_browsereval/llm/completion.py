@@ -110,6 +110,12 @@ def check_body(body: Any) -> dict[str, Any]:
     return body
 
 
+def has_begun(body: Mapping[str, Any]) -> bool:
+    """Return whether a body has a part of a reply, no matter what follows it."""
+    message = _choice(body).get("message")
+    return isinstance(message, Mapping) and any(message.get(key) for key in ("content", "tool_calls"))
+
+
 def _choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the first choice by its number, as it is read of a stream, else by its place."""
     choices = body.get("choices")

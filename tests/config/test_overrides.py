@@ -72,7 +72,7 @@ def test_messages_quote_wrong_overrides(refused: Refused, subtests: pytest.Subte
         ("limits={max_step: 2}", "--eval-set 'limits={max_step: 2}': limits.max_step: unknown key."),
         ("agent=nop", "--eval-set 'agent=nop': agent: unknown agent 'nop'. Did you mean 'noop'?"),
         ("agent.type=nop", "--eval-set 'agent.type=nop': agent.type: unknown agent 'nop'."),
-        ("trials.x=1", "--eval-set 'trials.x=1': trials.x: trials holds no keys."),
+        ("trials.x=1", "--eval-set 'trials.x=1': trials.x: trials has no keys."),
         ("graders.4=answer", "--eval-set 'graders.4=answer': graders.4: there is no entry 4: indexes "),
         ("limits={", "--eval-set 'limits={': limits: the value is not YAML: "),
         ("limits={a: 1, a: 2}", "limits: the key 'a' occurs twice"),

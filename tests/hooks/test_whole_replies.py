@@ -154,6 +154,22 @@ def test_what_was_broken_off_is_asked_for_again(evals: Evals) -> None:
     assert (usage.input_tokens, usage.output_tokens, usage.requests) == (200, 18, 2)
 
 
+def test_a_reply_that_nobody_counts_is_warned_of(evals: Evals) -> None:
+    """An error in the middle of a reply, and a stream without an end, may be billed; a refusal is not."""
+    busy = {"error": {"code": 503, "message": "Busy."}}
+    script = {
+        "middle": stream(piece({"content": "7"}), busy),
+        "no-end": stream(piece({"content": "7"})),
+        "refusal": stream(busy),
+    }
+    with ScriptedModel(lambda request: script[asked_row(request)]) as server:
+        agent = single_agent(server.base_url, stream=True, max_tries=1)
+        run = evals.play(map(number_row, script), "--eval-keep-going", agent=agent)
+    assert {each.error_source for each in run.attempts} == {"provider"}
+    warned = [each.query_id for each in run.attempts if "may have been billed" in str(each.warnings)]
+    assert sorted(warned) == ["middle", "no-end"]
+
+
 @pytest.mark.slow
 def test_replies_of_no_use_are_paid_for(evals: Evals) -> None:
     """Of an attempt and of a judge that get no other; and an absurd count is left out."""
