@@ -19,7 +19,7 @@ _INTRODUCTION = re.compile(
 )
 _NEGATION = re.compile(
     r"\b(?:no|not|none|nor|never|neither|without|except|but|other than|one of|exclud\w*|missing|lack\w*|"
-    r"wrong|weder|un(?!i)\w+able|kein\w*|nicht|ohne|außer|pas|aucun\w*|sans|sauf|sin|ni|ningun\w*|excepto|non|nessun\w*|senza|"
+    r"wrong|incorrect\w*|fail\w*|falsch\w*|weder|un(?!i)\w+able|kein\w*|nicht|ohne|außer|pas|aucun\w*|sans|sauf|sin|ni|ningun\w*|excepto|non|nessun\w*|senza|"
     r"tranne|niet|geen|zonder|не|нет|кроме|без)\b|n't|[不没無非]|以外",
     re.IGNORECASE,
 )

@@ -292,6 +292,7 @@ def test_words_that_belong_to_no_item_are_more_than_the_set() -> None:
         ([100, 200], "100,200,300", '"300"'),
         (["a", "b"], "Other than: a, b", "Other than"),
         (["a", "b"], "Nessuno: a, b", "Nessuno"),
+        (["a", "b"], "Incorrect: a, b", "Incorrect"),
         (["a", "b"], "One of these: a, b", "One of"),
         (["a", "b"], "blue is a, b", "blue is"),
         (["a", "b"], "✗ a, b", "✗"),

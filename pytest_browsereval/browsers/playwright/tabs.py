@@ -62,9 +62,9 @@ class Notes:
         """What a reader of the report should know of."""
         self._said: list[str] = []
 
-    def say(self, text: str) -> None:
-        """Tell the agent with the result of its call."""
-        self._said.append(text)
+    def say(self, text: str, *, is_over: bool = False) -> None:
+        """Tell the agent with the result of its call; not any more what is over."""
+        self._said = [one for one in self._said if one != text] + [text] * (not is_over)
 
     def warn(self, text: str) -> None:
         """Tell the reader of the report, once."""
@@ -73,7 +73,7 @@ class Notes:
 
     def take(self) -> list[str]:
         """Return what the agent does not know yet."""
-        said, self._said = list(dict.fromkeys(self._said)), []
+        said, self._said = self._said, []
         return said
 
 

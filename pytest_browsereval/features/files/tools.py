@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.downloads import Download, list_downloads
 from pytest_browsereval.datasets.files import hash_file
 from pytest_browsereval.errors import ErrorSource, Fault, nearest
-from pytest_browsereval.features.files.choosers import choosers_of
+from pytest_browsereval.features.files.choosers import ASKS, choosers_of
 from pytest_browsereval.features.files.texts import NoText, read_pages
 from pytest_browsereval.features.files.zones import drop_files
 from pytest_browsereval.model.display import join_first
@@ -85,10 +86,13 @@ async def upload_file(
         raise Refusal(f"{named} takes a whole folder, which cannot be uploaded.")
     if len(chosen) > 1 and not known["many"]:
         raise Refusal(f"{named} takes one file, not {len(chosen)}. Name one.")
+    window.say(ASKS, is_over=True)  # a click before this call may have told it late
     async with follow_input(window):
         await field.set_input_files(paths)
+    is_emptied = await quietly(field.evaluate("(one) => !one.files.length"), window.rules.title_s)
+    emptied = " The field is empty again: the page took them, or refused them." * bool(is_emptied)
     asks = f" It asks for {shorten(str(known['accept']), 80)!r}." if known["accept"] else ""
-    return f"Chose {', '.join(map(repr, chosen))} for {named}.{asks}"
+    return f"Chose {', '.join(map(repr, chosen))} for {named}.{asks}{emptied}"
 
 
 def _find_file(name: str, context: ToolContext) -> str:

@@ -23,6 +23,7 @@ PAGE = f"""{SHOW}<input type=file id=f onchange="show(this)">
 <button id=b onclick='{BY_SCRIPT}'>Upload</button>
 <button id=late onclick='setTimeout(() => {{ {BY_SCRIPT} }}, 100)'>Later</button>
 <input type=file id=off disabled><input type=file id=folder webkitdirectory>
+<input type=file id=empties onchange="show(this); value = ''">
 <button id=plain>Plain</button><input id=text>
 <form action="/taken" method=post enctype="multipart/form-data">
   <input type=file id=auto name=a onchange="this.form.submit()"></form>
@@ -56,6 +57,8 @@ def test_pages_get_files_of_the_row_however_they_ask(evals_with_files: Evals, si
         "button": ([upload([CV, NOTE], "role=button[name=Upload]")], both),
         "late": ([upload([CV], "#late")], "cv.pdf:11"),
         "shadow tree": ([upload([CV], "text=Cloud")], "cv.pdf:11"),
+        "emptied": ([upload([CV], "#empties")], "cv.pdf:11"),
+        "clicked before": ([click, upload([CV], "#b")], "cv.pdf:11"),
         "asked before": ([click, upload([CV], None)], "cv.pdf:11"),
     }
     rows = [
@@ -69,6 +72,9 @@ def test_pages_get_files_of_the_row_however_they_ask(evals_with_files: Evals, si
     outputs = said(run)
     assert outputs["field"][0] == f"Chose '{CV}' for #f."
     assert outputs["label"][0] == f"Chose '{NOTE}' for text=Photo. It asks for 'image/*,.gif'."
+    emptied = "The field is empty again: the page took them, or refused them."
+    assert outputs["emptied"][0] == f"Chose '{CV}' for #empties. {emptied}"
+    assert outputs["clicked before"][1] == f"Chose '{CV}' for #b."
     assert outputs["asked before"][:2] == [
         f"Clicked #b. {ASKS}",
         f"Chose '{CV}' for the field that the page asks for.",
