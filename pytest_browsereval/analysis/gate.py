@@ -255,7 +255,9 @@ def _task_rate(data: Iterable[StoredAttempt], floor: float, gate: GateConfig) ->
     name, needed = "min_task_rate", gate.passed_trials
     rate = task_rate(count_tasks((one, 1) for one in data), needed)
     share = rate.share
-    errors = f"; {rate.undecided:,} undecided because of errors, not counted" if rate.undecided else ""
+    errors = (
+        f"; {rate.undecided:,} undecided with too few judged trials, not counted" if rate.undecided else ""
+    )
     if share.value is None:
         return RuleResult(name, is_met=False, message=f"no task was decided{errors}")
     how = "all of their trials" if needed is None else f"at least {needed} of their trials"

@@ -152,6 +152,7 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
             await _grade(course, course.graders)
             if course.recording is not None:
                 course.recording.has_passed = course.decide()[0] is Verdict.PASSED
+        await session.sites.check(trial.site_urls)  # who holds them learns it only at the end
         await _review(course, session)
     except Fault as error:
         course.fault = course.traffic.fault() or error  # a start page that was not recorded does not load

@@ -84,6 +84,19 @@ class Sites:
         data = {site.url: site.data for site in self._running if site.data is not None}
         return {name: data[url] for name, url in urls.items() if url in data}
 
+    async def check(self, urls: Mapping[str, str]) -> None:
+        """Check that sites that are in use are still up.
+
+        Args:
+            urls: base URLs by name.
+
+        Raises:
+            Fault: source *site*: one has ended, so that what was seen of it is worth nothing.
+        """
+        for site in [one for one in self._running if one.url in urls.values()]:
+            if why := await site.trouble():
+                raise Fault(ErrorSource.SITE, why)
+
     async def close(self) -> None:
         """End all sites; never raises."""
         self._is_closed = True

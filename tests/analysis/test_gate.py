@@ -238,7 +238,7 @@ def test_so_many_more_would_tell(trials: int, more: str) -> None:
     assert found(200).word == "met"
 
 
-UNDECIDED = "undecided because of errors, not counted"
+UNDECIDED = "undecided with too few judged trials, not counted"
 
 REPEATED = summary(
     *(attempt("a", verdict, trial=n) for n, verdict in enumerate((PASSED, PASSED, FAILED), 1)),
