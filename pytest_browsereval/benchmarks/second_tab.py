@@ -10,6 +10,7 @@ from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.graders.base import GraderFault
+from pytest_browsereval.graders.observing import describe_broken
 from pytest_browsereval.redaction.known import beginning
 
 OPEN_LIMIT_S = 12.0
@@ -40,11 +41,13 @@ async def open_page(window: PlaywrightWindow, url: str) -> None:
     """Navigate the current tab.
 
     Raises:
-        Fault: source *grader*: the page cannot be opened in time.
+        Fault: source *grader*: the page cannot be opened in time, or its server breaks.
     """
     late = f"{url} did not open within {OPEN_LIMIT_S:g} s"
     async with limit_work(OPEN_LIMIT_S, late, f"{url} cannot be opened"):
         await window.goto(url)
+    if broken := describe_broken(window):
+        raise GraderFault(f"{url} cannot be opened: {broken}")
 
 
 @asynccontextmanager

@@ -96,7 +96,8 @@ async def _read_part(
             if isinstance(value, str) and len(value) > observing.STATE_LIMIT_BYTES:
                 message = f"{len(value)} characters; at most {observing.STATE_LIMIT_BYTES} are read"
                 raise GraderFault(f"{beginning(page.url, 200)} shows {message}")
-            return {"value": value if value is not None or target.locator.startswith("lambda:") else ""}
+            is_there = not target.locator.startswith("lambda:") and not observing.describe_broken(window)
+            return {"value": "" if value is None and is_there else value}
 
     return await observing.wait_until_final(look, lambda seen: holds(rules, target, seen["value"]), wait_s)
 

@@ -272,10 +272,13 @@ def test_what_is_not_on_the_page_fails(live: Live, site: Site) -> None:
 
 
 def test_what_cannot_be_read_is_no_failure(live: Live, site: Site) -> None:
-    """Of a page that is too large, or was not observed, nothing can be said."""
+    """Of a page that is too large, broken, or was not observed, nothing can be said."""
     site.pages["/cart"] = f"<p>{'x' * 2_100_000}</p>"
     with pytest.raises(Fault, match="at most 2000000 are read"):
         attempt(live, site, target("", {"must_include": ["mug"]}), wait_s=0)
+    site.pages |= {"/cart": CART, "/order/1": (500, "text/html", "busy")}
+    with pytest.raises(Fault, match=r"cannot be opened: .* answered HTTP 500"):
+        attempt(live, site, target("", {"must_include": ["Order"]}, f"{site.url}/order/1"), wait_s=0)
     task = make_task(evals=[block(program_html=[target("", {"exact_match": "x"})])])
     with pytest.raises(Fault, match="what the pages show was not read"):
         graded(WebArenaGrader(), make_recorded(task))
