@@ -149,7 +149,9 @@ class Draft:
             return
         for _, message in document.problems:
             self._refuse(path, label, message)
-        self.set(path, self.environment.fill(document.value, self._resolve_path(path)), label)
+        *outer, last = self._resolve_path(path)
+        # With its key, which may say that it is a secret.
+        self.set(path, self.environment.fill({last: document.value}, tuple(outer))[last], label)
 
     def set(self, path: KeyPath, value: Any, label: str) -> None:
         """Set the value at a path, no matter what the file has there."""

@@ -16,7 +16,7 @@ from pytest_browsereval.validation_errors import Problem
 # Not `os.path.expandvars`: it leaves unset variables as they are, and fills in `$NAME` without braces too.
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_OPTION = re.compile(r"(-{0,2}[\w-]+)=(.+)", re.DOTALL)
+_OPTION = re.compile(r"(-{0,2}[\w-]+)(?:=|: *)(.+)", re.DOTALL)
 
 
 @dataclass

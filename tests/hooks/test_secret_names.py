@@ -47,7 +47,7 @@ def test_variables_of_a_config_are_in_no_file(evals: Evals, place: str) -> None:
     assert {name: ours[place]["env"][name] for name in VARIABLES} == dict.fromkeys(VARIABLES, "***")
 
 
-LITERALS = ("literal-of-a-key", "literal-of-an-option", "literal-behind-one")
+LITERALS = ("literal-of-a-key", "literal-of-an-option", "literal-behind-one", "literal-of-a-header")
 
 
 def test_texts_of_a_config_are_in_no_file(evals: Evals) -> None:
@@ -56,21 +56,31 @@ def test_texts_of_a_config_are_in_no_file(evals: Evals) -> None:
     words = ["{python}", "-c", "import sys; print(*sys.argv, 'right')"]
     variants = {
         "function": {"type": "function", "function": "own:solve", "options": {"of": {"apiKey": LITERALS[0]}}},
+        "set": {"type": "function", "function": "own:solve"},
         "program": {
             "type": "command",
-            "command": [*words, f"--api-key={LITERALS[1]}", "--token", LITERALS[2], "--model", "plain-model"],
+            "command": [
+                *words,
+                f"--api-key={LITERALS[1]}",
+                "--token",
+                LITERALS[2],
+                f"X-Auth: {LITERALS[3]}",
+                "plain-model",
+            ],
             "mcp": "off",
             "answer": "last_line",
         },
     }
     evals.write_rows(row("a", query="Say it.", graders=[{"type": "answer", "match": "includes"}]))
     config = evals.write_config(variants=variants)
-    ran = evals.run("--junit-xml=junit.xml", "-rA", "-vv")
-    ran.assert_outcomes(passed=2)
-    assert files_with(evals.path, *LITERALS) == [config.name]
-    assert not any(secret in ran.stdout.str() for secret in LITERALS)
+    given = "variants.set.options.client_secret=literal-of-a-line"
+    ran = evals.run("--junit-xml=junit.xml", "-rA", "-vv", f"--eval-set={given}")
+    ran.assert_outcomes(passed=3)
+    assert files_with(evals.path, *LITERALS, "literal-of-a-line") == [config.name]
+    assert "literal-" not in ran.stdout.str()
     assert "plain-model" in (ran.folder / "manifest.json").read_text()
     assert {each.final_answer for each in ran.attempts} == {
         "{'of': {'apiKey': '[redacted]'}} right",
-        "-c --api-key=[redacted] --token [redacted] --model plain-model right",
+        "{'client_secret': '[redacted]'} right",
+        "-c --api-key=[redacted] --token [redacted] X-Auth: [redacted] plain-model right",
     }
