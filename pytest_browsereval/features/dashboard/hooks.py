@@ -39,12 +39,11 @@ class LiveView:
         self._server: DashboardServer | None = None
         self._queues: defaultdict[ActiveRun, Queue] = defaultdict(Queue)
         self._pytest: pytest.Session | None = None
-        self._is_announced = False
 
     # -- the start
 
     def pytest_sessionstart(self) -> None:
-        """Open the port once the configs are known to be usable, before the header is printed.
+        """Open the port once the configs are known to be usable, before anything is spent.
 
         Raises:
             pytest.UsageError: it cannot be opened.
@@ -62,23 +61,12 @@ class LiveView:
         door = self._session.door
         return [Watched(o.config.name, o.store, o.control, door, self._queues[o]) for o in known]
 
-    def _line(self) -> str:
-        return f"dashboard: {self._server.url if self._server else ''}"
-
-    def pytest_report_header(self) -> str:
-        """Print the address."""
-        self._is_announced = True
-        return self._line()
-
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, Any, Any]:
-        """Print the address where there was no header, and write down which trials wait.
+        """Write down which trials wait, and print the address: there is something to see now.
 
         (The controller's wrapper is around this one: rows are checked by now.)
         """
-        reporter: Any = self._session.config.pluginmanager.get_plugin("terminalreporter")
-        if not self._is_announced and reporter is not None:
-            reporter.write_line(self._line())
         self._begin()
         return (yield)
 
@@ -88,6 +76,10 @@ class LiveView:
         self._begin()
 
     def _begin(self) -> None:
+        reporter: Any = self._session.config.pluginmanager.get_plugin("terminalreporter")
+        is_first = not any(queue.began_at for queue in self._queues.values())
+        if self._server and reporter and self._controller.rows and is_first:
+            reporter.write_line(f"dashboard: {self._server.url}")
         for active_run in dict.fromkeys(self._controller.rows.values()):
             if not self._queues[active_run].began_at:
                 processes = len(getattr(self._session.config.option, "tx", None) or [])  # one for each of -n

@@ -30,23 +30,6 @@ _KEY = r"((?:[A-Za-z0-9_+-][\w.+-]*/){3}attempt-[0-9]{1,9})"
 _DETAILS = re.compile(rf"attempts/{_KEY}", re.ASCII)
 _PICTURE = re.compile(rf"tasks/{_KEY}/screenshots/([0-9]{{1,9}}\.({'|'.join(PICTURES)}))", re.ASCII)
 
-AGAIN_S = 1
-# The address is printed before pytest has read the evals: until then there is no run to show.
-WAITING = f"""<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,">
-<meta http-equiv="refresh" content="{AGAIN_S}">
-<title>Waiting for the run</title>
-<main>
-<h1>Waiting for the run</h1>
-<p>pytest is still reading the evals. The run opens here by itself as soon as there is something to see.</p>
-</main>
-</html>
-"""
-
 
 class PageRequest(BaseModel):
     """A request of a page to the run."""
@@ -93,9 +76,6 @@ class DashboardServer(PageServer):
             self._update()
             if not path and self._feeds:
                 return Answer(b"", _HTML, status=307, headers={"Location": f"/{self.access.token}/0/"})
-            if not rest and not self._feeds:
-                policy = "default-src 'none'; img-src data:"
-                return Answer(WAITING.encode(), _HTML, policy, 503, {"Retry-After": str(AGAIN_S)})
             return self._get(self._find(number), int(number), unquote(rest), query)
 
     def _update(self) -> None:

@@ -10,15 +10,11 @@ from pathlib import Path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.runs.digest import RunDigest, State
 from pytest_browsereval.features.runs.history import NoRunError, read_history, read_remote
-from pytest_browsereval.model.display import format_count, join_first, one_line
 from pytest_browsereval.model.remote import RemoteRuns
 from pytest_browsereval.run.lookup import LATEST, LATEST_ON
 from pytest_browsereval.runs.run import RUN_ID
 
 _FIRST = "Run all rows first, without a baseline: add `--eval-set gate={}` if the gate needs one."
-
-MOST_NAMED = 5
-"""Branches that a message names."""
 
 
 def choose_run(name: str, home: str, before: str | None, remote: RemoteRuns | None = None) -> str | None:
@@ -73,10 +69,7 @@ def _describe_none(name: str, runs: Sequence[RunDigest]) -> str:
     if name == LATEST or not runs:
         return f"{name}: there is no earlier run. {_FIRST}"
     branch = name.removeprefix(LATEST_ON)
-    count = sum(run.branch == branch for run in runs)
-    known = join_first(sorted({one_line(run.branch, 60) for run in runs if run.branch}), MOST_NAMED)
     return (
-        f"{name}: {count} of {format_count(len(runs), 'run')} are on {branch!r}, but none of these is whole "
-        f"(complete, with all rows and all parts). Runs are on: {known or 'no branch'}. {_FIRST} Runs of "
+        f"{name}: no run on {branch!r} is whole (complete, with all rows and all parts). {_FIRST} Runs of "
         "pull requests and with changed files are on no branch."
     )

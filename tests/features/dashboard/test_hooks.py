@@ -164,7 +164,7 @@ def queues(monkeypatch: pytest.MonkeyPatch) -> list[Queue]:
 
 
 def test_nobody_looks(evals: Evals, queues: list[Queue]) -> None:
-    """The address is told where there is no header, too."""
+    """The address is told all the same."""
     result = evals.play([row("a")], "--eval-dashboard", "-q", "-s")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["dashboard: http://127.0.0.1:*/*/"])

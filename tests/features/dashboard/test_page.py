@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from contextlib import closing
 from typing import Any
 
 import pytest
 
 from pytest_browsereval.features.dashboard import server as dashboard
-from pytest_browsereval.features.dashboard.feed import Watched
 from pytest_browsereval.features.dashboard.queue import Trial
 from pytest_browsereval.features.dashboard.server import DashboardServer
 from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCallMessage, UserMessage, now
@@ -219,23 +217,3 @@ def test_what_got_into_the_page_would_not_run(
         watcher.complaints.clear()
 
     watch(f"{server.url}0/", work)
-
-
-def test_who_comes_early_waits_for_the_run(session: Session, watch: Watch) -> None:
-    """Before an eval is known the address shows a page that loads itself again until the run is there."""
-    runs: list[Watched] = []
-    session.begin("buy")
-    with closing(DashboardServer(lambda: runs)) as server:
-
-        async def work(watcher: Reader) -> None:
-            await watcher.page.goto(server.url)
-            assert (await watcher.text("main")).startswith("Waiting for the run pytest is still reading")
-            await watcher.page.goto(f"{server.url}0/")
-            assert "opens here by itself" in await watcher.text("main")
-            await watcher.page.goto(server.url)
-            runs.append(session.watched("shop"))
-            await watcher.page.wait_for_url(f"{server.url}0/")
-            await watcher.sees("#run", "shop")
-            watcher.complaints.clear()  # the browser notes the status of the page that waits
-
-        watch(f"{server.url}0/", work)

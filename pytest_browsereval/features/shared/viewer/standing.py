@@ -15,9 +15,6 @@ from pytest_browsereval.registry import Registry
 from pytest_browsereval.runs.repeats import TaskRepeats
 from pytest_browsereval.runs.summary import RunSummary
 
-# Lines; `browsereval runs RUN` prints all.
-MOST_RESUMES = 20
-
 
 def repeats_of(summary: RunSummary) -> dict[str, Any] | None:
     """Return what repeated trials say of each other, and each task's own; None where nothing is repeated."""
@@ -62,6 +59,4 @@ def _gate(block: Any) -> GateConfig:
 
 def resumes_of(run: Path, manifest: Mapping[str, Any]) -> list[str]:
     """Return when and how the run was resumed, a line each."""
-    lines = [one_line(line) for line in describe_resumes(manifest, read_resumes(run))]
-    more = len(lines) - MOST_RESUMES
-    return [*lines[:MOST_RESUMES], *([f"and {more} more lines: browsereval runs RUN"] if more > 0 else [])]
+    return [one_line(line) for line in describe_resumes(manifest, read_resumes(run))]
