@@ -52,17 +52,13 @@ def test_a_wrong_config_is_refused(subtests: pytest.Subtests) -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({}, "Field required"),
         ({"url": "9333"}, r"'9333' is not the address of a browser\. Write one such as http://127"),
-        ({"url": "localhost:9222"}, r"'localhost:9222' is not the address of a browser"),
-        ({"url": "ftp://host:1"}, "is not the address of a browser"),
         ({"url": "http://host:99999"}, "is not the address of a browser"),
-        ({"url": "http://[::1"}, "is not the address of a browser"),
         ({"url": "http://h:1", "headless": False}, "headless: only a browser that this run launches"),
         ({"url": "http://h:1", "binary": "x", "args": []}, "binary, args: only a browser that this run"),
         (
             {"url": "http://h:1", "sessions": "shared", "context": {"locale": "de"}},
             "context.locale cannot be set in a context",
         ),
-        ({"url": "http://h:1", "sessions": "none"}, "'isolated' or 'shared'"),
         ({"url": "http://h:1", "allowed_origins": ["a.test"]}, "at http://h:1 does not reach this machine's"),
         ({"url": "http://h:1", "context": {"timezone_id": "Nowhere"}}, "is not a time zone"),
     ]

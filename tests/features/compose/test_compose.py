@@ -111,12 +111,3 @@ def test_what_cannot_run_is_refused(
             assert told in str(ran.stderr)
             assert "sites.shop: " in str(ran.stderr)
     assert projects(home, "up") == []
-
-
-def test_without_the_feature_it_is_refused(evals: Evals, home: Path) -> None:
-    """The key is named, and how to get it back."""
-    evals.write([row("a", 1)], sites=site(), browser="playwright")
-    ran = evals.run("shop.eval.yaml", "-p", "no:browsereval.compose")
-    assert ran.ret == 4
-    assert "the feature that acts on this key is left out (-p no:browsereval.compose)" in str(ran.stderr)
-    assert not (home / "calls").exists()

@@ -54,14 +54,12 @@ def test_a_good_toolkit_has_no_problem() -> None:
 
 
 BROKEN: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"label": " "}, "the label is empty"),
     ({"tools": ()}, "it has no tools"),
     ({"tools": (ReadNotes,)}, "tool 'ReadNotes': the name 'ReadNotes' is not snake_case"),
     ({"tools": (click,)}, "Two tools or toolkits are named 'click'"),
     ({"tools": CATALOG["finish"].tools}, "has a tool named 'done', which is the name"),
     ({"policy": (Policy("Then call `click`."),)}, "the policy names 'click', which is not a tool"),
     ({"policy": (Policy("Use note_down."),)}, "names 'note_down' and does not need it"),
-    ({"policy": (Policy(" "),)}, "a line of the policy is empty"),
     ({"policy": (Policy("One.\nTwo."),)}, "line breaks or control characters"),
     ({"policy": (Policy("a" * 301),)}, "the text has 301 characters; 300 are the most"),
     ({"absent": "There is no `note_down`."}, "a model then does not have"),
@@ -81,7 +79,6 @@ UNUSABLE: tuple[tuple[dict[str, Any], str], ...] = (
     ({"key": "Acme Notes"}, r"'Acme Notes' is not snake_case\. Write `my_tools` or `acme/tools`"),
     ({"policy": (Policy("x", ("note_dwn",)),)}, r"policy .* name 'note_dwn', .* mean 'note_down'\?"),
     ({"needs_pictures": ("click",)}, r"needs_pictures .* name 'click', which is not one of its tools"),
-    ({"vetoes": {"click": "no key"}}, r"vetoes .* name 'click'"),
 )
 
 

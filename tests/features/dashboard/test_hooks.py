@@ -242,14 +242,3 @@ def test_a_port_that_cannot_be_used(evals: Evals) -> None:
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         assert said in result.stderr.str() + result.stdout.str()
     assert not (evals.path / "results").exists()
-
-
-def test_rounds_that_are_not_needed(evals: Evals, queues: list[Queue]) -> None:
-    """A run that was decided before its last round ends as any other, and says so."""
-    evals.write_rows(*(row(f"r{number:02}") for number in range(20)))
-    evals.write_config(trials={"max": 3}, gate={"min_pass_rate": 0.8})
-    result = evals.run("shop.eval.yaml", "--eval-dashboard")
-    assert result.ret == pytest.ExitCode.OK
-    (queue,) = queues
-    assert queue.exit_code == 0
-    assert sum("not needed" in one.why for one in queue.trials.values()) == 20

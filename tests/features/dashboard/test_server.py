@@ -82,8 +82,6 @@ def test_pictures_come_from_the_run_only(asker: Asker, session: Session, tmp_pat
         "link/default/1/attempt-1/screenshots/001.png",
         "../../secret.png",
         "%2e%2e/default/1/attempt-1/screenshots/001.png",
-        f"./{key}/screenshots/001.png",
-        f"{key}/./screenshots/001.png",
     ):
         status, body, _ = asker.ask(f"0/tasks/{path}")
         assert status == 404, path

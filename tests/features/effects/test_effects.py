@@ -185,21 +185,16 @@ def test_what_is_refused_before_anything_is_spent(evals: Evals, subtests: pytest
             order,
             {"state": {"sqlite": "{data}/shop.db", "max_bytes": 1000}},
         ),
-        ("exactly one of sqlite, url", order, {"state": {"sqlite": "x", "url": "y"}}),
         ("names {dat}, which is not a placeholder", order, {"state": {"sqlite": "{dat}/shop.db"}}),
         ("no site of this row has one", order, {"state": None}),
         ("no grader that reads it", {**order, "graders": ["answer"], "answer": "x"}, {}),
         ("has nothing to compare", {**order, "effects": None}, {}),
         ("keeps what changes, and the row is protected", {**order, "protected": True}, {}),
         ("unknown key 'wher'. Did you mean 'where'?", row("a", effects=[{"added": "o", "wher": {}}]), {}),
-        ("path cannot be read", row("a", effects=[{"where": {}}]), {}),
         ("has to name one table", row("a", effects=[{"added": "orders", "removed": "log"}]), {}),
         ("must each be an object of columns, or", row("a", effects=[{"added": "saved", "equals": None}]), {}),
         ("cannot be read", row("a", effects=[{"changed": "stock[mug].left"}]), {}),
         ("`by` is 1, and has to be the number", row("a", effects=[{"added": "orders", "by": 1}]), {}),
-        ("`count` is 0", row("a", effects=[{"added": "orders", "count": 0}]), {}),
-        ("`by` is 0, and has to be", row("a", effects=[{"changed": "stock[sku=mug].left", "by": 0}]), {}),
-        ("cannot be read", row("a", effects=[{"changed": "stock[sku=mug].*"}]), {}),
     ]
     for said, task, more in cases:
         with subtests.test(said):
@@ -218,7 +213,6 @@ def test_what_would_compare_nothing(evals: Evals, subtests: pytest.Subtests) -> 
         (f"no table 'oders'. {near}", look, {"state": named}),
         ("it leaves nothing of the state to compare", look, {"volatile": ["*"]}),
         (f"rows.jsonl:1: row 'a': an effect names 'oders', {SUCH} {near}", row("a", effects=[order]), {}),
-        (f"names 'oders.status', {SUCH} {near}", row("a", effects=[{"changed": "oders.status"}]), {}),
         (
             "'orders' does not have. Did you mean 'status'?",
             row("a", effects=[{"changed": "orders.statu"}]),
@@ -226,12 +220,6 @@ def test_what_would_compare_nothing(evals: Evals, subtests: pytest.Subtests) -> 
         ),
         ("the column 'usr'", row("a", effects=[{**ORDER[0], "where": {"usr": "ada"}}]), {}),
         ("what `volatile` of its site leaves out", row("a", effects=[{"changed": "stock.updated_at"}]), {}),
-        ("what `volatile` of its site leaves out", row("a", effects=ORDER), {"volatile": ["orders.*"]}),
-        (
-            f"names 'oders', {SUCH}",
-            row("a", effects=[order]),
-            {"state": {"url": "{shop}/state", "tables": ["orders"]}},
-        ),
     ]
     for said, task, more in refused:
         with subtests.test(said):
@@ -241,7 +229,6 @@ def test_what_would_compare_nothing(evals: Evals, subtests: pytest.Subtests) -> 
     url, files = {"url": "{shop}/state"}, {"files": "{data}/orders/*.jsn"}
     broken: list[Case] = [
         (f"no table 'oders'. {near} There is: orders.", look, {"state": {**url, "tables": ["oders"]}}),
-        ("`volatile` leaves nothing of it", look, {"state": url, "volatile": ["orders.*"]}),
         ("no file matches '*.jsn'. Did you mean '8.json'? There is: 7.json, 8.json.", look, {"state": files}),
         ("it is null", look, {"state": {"command": ["{python}", "null.py", "{data}"]}}),
     ]

@@ -10,8 +10,7 @@ import pytest
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done
 from pytest_browsereval.testing.evals import EvalRun
 from tests.browsers.conftest import chromium
-from tests.features.effects.plays import ORDER, list_side_effects, play, row, said_by, write_shop
-from tests.features.rounds.test_hooks import Interrupt
+from tests.features.effects.plays import ORDER, list_side_effects, play, row, said_by
 from tests.hooks.small_evals import Evals
 
 __all__ = ["chromium"]
@@ -57,17 +56,6 @@ def test_a_replay_reads_the_state_anew(evals: Evals, monkeypatch: pytest.MonkeyP
         assert list_side_effects(run, "cancels") == CANCELLED
         assert count_kept(run) == {"order": [2], "cancels": [3]}
     assert replayed.attempt("order").replayed
-
-
-def test_rounds_that_were_interrupted_are_resumed(evals: Evals) -> None:
-    """Each attempt keeps what it has changed, and the figures are of all of them."""
-    rounds = {"trials": {"min": 2, "max": 3}, "gate": {"min_pass_rate": 0.4}}
-    write_shop(evals, *ROWS, **rounds)
-    cut = evals.run("shop.eval.yaml", plugins=[Interrupt("order[2]")])
-    assert cut.ret == pytest.ExitCode.INTERRUPTED, said_by(cut)
-    run = evals.run("shop.eval.yaml", "--eval-resume=latest")
-    assert count_kept(run) == {"order": [2] * 3, "cancels": [3] * 3}
-    assert "side effects: in 3 of 6 judged trials (changed 3): cancels 3" in said_by(run)
 
 
 @pytest.mark.slow

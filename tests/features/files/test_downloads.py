@@ -106,10 +106,6 @@ def test_wrong_reads_are_refused(evals: Evals, shop: str) -> None:
             [CSV_CLICK, {**read, "name": "reprot.csv"}],
             "'reprot.csv' was not downloaded. Did you mean 'report.csv'? Files: report.csv.",
         ),
-        "path": (
-            [CSV_CLICK, {**read, "name": "../messages.jsonl"}],
-            "'../messages.jsonl' was not downloaded. Files: report.csv.",
-        ),
         "part": ([CSV_CLICK, {**read, "part": 2}], "'report.csv' has 1 part."),
         "binary": (
             [{"tool": "click", "target": "text=zip"}, {**read, "name": "all.xlsx"}],
@@ -147,24 +143,17 @@ def test_checks_compare_downloads(evals: Evals, shop: str) -> None:
     pytest.importorskip("pypdf")
     checks: dict[str, tuple[dict[str, Any], str]] = {
         "there": ({"download": "*.csv"}, ""),
-        "upper": ({"download": "REPORT.*"}, ""),
         "text": ({"download": "*.csv", "contains": "Mug,7.25"}, ""),
         "rows": ({"download": "report*.csv", "rows": 2}, ""),
         "pdf": ({"download": "*.pdf", "contains": "Total 7.25"}, ""),
         "regex": ({"download": "*.csv", "regex": "(?m)^Tray,\\d$"}, ""),
         "none": ({"download": "*.docx", "count": 0}, ""),
         "absent": ({"download": "*.docx"}, "no download matches '*.docx'; there is 'report.csv', 'bill.pdf'"),
-        "absent text": (
-            {"download": "*.docx", "contains": "x"},
-            "no download matches '*.docx'; there is 'report.csv', 'bill.pdf'",
-        ),
         "wrong rows": ({"download": "*.csv", "rows": 3}, "it is 2, not 3"),
         "rows of a PDF": ({"download": "*.pdf", "rows": 0}, "a PDF has no rows"),
-        "rows of a PDF, not": ({"download": "*.pdf", "rows": 7, "not": True}, "a PDF has no rows"),
         "wrong text": ({"download": "*.csv", "contains": "Vase"}, "the text does not contain "),
         "held": ({"download": "*.csv", "contains": "Mug", "not": True}, "it holds, but must not"),
         "none of that name": ({"download": "*.txt", "contains": "Mug", "not": True}, ""),
-        "unheld": ({"download": "*.csv", "contains": "Vase", "not": True}, ""),
     }
     calls = [CSV_CLICK, {"tool": "click", "target": "text=bill"}]
     rows = [
@@ -178,21 +167,6 @@ def test_checks_compare_downloads(evals: Evals, shop: str) -> None:
             assert reason in attempt.reason, (name, attempt.reason)
 
 
-def test_milestones_see_downloads(evals: Evals, shop: str) -> None:
-    """As soon as the file is there; with ``not`` until then."""
-    stones = [
-        {"name": "report", "check": {"download": "*.csv", "rows": 2}},
-        {"name": "nothing", "check": {"download": "*", "not": True}},
-    ]
-    calls = [{"tool": "snapshot"}, CSV_CLICK]
-    run = play(evals, act("a", shop, *calls, milestones=stones), capture={"checks": "each"})
-    (file,) = run.folder.rglob("progress.jsonl")
-    moments = [json.loads(line) for line in file.read_text().splitlines()[1:]]
-    held = [one["held"] for one in moments if "held" in one]  # a page that answers late has none
-    assert held[-1] == [True, False]
-    assert all(one in ([False, True], [True, False]) for one in held)
-
-
 def test_wrong_checks_are_refused(evals: Evals) -> None:
     """Before the run, with what to write."""
     cases: tuple[tuple[dict[str, Any], str], ...] = (
@@ -200,7 +174,6 @@ def test_wrong_checks_are_refused(evals: Evals) -> None:
         ({"download": "*.csv", "rows": "12"}, "write how many rows the table has below its header"),
         ({"download": "*.csv", "rows": 1, "contains": "x"}, "Write a check for each."),
         ({"download": "*.csv", "containz": "x"}, "Did you mean 'contains'?"),
-        ({"download": "*.csv", "count": -1}, "write a whole number"),
     )
     for check, message in cases:
         run = evals.play([row("a", graders=["page_state"], checks=[check])], browser="playwright")
@@ -236,9 +209,7 @@ def test_what_did_not_end_is_not_known(evals: Evals, shop: str, site: PageServer
     cut = {"tool": "click", "target": "text=cut"}
     cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({"download": "*", "not": True}, "errored"),
-        ({"download": "*.csv", "count": 0}, "errored"),
         ({"download": "*.csv", "count": 1}, "errored"),
-        ({"download": "*.csv", "contains": "Mug"}, "errored"),
         ({"download": "cut.*", "rows": 2, "not": True}, "errored"),
         ({"download": "*.csv", "count": 2}, "failed"),
         ({"download": "*.pdf", "not": True}, "passed"),
@@ -291,17 +262,13 @@ def test_names_of_files_are_safe() -> None:
         "a\\b:c*?.txt": "a_b_c__.txt",
         ".bashrc": "bashrc",
         "CON": "_CON",
-        "nul.txt": "_nul.txt",
         "trailing. . ": "trailing",
         "": "download",
-        "...": "download",
         "Größe (1).csv": "Größe (1).csv",
         "請求書.pdf": "請求書.pdf",
         "invoice\u202efdp.exe": "invoicefdp.exe",
         "a\nb\0.txt": "a_b_.txt",
         "x" * 300 + ".pdf": "x" * 96 + ".pdf",
-        "é" * 300: "é" * 50,
-        "<img src=x>.html": "_img src=x_.html",
     }
     for given, safe in cases.items():
         assert make_safe(given) == safe

@@ -146,7 +146,6 @@ def test_what_is_typed_is_checked_first(evals: Evals) -> None:
     rows = "is not a new *.jsonl file in an existing folder"
     for args, said in (
         ((str(run), "--out=rows.jsonl"), rows),
-        ((str(run), "--out=no/new.jsonl"), rows),
         ((str(run), "--out=new.csv"), rows),
         (("no-such-run", *new), "no-such-run"),
         ((str(run), *new, "--config=other.yaml"), "other.yaml"),

@@ -138,7 +138,6 @@ def test_nothing_of_a_page_runs_in_the_report(report: Path, pages: PageServer, v
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_a_report_that_stands_alone_takes_pictures_in(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to a size; it says how many more are links."""
     evals.write_rows(row("a"), row("b"))
@@ -156,12 +155,3 @@ def test_a_report_that_stands_alone_takes_pictures_in(evals: Evals, monkeypatch:
     assert not any("data:" in log for log in told)
     assert all(re.search(r'<a href="results/shop/.*\.jpeg" target="_blank">', log) for log in told)
     assert "2 pictures are links into the run folder" in report.read_text()
-
-
-def test_expected_failures_are_explained(evals: Evals) -> None:
-    """Under a gate, failed trials are listed as expected failures: the head says what these are."""
-    for says, is_said in (("wrong", True), ("right", False)):
-        evals.write([row("a", says=says)])
-        evals.run("shop.eval.yaml", "--html=report.html", "--eval-min-pass-rate=0.5")
-        text = (evals.path / "report.html").read_text(encoding="utf-8")
-        assert ("Expected failures are trials that failed or errored." in text) == is_said

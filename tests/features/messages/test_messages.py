@@ -149,7 +149,6 @@ ODD: dict[str, tuple[Body, str]] = {
         "finish_reason 'refusal: cyber'",
     ),
     "pause_turn": (message("Let me", reason="pause_turn"), "cut the reply off (finish_reason 'pause_turn')"),
-    "a new reason": (message("Let me", reason="compaction"), "cut the reply off"),
     "tool_use without a call": (message("I click.", reason="tool_use"), "has no call"),
     "no content": ({"type": "message", "usage": {"input_tokens": 1, "output_tokens": 1}}, "has no choices"),
     "a block without a type": (message({"text": "x"}), "cannot be read"),

@@ -11,8 +11,7 @@ from pytest_browsereval.features.messages.api import Messages
 from pytest_browsereval.features.shared.tool_loop.conversation import Conversation
 from pytest_browsereval.llm.completion import read_body
 from pytest_browsereval.llm.config import LLMConfig
-from tests.api_servers import Answer, Body, MessagesServer, message, thinking, use, uses
-from tests.features.messages.test_messages import failed
+from tests.api_servers import Body, MessagesServer, message, thinking, use, uses
 from tests.hooks.small_evals import Evals, row
 
 ITEMS = "".join(f"<li><a href='#{n}'>Lamp {n}</a> costs {n}.25 EUR</li>" for n in range(200))
@@ -151,41 +150,6 @@ def test_an_agent_and_its_judge_are_recorded_and_replayed(
     for name in ("usage", "cost_usd"):
         assert replayed[name] == recorded[name], name
     assert find_key(evals, server.key) == []
-
-
-ENDS = {
-    "refusal": (message("right", reason="refusal"), "a filter of the provider withheld the reply"),
-    "pause": (message("right", reason="pause_turn"), "cut the reply off"),
-    "overloaded": (Answer(failed("overloaded_error", "Busy"), 529), "529"),
-}
-
-
-def test_a_reply_that_is_not_whole_is_never_graded(
-    evals: Evals, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
-) -> None:
-    """Though its text would be right: the row is errored by the provider."""
-    for name, (odd, why) in ENDS.items():
-        with subtests.test(name), MessagesServer(lambda _, odd=odd: odd) as server:  # type: ignore[misc]
-            monkeypatch.setenv("API_KEY", server.key)
-            evals.write_rows(row("lamp"))
-            write(evals, server, max_tries=1)
-            result = evals.run("shop.eval.yaml")
-            assert result.ret != 0
-            told = read_attempt(evals)
-            assert (told["verdict"], told["error_source"]) == ("errored", "provider")
-            assert why in told["reason"]
-
-
-def test_a_refused_key_ends_the_run(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is named by its variable, and its value stands nowhere."""
-    with MessagesServer(answer_all) as server:
-        monkeypatch.setenv("API_KEY", "sk-wrong-0123456789")
-        evals.write_rows(row("a"), row("b"))
-        write(evals, server)
-        result = evals.run("shop.eval.yaml")
-        assert server.requests == []
-        assert "Check the key API_KEY" in " ".join(result.stdout.str().split())
-    assert "sk-wrong-0123456789" not in result.stdout.str()
 
 
 @pytest.mark.slow

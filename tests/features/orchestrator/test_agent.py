@@ -84,9 +84,7 @@ def test_a_model_that_repeats_itself_delegates_one_goal_a_turn(pair: Pair) -> No
     ("wrong", "told"),
     [
         (call("click", target="button Buy"), "unknown tool 'click'"),
-        (call("delgate", instruction="a"), "Did you mean 'delegate'?"),
         (call("delegate"), "instruction: Field required"),
-        (call("delegate", instruction="  "), "at least 1 character"),
         (Call("delegate", '{"instruction": "go'), "not a JSON object"),
     ],
 )
@@ -107,16 +105,12 @@ def test_a_wrong_call_of_the_orchestrator_is_told_and_recorded(pair: Pair, wrong
         ([delegates("a"), done("mine")], [done("its")], "mine", "completed"),
         ([delegates("a"), says(" in words ")], [done("its")], "in words", "completed"),
         ([done("at once")], [], "at once", "completed"),
-        ([delegates("a"), delegates("b"), done("in time")], [done("1"), done("2")], "in time", "completed"),
         ([delegates("a")] * 3, [done("1"), done("2"), done("3")], "3", "max_steps"),
         ([delegates("a"), *[calls(call("nothing"))] * 2], [done("1")], "1", "max_steps"),
         ([calls(call("nothing"))] * 3, [], None, "max_steps"),
-        ([delegates("a"), delegates("b"), says("")], [done("1"), done("2")], "2", "max_steps"),
         ([delegates("a"), delegates("b"), delegates("c")], [done("1"), TWICE, TWICE], None, "max_steps"),
-        ([delegates("a")] * 3, [TWICE, TWICE, done("3")], "3", "max_steps"),
         ([delegates("a")] * 3, [done("1"), done("2"), done("")], None, "max_steps"),
         ([delegates("a"), says(""), says("")], [done("1")], None, "completed"),
-        ([calls(call("done"))] * 3, [], None, "completed"),
     ],
 )
 def test_the_final_answer_rule(
@@ -195,7 +189,6 @@ def test_a_wrong_block_is_refused(subtests: pytest.Subtests) -> None:
         ({"executor": pair_config(executor="noop")}, "cannot itself delegate"),
         ({"executor": {"type": "orchestrated", "executor": "noop"}}, "orchestrator"),
         ({"executor": {"type": "singel"}}, "Did you mean 'single'?"),
-        ({}, "executor"),
     ]
     for fields, told in cases:
         with subtests.test(fields=fields, told=told):
@@ -239,10 +232,3 @@ def test_rows_are_checked_for_the_executor() -> None:
         pair_config(executor="noop").check(
             Task.model_validate(row), {**TOOLS_BY_NAME, "give_up": TOOLS_BY_NAME["done"]}
         )
-
-
-def test_calls_that_cannot_touch_the_page_take_no_picture_of_it(make_desk: MakeDesk) -> None:
-    """Also where each call is drawn before and after: the orchestrator's change nothing."""
-    pair = Pair(make_desk(screenshots="both"))
-    assert pair.solve([calls(call("delegate"), call("click")), done("x")]).final_answer == "x"
-    assert pair.desk.capture.screenshot.count == 0

@@ -47,7 +47,6 @@ def test_milestones_are_checked_before_the_run(evals: Evals, subtests: pytest.Su
         ([{"name": "a", "check": {"txt": "x"}}], "the milestone 'a': the check"),
         ([{"name": "a", "check": {"title": "x"}}] * 2, "two milestones are named 'a'"),
         ([{"name": "a"}], "milestones.0.check"),
-        ([{"name": "a", "check": {"path": "cart", "equals": 1}}], "the milestone 'a': the check"),
         ([{"name": "a", "check": {"url": "{shop}/"}}], "'shop' is not a site"),
     ]
     evals.write_config()

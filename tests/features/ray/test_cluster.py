@@ -233,15 +233,6 @@ def test_ctrl_c_ends_everything(cluster: Any, evals: Evals, start: Callable[...,
     again.check_whole()
 
 
-def test_sigterm_ends_everything(cluster: Any, evals: Evals, start: Callable[..., Started]) -> None:
-    """As Ctrl-C does: engines and CI systems send it."""
-    started = start(*on(cluster, evals), parts=1)
-    started.wait_for(started.began)
-    started.process.send_signal(signal.SIGTERM)
-    assert started.process.wait(PATIENCE_S) == 2, started.text()
-    started.check_nothing_left()
-
-
 def test_a_driver_that_is_killed_leaves_nothing(
     cluster: Any, evals: Evals, start: Callable[..., Started]
 ) -> None:

@@ -138,15 +138,12 @@ REFUSED = {
     ("--env", "NOT_SET_ANYWHERE"): "--env 'NOT_SET_ANYWHERE': write only the name of a variable",
     ("--env", "KEY=s3cret"): "--env 'KEY': write only the name of a variable",
     ("--", "--eval-shard=1/2"): "--eval-shard cannot be given to parts of a run.",
-    ("--", "--junitxml=x.xml"): "--junitxml cannot be given to parts of a run.",
     ("--", "--eval-set", "agent.nothing=1"): "nothing",
-    ("--", "--eval-set", "lanes=many"): "lanes",
     ("--", "-k", "no_such_row"): "pytest selects rows of 0 evals and 0 tests outside evals",
     ("--", "--version"): "pytest made no plan for this run",
     ("--", "--eval-set"): "the options of pytest cannot be read: ",
     ("--", "--no-such-option"): "unrecognized arguments: --no-such-option",
     ("--", "test_more.py"): "rows of 1 eval and 1 test outside evals",
-    ("--", "other.eval.yaml"): "rows of 2 evals and 0 tests outside evals",
     ("--name", "../up"): "--name '../up': use up to 100 characters",
     ("--output", "s3://bucket/evals"): "AWS_ACCESS_KEY_ID",
     ("--output", "rows.jsonl"): "rows.jsonl",
@@ -161,7 +158,6 @@ def test_bad_input_is_refused_before_anything_is_started(
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_WEB_IDENTITY_TOKEN_FILE"):
         monkeypatch.delenv(name, raising=False)
     (engine.evals.path / "test_more.py").write_text("def test_more(): assert False\n")
-    engine.evals.write_config("other.eval.yaml")
     for words, message in REFUSED.items():
         with subtests.test(words=words):
             run = start(engine.evals, *words)

@@ -114,10 +114,6 @@ KINDS: dict[str, tuple[dict[str, Any], str | None]] = {
         {"verdict": ERRORED, "error_source": "browser", "grader_results": {}},
         "before its grades could count",
     ),
-    "an agent that died, graded elsewhere": (
-        {"verdict": ERRORED, "error_source": "agent"},
-        "before its grades could count",
-    ),
     "no task": ({"with_task": False}, "has no task.json"),
 }
 

@@ -25,7 +25,6 @@ def test_rows_are_accepted(check: Draft202012Validator, subtests: pytest.Subtest
         {"graders": ["page_state"], "checks": [{"role": "heading", "count": 2, "weight": 0.5}]},
         {"graders": ["page_state"], "checks": [{"url": {"contains": "/order"}}, {"text": "a", "weight": 2}]},
         {"checks": [{"js": "1", "path": "a.b", "number": 1, "tolerance": 0.1}]},
-        {"checks": [{"storage": "local:shop", "exists": True}, {"path": "day", "date": "2025"}]},
         {"graders": [COMMAND], "checks": [{"role": "x", "nam": 1}, {}]},
         {
             "graders": [{"type": "combined", "graders": ["answer", COMMAND]}],
@@ -46,19 +45,14 @@ def test_mistakes_are_refused(check: Draft202012Validator, subtests: pytest.Subt
     cases: list[dict[str, Any]] = [
         {"question": "What?"},
         {"query": 3},
-        {"query": ""},
         {"queryId": "mug"},
         {"graders": ["answr"]},
-        {"graders": [{"match": "number"}]},
         {"graders": [{"type": "answer", "matches": "number"}]},
-        {"graders": "answer"},
         {"checks": [{"text": "a", "weight": 0}]},
-        {"checks": [{"text": "a", "weight": -1}]},
         {"checks": [{"path": "cart", "tolerance": "a lot"}]},
         {"checks": ["2 items"]},
         {"checks": {"text": "2 items"}},
         {"solution": [{"target": "text=Buy"}]},
-        {"tags": "smoke"},
         {"metadata": {"site": "shop"}},
         {"requires_reset": "no way"},
     ]

@@ -109,8 +109,6 @@ def test_a_call_that_was_written_as_text_is_no_answer(desk: Desk) -> None:
     for text in (
         '<tool_call>\n{"name": "click", "arguments": {"target": "7.25"}}\n</tool_call>',
         'I click it.\n```json\n{"tool": "click", "args": {"target": "7.25"}}\n```',
-        '{"type": "function", "function": {"name": "done", "parameters": {"answer": "7.25"}}}',
-        '<function=click>{"target": "7.25"}</function>',
         '<invoke name="done"><parameter name="answer">7.25</parameter></invoke>',
         "Action: click[7.25]",
         'done(answer="7.25")',

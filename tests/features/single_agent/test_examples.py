@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from pytest_browsereval.features.single_agent.agent import SingleConfig
-from pytest_browsereval.llm.client import chat_client
 from pytest_browsereval.testing import ModelRequest, ScriptedModel, done, says
 from tests.agents.desk import TOOLS_BY_NAME, Desk, solve
 
@@ -67,25 +64,6 @@ def test_an_example_that_cannot_be_called_is_refused(wrong: dict[str, Any], told
     with pytest.raises(ValueError, match=r"agent\.examples") as caught:
         block.check_tools(TOOLS_BY_NAME, ())
     assert told in str(caught.value)
-
-
-def test_an_example_has_a_task_and_a_tool() -> None:
-    """What is missing or unknown is told by its place."""
-    with pytest.raises(ValidationError, match=r"examples\.0\.tool"):
-        config(examples=[{"task": "x"}])
-    with pytest.raises(ValidationError, match=r"examples\.0\.answer"):
-        config(examples=[{**YES, "answer": "x"}])
-
-
-def test_blocks_of_one_model_share_a_client() -> None:
-    """What else they say does not matter."""
-
-    async def work() -> None:
-        one, other = config(examples=[YES]), config(examples=[], tools={"click": True})
-        assert chat_client(one) is chat_client(other)
-        assert chat_client(one) is not chat_client(config(temperature=0.5))
-
-    asyncio.run(work())
 
 
 def test_attempts_begin_with_the_same_words(desk: Desk) -> None:

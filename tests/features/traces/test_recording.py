@@ -250,7 +250,6 @@ def test_what_a_browser_cannot_record_is_refused(chromium: Listening, tmp_path: 
         (shared, "trace", "retain-on-failure", "sessions: isolated"),
         (mcp, "trace", "on", "Leave trace out"),
         (mcp, "console", True, "Leave console out"),
-        (mcp, "dom", True, "Leave dom out"),
     ):
         path = tmp_path / "shop.eval.yaml"
         block = {"agent": "scripted", "dataset": "rows.jsonl", "browser": browser, "capture": {key: value}}

@@ -36,14 +36,6 @@ def test_a_corrected_check_is_graded_again(shop: Shop) -> None:
     assert shop.evals.run("shop.eval.yaml", *again).attempt("order").verdict == "errored"
 
 
-def test_checks_of_the_config_and_inside_of_graders_are_recorded_for(shop: Shop) -> None:
-    """Wherever a `page_state` stands."""
-    inner = {"type": "page_state", "checks": [MUG]}
-    graders = [{"type": "combined", "rule": "all", "graders": [inner, {"type": "page_state", "name": "b"}]}]
-    row = shop.row("order", "Order a mug", checks=[{"visited": "{shop}"}])
-    shop.play(row, graders=graders).assert_outcomes(passed=1)
-
-
 def test_requests_are_wherever_attempts_are_shown(shop: Shop) -> None:
     """In the JSON for programs, in `Recorded`, in the record, and on the attempt's page."""
     (shop.evals.path / "verify.py").write_text(

@@ -26,9 +26,7 @@ KINDS = ("", "method=post", "method=post enctype=multipart/form-data", "method=p
 UNSEEN: dict[str, tuple[str, str]] = {
     "shared": ("new SharedWorker('/worker.js')", "a shared worker ran"),
     "worklet": ("CSS.paintWorklet.addModule('/worker.js')", "a worklet ran"),
-    "audio": ("new OfflineAudioContext(1, 1, 44100).audioWorklet.addModule('/worker.js')", "a worklet ran"),
     "zip": (f"{ZIP}.then((body) => fetch('/ask', {{method: 'POST', body}}))", "is not text"),
-    "utf-16": ("fetch('/ask', {method: 'POST', body: new Uint8Array([97, 0, 98, 0])})", "is not text"),
     "bytes": ("fetch('/ask', {method: 'POST', body: new Uint8Array([255, 254, 97])})", "is not text"),
     "answer": (f"{LINK} a.href = '/ask'; a.download = 'x.csv'; a.click()", "was answered was not recorded"),
 }

@@ -49,23 +49,6 @@ def test_counts_are_those_of_the_summary(store: RunStore, page: Path, look: Look
     look(page, work)
 
 
-def test_the_known_part_of_a_cost_is_told(tmp_path: Path, look: Look) -> None:
-    """With the number of attempts whose cost is unknown; without any known part it is unknown."""
-    for name, costs, told in (
-        ("partly", (0.83, None, None), "at least $0.830; 2 attempts unknown"),
-        ("not", (None,), "unknown"),
-    ):
-        attempts = [graded(str(n), grade("state"), cost_usd=cost) for n, cost in enumerate(costs)]
-        store = write_run(tmp_path / name, *attempts)
-
-        async def work(reader: Reader, told: str = told) -> None:
-            await reader.open()
-            facts = " ".join(str(await reader.page.locator("#run-facts").text_content()).split())
-            assert f"Cost{told}" in facts.replace("Cost ", "Cost")
-
-        look(write_viewer(open_door(), store.root).file, work)
-
-
 def test_rows_are_chosen_and_sorted(page: Path, look: Look) -> None:
     """By verdict, site, tag and words; the address keeps it, and a step further back has it again."""
 

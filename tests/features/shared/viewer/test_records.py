@@ -138,10 +138,7 @@ def test_failed_requests_are_kept_first(tmp_path: Path) -> None:
     assert entries_of(tmp_path)["har_note"] == "2 more requests are in network.har; 2 of them failed."
 
 
-@pytest.mark.parametrize(
-    "data",
-    [b"", b"{}", b'{"log": {"entries": [1]}}', b"\xff\xfe", b"[" * 100_000, b'{"log": {"entries": [{}]}}'],
-)
+@pytest.mark.parametrize("data", [b"", b'{"log": {"entries": [1]}}', b"\xff\xfe", b"[" * 100_000])
 def test_a_har_file_that_is_none_is_told(tmp_path: Path, data: bytes) -> None:
     """Whatever a program has written there, the page is written and says so."""
     (tmp_path / "network.har").write_bytes(data)

@@ -99,19 +99,3 @@ def test_resumes_are_told(tmp_path: Path, look: Look) -> None:
         assert await reader.page.title() == "shop"
 
     look(write_viewer(open_door(), store.root).file, work)
-
-
-def test_a_damaged_gate_costs_its_marks_only(tmp_path: Path, look: Look) -> None:
-    """A manifest of another version, or one that somebody has edited: the page has all the rest."""
-    store = repeated(tmp_path / "run")
-    (store.root / "manifest.json").write_text(
-        '{"config": {"gate": {"quarantine": {"flaky": "soon"}, "x": 1}}}'
-    )
-
-    async def work(reader: Reader) -> None:
-        await reader.open()
-        assert await reader.text("#rate") == "83 %"
-        await reader.page.locator("#facts-box").evaluate("(it) => { it.open = true }")
-        assert "Quarantine" not in await reader.text("#run-facts")
-
-    look(write_viewer(open_door(), store.root).file, work)

@@ -53,19 +53,6 @@ def test_texts_of_attempts_are_searched(
     look(page, work)
 
 
-def test_scripts_that_are_gone_are_counted(store: RunStore, look: Look) -> None:
-    """A search says how many attempts it could not read."""
-    page = write_viewer(open_door(), store.root).file
-    (page.parent / "index.files/0001.js").unlink()
-
-    async def work(reader: Reader) -> None:
-        await reader.open("#?q=nothing")
-        await reader.sees("#searched", "; 7 cannot be read")
-        reader.complaints = [text for text in reader.complaints if "ERR_FILE_NOT_FOUND" not in text]
-
-    look(page, work)
-
-
 def test_a_log_that_is_left_out_is_said(tmp_path: Path, look: Look) -> None:
     """What a page for sending has no room for: the attempt says so, its pictures have names, a search too."""
     store = write_run(tmp_path / "run", *(graded(name, grade("state", FAILED)) for name in ("big", "small")))
