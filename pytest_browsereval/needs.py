@@ -207,8 +207,8 @@ def find_misfits(asker: Asker, needs: Needs, offers: Offers) -> Iterator[str]:
     """
     if needs.page and not offers.page:
         yield (
-            f"{asker.name} {asker.page}, and `browser: {{type: {offers.browser}}}` has no page of "
-            f"Playwright's. {asker.instead}, or use a browser of type playwright or cdp."
+            f"{asker.name} {asker.page}, and `browser: {{type: {offers.browser}}}` has no Playwright page. "
+            f"{asker.instead}, or use a browser of type playwright or cdp."
         )
     if needs.cdp and offers.no_cdp is not None:
         # In the browser's own words: only it knows what would help.

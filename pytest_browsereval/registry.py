@@ -319,8 +319,8 @@ def read_block(member: type[Component], options: Mapping[str, Any], context: Any
         raise
     except Exception as error:
         raise PluginError(
-            f"the {member.family} {member.type_name()!r} ({_place_of(member)}) cannot be made of its block: "
-            f"{describe_error(error)}. Fix the plug-in."
+            f"the {member.family} {member.type_name()!r} ({_place_of(member)}) cannot be built from its "
+            f"block: {describe_error(error)}. Fix the plug-in."
         ) from error
 
 

@@ -43,7 +43,7 @@ def test_what_does_not_fit_is_told_in_words() -> None:
     offers = Offers(page=False, pictures=False, traffic=False, browser="mcp")
     page, traffic, pictures, model = find_misfits(ASKER, needs, offers)
     assert page == (
-        "the grader 'g' reads the live page, and `browser: {type: mcp}` has no page of Playwright's. Use a "
+        "the grader 'g' reads the live page, and `browser: {type: mcp}` has no Playwright page. Use a "
         "grader that needs no page (answer, command, state_diff with a `url`), or use a browser of type "
         "playwright or cdp."
     )

@@ -63,7 +63,7 @@ def kits_for(survey: Survey, browser: BrowserConfig) -> tuple[Toolkit, ...]:
         kits = tuple(CATALOG.values())
         if browser.has_page:
             return kits
-        why = f"the windows of `browser: {{type: {browser.type}}}` have no page of Playwright's"
+        why = f"the windows of `browser: {{type: {browser.type}}}` have no Playwright page"
         vetoes = ({name: why for name in kit.names if name not in PAGELESS} for kit in kits)
         return tuple(
             replace(kit, vetoes={**kit.vetoes, **more}) for kit, more in zip(kits, vetoes, strict=True)

@@ -75,7 +75,7 @@ def pytest_browsereval_register(registry):
         registry.register(member)
 '''
 PAGE = "http://shop.test/"
-NO_PAGE = "the windows of `browser: {type: nimbus/plain}` have no page of Playwright's"
+NO_PAGE = "the windows of `browser: {type: nimbus/plain}` have no Playwright page"
 
 
 @pytest.fixture

@@ -166,7 +166,7 @@ def test_a_validator_that_raises_names_its_member(evals: Evals, place: str) -> N
     result = evals.play([row("a", graders=blocks if place == "row" else ["answer"])], **keys)
     assert result.ret == 4
     text = result.stderr.str()
-    assert "the grader 'odd' (conftest.Odd) cannot be made of its block: KeyError: 'wrong' (" in text
+    assert "the grader 'odd' (conftest.Odd) cannot be built from its block: KeyError: 'wrong' (" in text
     assert "conftest.py:" in text
 
 

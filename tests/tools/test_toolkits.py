@@ -172,7 +172,7 @@ def registry() -> Registry:
     [
         (Broken(), r"'acme/broken' \(from acme 1\.0\) cannot be used: KeyError: 'oops'"),
         (Mine(key="No Key"), r"cannot be used: the toolkit's key 'No Key' is not snake_case"),
-        (Mine(), r"act on the page, and `browser: \{type: paper\}` has no page of Playwright's\. Leave"),
+        (Mine(), r"act on the page, and `browser: \{type: paper\}` has no Playwright page\. Leave"),
     ],
 )
 def test_a_toolkit_that_cannot_be_used_is_refused(

@@ -194,7 +194,7 @@ class PlaywrightWindow(Window):
         """
         tab = self._tabs.of(await self._new_page())
         if tab is None:
-            raise NoTab(f"{self.rules.max_tabs} tabs are open, which is the most. Call close_tab first.")
+            raise NoTab(f"{self.rules.max_tabs} tabs are open, which is the limit. Call close_tab first.")
         self._tabs.mark_known(tab)
         self._tabs.current = tab
         return tab.tab_id

@@ -32,11 +32,11 @@ _OWN = (
     "`browser: {type: playwright}`."
 )
 NO_HAR = (
-    "the network traffic of attempts that share a context that was there before cannot be recorded. Leave "
+    "the network traffic of attempts that share an existing context cannot be recorded. Leave "
     f"out what needs it, {_OWN}"
 )
 NO_TRACE = (
-    "capture.trace is on, and attempts share a context that was there before: its other pages would be "
+    "capture.trace is on, and attempts share an existing context: its other pages would be "
     f"recorded as well. Leave trace out, {_OWN}"
 )
 
@@ -105,7 +105,7 @@ class CdpBrowserConfig(PageOptions):
         given += [*(["allowed_origins"] if self.allowed_origins else []), *(["clock"] if clock else [])]
         if not given:
             return None
-        return f"{', '.join(given)} cannot be set in a context that was there before. Leave them out."
+        return f"{', '.join(given)} cannot be set in an existing context. Leave them out."
 
     async def survey(self) -> Survey:
         """Attach to the browser and find out whether it gives contexts of their own to attempts.

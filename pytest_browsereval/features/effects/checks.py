@@ -46,7 +46,7 @@ def _find_problem(name: str, site: SiteConfig, config: EvalConfig) -> str:
         )
     if state.is_shared:
         return (
-            "all instances of the site would change it at once. Write a place of its own for each: "
+            "all instances of the site would change it at once. Give each a place of its own: "
             "{data} for its files, {" + name + "} for its address."
         )
     return ""

@@ -93,8 +93,8 @@ class RegradedTrials(Trials):
         if names := plan.list_other_derived():
             yield (
                 f"attacks differ between the run and the config ({join_first(names, NAMED)}): attempts are "
-                "judged by the config's goals, as far as the run observed what these need; attacks no longer "
-                "in it, by their stored goals; new attacks have no attempt"
+                "judged by the config's goals, where the run observed what these need; attacks that the "
+                "config lacks, by their stored goals; new attacks have no attempt"
             )
         if self.is_current and (rows := plan.list_new_rows()):
             count = format_count(len(rows), "row of the dataset has", "rows of the dataset have")

@@ -122,7 +122,7 @@ def test_more_tabs_than_a_window_may_have_are_closed_at_once(visit: Visits, page
     assert len(opened.run(window.tabs())) == 20
     assert window.warnings == ("More than 20 tabs were opened; further ones were closed at once.",)
     assert sum(note.startswith("Warning: More than 20 tabs") for note in notes) == 1
-    with pytest.raises(NoTab, match="20 tabs are open, which is the most"):
+    with pytest.raises(NoTab, match="20 tabs are open, which is the limit"):
         opened.run(window.open_tab())
 
 

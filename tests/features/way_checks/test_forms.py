@@ -72,7 +72,7 @@ def test_a_browser_without_pages_is_refused(shop: Shop, subtests: pytest.Subtest
             shop.evals.write_rows(shop.row(query_id, checks=[check]))
             run = shop.evals.run("shop.eval.yaml")
             assert run.ret == 4
-            assert any("browser: {type: blank}` has no page of Playwright's" in one for one in run.errlines)
+            assert any("browser: {type: blank}` has no Playwright page" in one for one in run.errlines)
     called = [{"called": "done"}, {"called": "click", "not": True}]
     shop.evals.write_rows(shop.row("called", checks=called, start_url=None))
     shop.evals.run("shop.eval.yaml").assert_outcomes(passed=1)
