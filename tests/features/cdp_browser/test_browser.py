@@ -57,7 +57,7 @@ def test_a_wrong_config_is_refused(subtests: pytest.Subtests) -> None:
         ({"url": "http://h:1", "binary": "x", "args": []}, "binary, args: only a browser that this run"),
         (
             {"url": "http://h:1", "sessions": "shared", "context": {"locale": "de"}},
-            "context.locale cannot be set in a context",
+            "context.locale cannot be set in an existing context",
         ),
         ({"url": "http://h:1", "allowed_origins": ["a.test"]}, "at http://h:1 does not reach this machine's"),
         ({"url": "http://h:1", "context": {"timezone_id": "Nowhere"}}, "is not a time zone"),
