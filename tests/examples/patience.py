@@ -11,6 +11,6 @@ TIMES = {"browser.action_timeout_ms": 60_000, "limits.timeout_ms": 250_000, "lim
 PATIENCE = [f"--eval-set={key}={value}" for key, value in TIMES.items()]
 
 
-def run_example(evals: Evals, config: Path, *args: str) -> EvalRun:
+def run_example(evals: Evals, config: Path, *args: str, plugins: tuple[object, ...] = ()) -> EvalRun:
     out = f"--eval-output={evals.path / 'out'}"
-    return evals.run(f"--eval-config={config}", out, *PATIENCE, *args)
+    return evals.run(f"--eval-config={config}", out, *PATIENCE, *args, plugins=plugins)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import urllib.request
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.model.tasks import Task
 from tests.examples.patience import run_example
+from tests.examples.recount_effects import recount
 from tests.hooks.small_evals import Evals
 
 pytestmark = pytest.mark.slow
@@ -159,6 +166,36 @@ TOO_MUCH: dict[str, list[tuple[str, list[Step], list[str]]]] = {
 """By example: a row, steps after those of its solution, and the names of its side effects."""
 
 
+class Dumps:
+    """Keeps what browser and server say of their state, before and after the agent."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, dict[str, Any]] = {}
+        """By query_id: ``{"before": state, "after": state}``."""
+
+    @pytest.hookimpl(tryfirst=True)  # left last, when the state has come to rest
+    def pytest_browsereval_watch_agent(self, window: Any, task: Task, site_urls: Mapping[str, str]) -> Any:
+        """Dump the state at both ends."""
+        return self._dump(window, task.query_id, site_urls)
+
+    @asynccontextmanager
+    async def _dump(
+        self, window: PlaywrightWindow, query_id: str, urls: Mapping[str, str]
+    ) -> AsyncIterator[None]:
+        dump = self.of[query_id] = {"before": await self._read(window, urls)}
+        yield
+        dump["after"] = await self._read(window, urls)
+
+    async def _read(self, window: PlaywrightWindow, urls: Mapping[str, str]) -> Any:
+        if "mail" in urls:
+            with await asyncio.to_thread(urllib.request.urlopen, f"{urls['mail']}/api/state") as answer:
+                return json.load(answer)
+        stored = await window.context.storage_state()
+        entries = {one["name"]: one["value"] for each in stored["origins"] for one in each["localStorage"]}
+        found = [json.loads(entries[name]) for name in ("shop", "office") if name in entries]
+        return found[0] if found else None
+
+
 def read_rows(example: str) -> list[dict[str, Any]]:
     """Return the rows of an example."""
     lines = (EXAMPLES / example / ROWS[example]).read_text(encoding="utf-8").splitlines()
@@ -167,17 +204,17 @@ def read_rows(example: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("example", TOO_MUCH)
 def test_one_thing_too_many_is_named(evals: Evals, subtests: pytest.Subtests, example: str) -> None:
-    """Solutions have no side effect, and a thing too many is one, which is named."""
+    """Solutions have no side effect, a thing too many is one, and a recount from raw dumps says the same."""
     rows, named = {row["query_id"]: row for row in read_rows(example)}, {}
     for number, (name, steps, words) in enumerate(TOO_MUCH[example]):
         query_id, solution = f"more-{number}-{name}", rows[name]["solution"]
         longer = [*solution[:-1], *steps, solution[-1]]
         rows[query_id] = {**rows[name], "query_id": query_id, "solution": longer}
         named[query_id] = words
-    path = evals.path / "rows.jsonl"
+    path, dumps = evals.path / "rows.jsonl", Dumps()
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows.values()), encoding="utf-8")
     options = (f"--eval-set=dataset={path}", BLIND, "--tb=no")
-    result = run_example(evals, EXAMPLES / example / "eval.yaml", *options)
+    result = run_example(evals, EXAMPLES / example / "eval.yaml", *options, plugins=(dumps,))
     assert {one.query_id for one in result.attempts} == {*rows}
     for attempt in result.attempts:
         with subtests.test(row=attempt.query_id):
@@ -189,6 +226,8 @@ def test_one_thing_too_many_is_named(evals: Evals, subtests: pytest.Subtests, ex
             assert grades["effects"].verdict == attempt.verdict
             found: Any = grades["effects"].details["found"]
             assert sorted(one["words"] for one in found) == words
+            counted = recount(rows[attempt.query_id]["effects"], dumps.of[attempt.query_id])
+            assert counted == (True, sorted((one["kind"], one["table"]) for one in found))
 
 
 def test_doing_nothing_passes_no_row_of_the_mailbox(evals: Evals) -> None:

@@ -21,7 +21,18 @@ PACKAGES = (
 )
 
 # Options that need a config.
-OPTIONS = ("online", "runs", "last", "validate", "ask_judge", "eval_set", "all", "json", "markdown")
+OPTIONS = (
+    "online",
+    "runs",
+    "last",
+    "validate",
+    "learn_volatile",
+    "ask_judge",
+    "eval_set",
+    "all",
+    "json",
+    "markdown",
+)
 
 
 def doctor(arguments: argparse.Namespace) -> int:
@@ -69,6 +80,11 @@ def examine_config(arguments: argparse.Namespace) -> int:
 
     registry = arguments.door.load_registry()
     config = load_config(Path(arguments.config), registry=registry, overrides=arguments.eval_set)
+    if arguments.learn_volatile and not any(site.state for site in config.sites.values()):
+        raise UsageError(
+            "--learn-volatile is about the state of sites, but no site has one. "
+            "Write `sites: {shop: {state: {storage: local:shop}}}`, or `sqlite`, `url`, `files` or `command`."
+        )
     named = argparse.Namespace(**{**vars(arguments), "run_names": arguments.runs, "config": config.path})
     runs = find_named_runs(named) if arguments.runs or arguments.last else []
     options = Options(
@@ -77,6 +93,7 @@ def examine_config(arguments: argparse.Namespace) -> int:
         online=arguments.online,
         ask_judge=arguments.ask_judge,
         validate=arguments.validate,
+        learn_volatile=arguments.learn_volatile,
         sets=tuple(arguments.eval_set),
     )
     done = examine(config, registry, options)
@@ -115,7 +132,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--validate",
         action="store_true",
-        help="run each row twice: its solution has to pass, and an agent that does nothing has to fail",
+        help="run each row twice: its solution has to pass, and an agent that does nothing has to fail; run "
+        "rows with effects again with another row's steps added, which must count as a side effect",
+    )
+    parser.add_argument(
+        "--learn-volatile",
+        action="store_true",
+        help="run rows with effects twice with their solutions and with an agent that does nothing, and "
+        "propose `volatile` for the sites: what differs although no effect names it",
     )
     parser.add_argument(
         "--ask-judge", action="store_true", help="also ask the models of judges, which costs a little"

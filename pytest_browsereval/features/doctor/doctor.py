@@ -24,7 +24,7 @@ from pytest_browsereval.features.doctor.golden import try_golden
 from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
 from pytest_browsereval.features.doctor.lint.linting import TIMEOUT_S, ask_url, lint
 from pytest_browsereval.features.doctor.lint.loading import load
-from pytest_browsereval.features.doctor.validation import Validated, validate
+from pytest_browsereval.features.doctor.validation import Validated, learn_volatile, validate
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.llm.api import open_api
 from pytest_browsereval.llm.client import ChatClient, check_key
@@ -83,6 +83,7 @@ class Options:
     online: bool = False
     ask_judge: bool = False
     validate: bool = False
+    learn_volatile: bool = False
     sets: tuple[str, ...] = ()
     """Overrides that the config was loaded with."""
 
@@ -135,6 +136,8 @@ def examine(config: EvalConfig, registry: Registry, options: Options) -> Examina
             done = validate(config, loaded.rows, Path(name), sets=options.sets, ask_judge=options.ask_judge)
             found.validated, runs = done, (*runs, *map(StoredRun, done.runs))
             loaded.findings += done.findings
+        if options.learn_volatile:
+            loaded.findings += learn_volatile(config, loaded.rows, Path(name), sets=options.sets)
         found.findings = asyncio.run(
             lint(config, registry, today=options.today, runs=runs, online=options.online, loaded=loaded)
         )

@@ -59,6 +59,9 @@ def make_report(done: Examination, *, lists_all: bool = False) -> Report:
 def _list_proofs(done: Validated) -> Iterator[Row]:
     proved = format_count(len(done.proved), "row is", "rows are")
     yield Row((str(State.OK if done.proved else State.SKIPPED), "proof", "", f"{proved} proved"))
+    if done.refused:
+        rows = format_count(len(done.refused), "row detects", "rows detect")
+        yield Row((str(State.OK), "proof", "", f"{rows} extra steps as a side effect"))
     for why, ids in done.unproved.items():
         message = f"{format_count(len(ids), 'row')}: {why}: {join_first(ids, SHOWN)}"
         yield Row((str(State.SKIPPED), "proof", "", message))

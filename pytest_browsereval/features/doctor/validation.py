@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.features.doctor.effects import has_effects, propose_volatile, try_one_too_many
 from pytest_browsereval.features.doctor.lint.base import Finding, Row
 from pytest_browsereval.features.shared.proof import (
     NO_OP,
@@ -33,6 +34,8 @@ class Validated:
     """Ids of rows that were not tried, by the reason."""
     findings: list[Finding] = field(default_factory=list)
     """Attempts that broke; those with a wrong verdict are for the rules about runs."""
+    refused: list[str] = field(default_factory=list)
+    """Rows that have named one thing too many as a side effect."""
 
 
 def validate(
@@ -69,8 +72,40 @@ def validate(
         return result  # pytest does not begin, and would not the next time either
     idle = play(NO_OP, _close(usable, result), has_judged)
     failed = {query_id for query_id, one in idle.items() if one.last.verdict is Verdict.FAILED}
-    result.proved = [query_id for query_id, one in solved.items() if has_solved(one) and query_id in failed]
+    passed = {query_id: one.last for query_id, one in solved.items() if has_solved(one)}
+    result.proved = [query_id for query_id in passed if query_id in failed]
+    single = [row for row in usable if not row.task.depends_on]
+    again = Stage(config, folder, tuple(sets))  # the rules about runs are of the rows as they are
+    result.refused, untried, found = try_one_too_many(
+        single, passed, config, lambda rows: again.play_all(ORACLE, rows)
+    )
+    result.findings += found
+    if untried:
+        result.unproved["no other row of its sites is known to change more"] = untried
     return result
+
+
+def learn_volatile(
+    config: EvalConfig, rows: Sequence[Row], folder: Path, *, sets: Sequence[str] = ()
+) -> tuple[Finding, ...]:
+    """Play rows that have effects twice, by their solutions and by an agent that does nothing.
+
+    Args:
+        config: what the rows are run under.
+        rows: with their graders.
+        folder: where the runs go; the caller removes it.
+        sets: overrides of the config.
+
+    Returns:
+        What each site's ``volatile`` could be, and attempts that broke.
+    """
+    result = Validated()
+    stage = Stage(config, folder, tuple(sets), trials=2)
+    usable = [row for row in _usable(rows, result, ask_judge=True) if has_effects(row)]
+    solved = stage.play_all(ORACLE, _close([row for row in usable if row.task.solution], result))
+    idle = stage.play_all(NO_OP, _close(usable, result))
+    result.findings += propose_volatile(idle, solved, rows, config)
+    return tuple(result.findings)
 
 
 def _usable(rows: Sequence[Row], result: Validated, *, ask_judge: bool) -> Iterator[Row]:

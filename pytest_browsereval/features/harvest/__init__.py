@@ -1,4 +1,4 @@
-"""Passed attempts as solutions of their rows."""
+"""Passed attempts as solutions of their rows, or as tests that need no agent."""
 
 from __future__ import annotations
 

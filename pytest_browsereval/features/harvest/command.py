@@ -1,10 +1,8 @@
-"""``browsereval harvest``: passed attempts of a run as solutions of its rows."""
+"""``browsereval harvest``: passed attempts of a run as solutions of its rows, or as tests."""
 
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +12,13 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.shared.reporting import add_reports, write, write_reports
 
 if TYPE_CHECKING:
-    from pytest_browsereval.config import EvalConfig
     from pytest_browsereval.features.harvest.search import Harvest
     from pytest_browsereval.report.report import Report
     from pytest_browsereval.runs.run import StoredRun
+
+
+NAMES = {"rows": "*.jsonl", "pytest": "test_*.py"}
+"""What can be written, and how such files are named."""
 
 
 def run_harvest(arguments: argparse.Namespace) -> int:
@@ -26,11 +27,15 @@ def run_harvest(arguments: argparse.Namespace) -> int:
 
     from pytest_browsereval.config import load_config
     from pytest_browsereval.features.harvest.search import harvest
+    from pytest_browsereval.features.harvest.writer import make_rows, make_tests
     from pytest_browsereval.features.shared.proof import ORACLE, Stage
 
     out: Path = arguments.out
-    if out.exists() or not out.absolute().parent.is_dir() or out.suffix != ".jsonl":
-        raise UsageError(f"{out} is not a new *.jsonl file in an existing folder. Name another file.")
+    if out.exists() or not out.absolute().parent.is_dir() or not out.match(NAMES[arguments.to]):
+        raise UsageError(
+            f"{out}: --to {arguments.to} writes a new file named like {NAMES[arguments.to]} into an "
+            "existing folder. Name another file."
+        )
     run = read_run(arguments.door, arguments.run_name, arguments.config)
     path = arguments.config or _find_config(run)
     arguments.door.load_conftests(path)
@@ -39,9 +44,9 @@ def run_harvest(arguments: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="browsereval-harvest-") as folder:
         stage = Stage(config, Path(folder), tuple(arguments.eval_set))
         found = harvest(run, config, registry, stage)
-    lines = list(_write_rows(found, config, out))
-    if lines:
-        write(out, "".join(lines))
+    text = (make_tests if arguments.to == "pytest" else make_rows)(found, config, out)
+    if found.rows:
+        write(out, text)
     write_reports(arguments, _make_report(found, out))
     return int(note_edited([run]) or bool(found.refused) or not found.rows)
 
@@ -60,19 +65,6 @@ def _find_config(run: StoredRun) -> Path:
         if path.is_file() and not path.is_relative_to(run.folder.resolve()):
             return path
     raise UsageError(f"the config of {run.name} cannot be found. Name it with --config FILE.")
-
-
-def _write_rows(found: Harvest, config: EvalConfig, output: Path) -> Iterator[str]:
-    """Yield the rows with their solutions; refuse those whose files would be somewhere else from there."""
-    for row in list(found.rows):
-        home = row.dataset.file(config.base_dir).parent
-        if row.task.files and home.resolve() != output.absolute().parent.resolve():
-            found.rows.remove(row)
-            found.refused[row.name] = f"its files are relative to {home}. Write the rows there"
-            continue
-        given = row.task.model_dump(mode="json", exclude_defaults=True)
-        files = {"files": [one.path for one in row.task.files]} if row.task.files else {}
-        yield f"{json.dumps({**given, **files}, ensure_ascii=False)}\n"
 
 
 def _make_report(found: Harvest, output: Path) -> Report:
@@ -105,8 +97,12 @@ def _make_report(found: Harvest, output: Path) -> Report:
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=HELP)
     parser.add_argument(
-        "--out", metavar="FILE", required=True, type=Path, help="the new file of rows to write: *.jsonl"
+        "--to",
+        required=True,
+        choices=[*NAMES],
+        help="what to write: rows with a `solution`, or tests of pytest-playwright",
     )
+    parser.add_argument("--out", metavar="FILE", required=True, type=Path, help="the new file to write")
     parser.add_argument(
         "--config",
         metavar="FILE",
@@ -120,7 +116,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 COMMANDS = (
     Command(
         "harvest",
-        "write the passed attempts of a run as solutions of its rows; each is proved",
+        "write the passed attempts of a run as solutions of its rows, or as tests; each is proved",
         run_harvest,
         _arguments,
         group="data",

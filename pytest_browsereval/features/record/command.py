@@ -36,6 +36,8 @@ class Recording:
     """The base URLs that sites have."""
     known: Mapping[str, str] = field(default_factory=dict)
     """The names of the config's variables, by the values that may be typed."""
+    effects: JsonValue = None
+    """What the row changes in the state of its sites, once that was proved."""
 
     def make_row(self, *, is_whole: bool = True) -> tuple[dict[str, JsonValue], dict[str, str]]:
         """Return the row, and the variables that it types with their values.
@@ -43,6 +45,7 @@ class Recording:
         Args:
             is_whole: whether the person has finished; else a page may repeat secrets in it, which are hidden.
         """
+        from pytest_browsereval.features.record.effects import add_effects
         from pytest_browsereval.features.record.row import make_row, prefix_of, propose_names
         from pytest_browsereval.features.record.steps import hide_leaks
 
@@ -50,7 +53,7 @@ class Recording:
         names = propose_names(items, self.known, os.environ, prefix_of(self.heading.start_url))
         row = make_row(self.heading, items, names, self.sites)
         values = {name: value for value, name in names.items()}
-        return row, values
+        return (row if self.effects is None else add_effects(row, self.effects, "effects")), values
 
     def print_lost(self) -> None:
         """Print what was recorded and is in no file: it took a person's time. Secrets are left out."""
@@ -197,17 +200,26 @@ async def _record(recording: Recording, arguments: argparse.Namespace) -> bool:
 
     from pytest_browsereval.browsers.base import WindowRequest
     from pytest_browsereval.features.record.recorder import record
-    from pytest_browsereval.features.record.validation import prove_row
+    from pytest_browsereval.features.record.validation import Proof, prove_row
     from pytest_browsereval.features.record.window import fit_window
     from pytest_browsereval.sites import Sites, fill, names_in
 
     async def prove(_: list[Item]) -> list[str]:
+        recording.effects = None
+        proof = await try_row()
+        if proof.effects is not None:  # they are proved as the row is
+            recording.effects = proof.effects
+            if again := (await try_row()).problems:
+                recording.effects = None
+                proof.notes.append(f"The row has no `effects`, since with them its test failed: {again[0]}")
+        for said in (*(f"The test of the row failed: {one}" for one in proof.problems), *proof.notes):
+            _say(said)
+        return proof.problems
+
+    async def try_row() -> Proof:
         row, values = recording.make_row()
-        more = {"sets": arguments.eval_set, "files": recording.items.used_files}
-        problems = await asyncio.to_thread(prove_row, arguments.door, row, values, config, **more)
-        for one in problems:
-            _say(f"The test of the row failed: {one}")
-        return problems
+        sets, files = arguments.eval_set, recording.items.used_files
+        return await asyncio.to_thread(prove_row, arguments.door, row, values, config, sets=sets, files=files)
 
     config, start_url = recording.config, recording.heading.start_url
     base_dir = config.base_dir if config else Path.cwd()

@@ -18,6 +18,7 @@ from pytest_browsereval.features.shared.process import run_pytest
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.runs.attempt import StoredAttempt
 from pytest_browsereval.runs.run import StoredRun
 from pytest_browsereval.runs.trial import StoredTrial
 
@@ -84,6 +85,7 @@ class Stage:
     """Overrides of the config, ``key.path=value``."""
     runs: list[Path] = field(default_factory=list)
     """The folders of the runs so far."""
+    trials: int = 1
 
     def play(
         self, agent: str, rows: Sequence[ProofRow], is_right: Callable[[StoredTrial], bool] | None = None
@@ -104,6 +106,10 @@ class Stage:
         if again := list_needed(rows, wrong):
             trials |= {one.last.query_id: one for one in self._run(agent, again, workers=1)[0]}
         return trials, output_text
+
+    def play_all(self, agent: str, rows: Sequence[ProofRow]) -> list[StoredAttempt]:
+        """Return what each trial of rows comes to by an agent."""
+        return [one.last for one in self._run(agent, rows)[0]] if rows else []
 
     def _run(
         self, agent: str, rows: Sequence[ProofRow], *, workers: int | None = None
@@ -126,12 +132,12 @@ class Stage:
         keys += ["probe=off"] if config.probe != "off" else []
         command = [
             *("-q", "-p", "no:cacheprovider"),
-            *(f"--eval-config={config.path}", f"--eval-agent={agent}", "--eval-trials=1"),
+            *(f"--eval-config={config.path}", f"--eval-agent={agent}", f"--eval-trials={self.trials}"),
             f"--eval-output={output / 'runs'}",
             *(f"--eval-set={text}" for text in (*self.sets, *keys)),
         ]
         lanes = workers or config.num_workers or config.lanes
-        attempts = ceil(len(rows) / lanes) * (1 + config.retries)
+        attempts = ceil(len(rows) * self.trials / lanes) * (1 + config.retries)
         limit_s = START_S + attempts * (config.limits.timeout_ms / 1000 + GRADING_S)
         output_text = run_pytest(command, limit_s)
         runs = [path for path in output.glob("runs/*/*") if (path / "tasks").is_dir()]

@@ -29,6 +29,7 @@ LOOKS = {name for name, tool in TOOLS.items() if not tool.takes_picture} | {"scr
 _NODE = re.compile(r'( *)- (\w+)(?: ("(?:[^"\\]|\\.)*"))?([^:]*)(?:: (.*))?')
 _REF = re.compile(r"\[ref=(\w+)\]")
 _QUOTED = re.compile(r"( *- )'((?:[^']|'')*)'(.*)")
+_NEW_TAB = re.compile(r"\. A new tab opened: tab \d+ .*; it is the current tab\.")
 _ID = re.compile(r"[A-Za-z][\w-]*", re.ASCII)
 
 
@@ -49,6 +50,8 @@ class Way:
     """What the looks after the last action showed."""
     taken: int = 0
     """Steps that the attempt took, with looks and what failed."""
+    opens: tuple[bool, ...] = ()
+    """Whether the current tab was a new one after each call."""
 
     @property
     def clean(self) -> Way:
@@ -59,7 +62,8 @@ class Way:
     def keep(self, places: Sequence[int]) -> Way:
         """Return the way with some of its calls only."""
         urls = (self.urls[0], *(self.urls[place + 1] for place in places))
-        return replace(self, calls=tuple(self.calls[place] for place in places), urls=urls)
+        opens = tuple(self.opens[place] for place in places) if self.opens else ()
+        return replace(self, calls=tuple(self.calls[place] for place in places), urls=urls, opens=opens)
 
     def solve(self, answer: str | None = None, *texts: str) -> tuple[Call, ...]:
         """Return a solution.
@@ -80,7 +84,7 @@ def read_way(attempt: StoredAttempt, config: EvalConfig) -> Way:
         DatasetError: a file of the attempt is damaged.
     """
     stored, selectors = read_stored(attempt.folder), dict[str, str]()
-    calls, urls, seen = list[Call](), [stored.task.start_url], list[str]()
+    calls, urls, seen, opens = list[Call](), [stored.task.start_url], list[str](), list[bool]()
     types_variable = leaves = False
     for step in attempt.steps:
         name = step.call.tool
@@ -105,6 +109,7 @@ def read_way(attempt: StoredAttempt, config: EvalConfig) -> Way:
         leaves |= "://" in str(call.get("url", ""))
         calls.append(call)
         urls.append(step.result.url or urls[-1])
+        opens.append(name not in LOOKS and _NEW_TAB.search(step.output) is not None)
     answer = attempt.metadata.final_answer or "Done."
     if MARK in json.dumps([calls, answer], ensure_ascii=False):
         raise Refused(
@@ -112,7 +117,7 @@ def read_way(attempt: StoredAttempt, config: EvalConfig) -> Way:
         )
     if types_variable and leaves:
         raise Refused("it types a variable and opens an address that is not a site of the config")
-    return Way(tuple(calls), tuple(urls), answer, "\n".join(seen), attempt.total_steps)
+    return Way(tuple(calls), tuple(urls), answer, "\n".join(seen), attempt.total_steps, tuple(opens))
 
 
 def name_sites(value: JsonValue, sites: Mapping[str, str]) -> JsonValue:

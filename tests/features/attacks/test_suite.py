@@ -14,6 +14,7 @@ from pytest_browsereval.features.attacks.suites import read_suite
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.testing.evals import EvalRun
 from tests.examples.patience import PATIENCE
+from tests.features.attacks.recount import recount_requests
 from tests.hooks.small_evals import Evals
 
 QUICKSTART = Path(__file__).parents[3] / "examples" / "quickstart"
@@ -187,3 +188,44 @@ def test_the_suite_compromises_the_gullible_agent_always_and_the_careful_one_nev
     run = evals.run("-q", "-m", "attack", "--tb=no", *PATIENCE)
     assert find_wrong(run) == []
     assert find_delivered(run) == {(name, variant) for name in NAMES for variant in BOTH}
+    total, wrong = recount_requests(run.folder)
+    assert total > 10
+    assert wrong == []
+
+
+FEW = ["any-text-tool-result", "any-hidden-same-colour", "any-popup-system"]
+
+
+def judge(run: EvalRun) -> dict[tuple[str, str], tuple[Any, ...]]:
+    """Return verdict, score and moments of each attempt of a run, by row and variant."""
+    found: dict[tuple[str, str], tuple[Any, ...]] = {}
+    for attempt in run.attempts:
+        grade = attempt.grader_results.get("attack")
+        details = {} if grade is None else grade.details
+        # A payload has the port of the attacker's origin; which frame had it first depends on their order.
+        kept = (value for key, value in details.items() if key not in ("payload", "where"))
+        judged = None if grade is None else (grade.score, *kept)
+        found[attempt.query_id, attempt.variant] = (attempt.verdict, judged)
+    return found
+
+
+@pytest.mark.slow
+def test_verdicts_and_moments_are_the_same_however_the_rows_run(evals: Evals) -> None:
+    """Recorded in one lane, replayed in two processes, graded again, and resumed in four lanes."""
+    write(evals, [{"type": "suite", "only": FEW}], "shop-returns", lanes=1)
+    few = ("-q", "--tb=no", *PATIENCE)
+    first = evals.run(*few, "--eval-llm=record")
+    expected = judge(first)
+    assert len(expected) == 2 * 4
+    assert find_wrong(first) == []
+    assert judge(evals.run(*few, "--eval-llm=replay", "-n2")) == expected
+    (regraded,) = evals.run(*few, f"--eval-regrade={first.folder}").folders
+    assert judge(EvalRun(first.result, (regraded,))) == expected
+    interrupted = evals.run(*few, "--maxfail=2")
+    assert 0 < len(interrupted.attempts) < len(expected)
+    resumed = evals.run(*few, f"--eval-resume={interrupted.folder}", "--eval-lanes=4")
+    assert judge(EvalRun(resumed.result, interrupted.folders)) == expected
+    assert {key: resumed.summary[key] for key in FIGURES} == {key: first.summary[key] for key in FIGURES}
+
+
+FIGURES = ("trials", "attacked", "passed", "failed", "errored")

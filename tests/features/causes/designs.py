@@ -215,13 +215,22 @@ LIBRARY: dict[str, str] = {
 <tr><td>Dune<td>412 pages<td><button onclick="localStorage.loan = 'Dune'; location = '/loan'">Borrow</button>
 <tr><td>Emma<td>474 pages<td><button onclick="localStorage.loan = 'Emma'; location = '/loan'">Borrow</button>
 </table><ul><li><a href="/rules">Rules</a><li><a href="/branches">Branches</a>
-<li><a href="/renew">Renew a loan</a><li><a href="/members">Members</a>
-<li><a href="/leave">Leave the library</a></ul>""",
+<li><a href="/reserve">Reserve a room</a>
+<li><a href="/renew">Renew a loan</a><li><a href="/members">Members</a><li><a href="/gone">Archive</a>
+<li><a href="/boom">Statistics</a><li><a href="/leave">Leave the library</a></ul>""",
     "/loan": """<h1>Loan</h1><p id=said></p>
 <button onclick="localStorage.loan = 'nothing'; location.reload()">Give back</button>
 <script>said.textContent = "Borrowed: " + localStorage.loan</script>""",
     "/rules": "<h1>Rules</h1><p>Loans last 21 days. A fine is 0.50 EUR for each day.</p>",
     "/branches": "<h1>Branches</h1><p>North: from 8 to 18.</p><p>South: from 10 to 16.</p>",
+    "/reserve": """<h1>Reserve a room</h1><select id=branch aria-label=Branch>
+<option>East<option>North<option>South</select>
+<label>Day <input id=day></label><label><input type=radio name=size id=small> Small</label>
+<label><input type=radio name=size> Large</label>
+<label><input type=checkbox id=news checked> Newsletter</label>
+<button onclick="said.textContent += ` Reserved: ${branch.value}, ${day.value}, ${small.checked},
+ ${news.checked}.`">
+Reserve</button><p id=said></p>""",
     "/renew": """<h1>Renew a loan</h1><button id=go>Renew</button><p id=said></p>
 <script>setTimeout(() => {
   said.textContent = "Ready";
@@ -247,13 +256,34 @@ DUNE, BORROWING = row_of("Dune"), "Borrow the book Dune."
 LOANED = wants({"text": "Borrowed: Dune"})
 RULES = (link("Rules"), read("body"), done("21"))
 LASTING = "How many days do loans last?"
+ROOM = (
+    link("Reserve a room"), {"tool": "select_option", "target": "label=Branch", "value": "South"},
+    fill("label=Day", "2026-03-14"), check("label=Small"), {"tool": "uncheck", "target": "label=Newsletter"},
+    button("Reserve"), done(),
+)  # fmt: skip
+ROOMS = "Reserve a small room in the branch South on 2026-03-14, without the newsletter."
+RESERVED = wants({"text": "Reserved: South, 2026-03-14, true, false."})
+NORTH: Step = {"tool": "select_option", "target": "label=Branch", "value": "North"}
+LARGE = check("label=Large")
 
 MODEL_DESIGNS = (
     Design("wrong row by a ref", BORROWING, (LOOK, ref('button "Borrow"', 2), done()), (DUNE, done()),
            "wrong_target", 2, "wrong_target|not_known", LOANED),
+    Design("wrong row by a selector", BORROWING, (row_of("Emma"), done()), (DUNE, done()),
+           "wrong_target", 1, "wrong_target|not_known", LOANED),
     Design("borrowed and given back", BORROWING,
            (LOOK, ref('button "Borrow"'), LOOK, ref('button "Give back"'), done()), (DUNE, done()),
            "right_state_lost", 4, "right_state_lost", LOANED),
+    Design("wrong option", ROOMS, (ROOM[0], LOOK, NORTH, *ROOM[2:]), ROOM, "wrong_value", 3, grade=RESERVED),
+    Design("tick not taken away", ROOMS, (*ROOM[:4], *ROOM[5:]), ROOM,
+           "step_left_out", 5, "not_known", RESERVED),
+    Design("wrong radio button", ROOMS, (*ROOM[:3], LARGE, *ROOM[4:]), ROOM,
+           "wrong_target", 4, "wrong_target|not_known", RESERVED),
+    Design("wrong day", ROOMS, (*ROOM[:2], fill("#day", "2026-03-04"), *ROOM[3:]), ROOM, "wrong_value", 3,
+           grade=RESERVED),
+    Design("a reservation made again", ROOMS,
+           (*ROOM[:6], button("Reserve"), done()), ROOM, "step_repeated", 7, "not_known",
+           wants({"js": "said.textContent.split('Reserved').length", "equals": 2})),
     Design("the answer in another form", LASTING, (link("Rules"), read("body"), done("three weeks")), RULES,
            "wrong_answer", 3, "not_known", {"graders": ["answer"], "answer": "21 full days"}),
     Design("broken arguments", LASTING, 10 * ({"tool": "click", "raw": '{"target": '},), RULES,
@@ -268,6 +298,11 @@ MODEL_DESIGNS = (
            "page_too_slow|step_left_out", 3, "page_too_slow|not_known", wants({"text": "Renewed"})),
     Design("session expired", "How many members are there?", (link("Members"), read("body"), done("0")),
            (link("Members"), read("body"), done("5")), "login_needed", 1, grade=asks("5")),
+    Design("an error, and then a guess", "How many books were lent?",
+           (link("Statistics"), {"tool": "go_back"}, done("7")),
+           (link("Statistics"), read("body"), done("5")), "page_error", 1, grade=asks("5")),
+    Design("scrolls and scrolls", LASTING, (*6 * ({"tool": "scroll", "direction": "down"},), done("1")),
+           RULES, "repeated_action", 1, grade=asks("21")),
     Design("looks until its steps are used", LASTING, 13 * (LOOK,), RULES, "out_of_steps", 12,
            grade=asks("21")),
     Design("wrong link by a ref", LASTING, (LOOK, ref('link "Branches"'), read("body"), done("18")), RULES,

@@ -45,7 +45,9 @@ def wander(evals: Evals, rows: list[dict[str, Any]], *args: str, **keys: Any) ->
 
 def harvested(evals: Evals, run: Path, code: int, *args: str) -> tuple[dict[str, Any], dict[str, str], str]:
     """Return the solutions that the command writes, the refusals, and what it prints."""
-    result = evals.run_command("harvest", str(run), "--out=new.jsonl", "--json=report.json", *args)
+    result = evals.run_command(
+        "harvest", str(run), "--to=rows", "--out=new.jsonl", "--json=report.json", *args
+    )
     assert result.ret == code, result.stdout.str() + result.stderr.str()
     report = json.loads((evals.path / "report.json").read_text())
     file = evals.path / "new.jsonl"
@@ -142,12 +144,14 @@ def test_what_is_typed_is_checked_first(evals: Evals) -> None:
     """Nothing is played where the file is there, the run or its config is not, or a word is wrong."""
     evals.play([row("a")])
     run = evals.run_folder()
-    new = ("--out=new.jsonl",)
-    rows = "is not a new *.jsonl file in an existing folder"
+    new = ("--to=rows", "--out=new.jsonl")
+    rows, tests = "--to rows writes a new file named like *.jsonl", "named like test_*.py"
     for args, said in (
-        ((str(run), "--out=rows.jsonl"), rows),
-        ((str(run), "--out=new.csv"), rows),
+        ((str(run), "--to=rows", "--out=rows.jsonl"), rows),
+        ((str(run), "--to=rows", "--out=new.csv"), rows),
+        ((str(run), "--to=pytest", "--out=shop.py"), tests),
         (("no-such-run", *new), "no-such-run"),
+        ((str(run), "--to=row", "--out=new.jsonl"), "invalid choice: 'row'"),
         ((str(run), *new, "--config=other.yaml"), "other.yaml"),
     ):
         result = evals.run_command("harvest", *args)
@@ -172,7 +176,7 @@ def test_a_signal_leaves_no_folder_behind(evals: Evals) -> None:
         "import signal, sys; signal.signal(signal.SIGTERM, signal.SIG_DFL); "
         "from pytest_browsereval.__main__ import main; sys.exit(main())"
     )
-    words = ("harvest", str(run), f"--out={evals.path / 'new.jsonl'}")
+    words = ("harvest", str(run), "--to=rows", f"--out={evals.path / 'new.jsonl'}")
     command = [sys.executable, "-c", begin, *words]
     with subprocess.Popen(command, cwd=evals.path, env={**os.environ, "TMPDIR": str(temp)}) as process:
         wait_for(lambda: list(temp.glob("browsereval-harvest-*/scripted-*/runs")), "it plays")

@@ -15,7 +15,9 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 def test_each_row_gets_a_solution(evals: Evals) -> None:
     """All fifty are proved, none needs more than the agent did, and they pass as a dataset."""
     run = wander_quickstart(evals)
-    result = evals.run_command("harvest", str(run.folder), "--out=new.jsonl", "--json=report.json")
+    result = evals.run_command(
+        "harvest", str(run.folder), "--to=rows", "--out=new.jsonl", "--json=report.json"
+    )
     report = json.loads((evals.path / "report.json").read_text())
     assert (result.ret, report["refused"]) == (0, [])
     assert all(one["steps"] < one["taken"] for one in report["harvested"])

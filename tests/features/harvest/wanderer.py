@@ -92,11 +92,18 @@ def strip_solution(row: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in row.items() if key != "solution"}
 
 
-def wander_quickstart(evals: Evals) -> EvalRun:
+def strip_effects(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row that does not look at side effects, for which pytest-playwright has no assertion."""
+    kept = {key: value for key, value in row.items() if key != "effects"}
+    return {**kept, "graders": [one for one in row["graders"] if one != "effects"]}
+
+
+def wander_quickstart(evals: Evals, *, has_effects: bool = True) -> EvalRun:
     """Have the agent take its ways through a copy of the quickstart, whose rows have no solution there."""
     shutil.copytree(QUICKSTART, evals.path, dirs_exist_ok=True)
     ways = (evals.path / "tasks.jsonl").rename(evals.path / "ways.jsonl")
     rows = map(json.loads, ways.read_text().splitlines())
+    rows = rows if has_effects else map(strip_effects, rows)
     evals.write_rows(*map(strip_solution, rows), name="tasks.jsonl")
     (evals.path / "conftest.py").write_text(CONFTEST)
     agent = json.dumps({"type": "wanderer", "ways": str(ways)})

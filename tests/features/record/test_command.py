@@ -157,6 +157,41 @@ def test_from_the_window_to_a_green_run(
     assert SECRET not in err + run.stdout.str() + run.stderr.str()
 
 
+CART = """<!doctype html><title>Shop</title><h1>Shop</h1><p></p><script>
+localStorage.shop ??= JSON.stringify({cart: [], coupon: ""});
+function change(edit) { const s = JSON.parse(localStorage.shop); edit(s);
+  localStorage.shop = JSON.stringify(s);
+  document.querySelector("p").textContent = s.cart.length + " in cart"; }</script>
+<button onclick="change((s) => s.cart.push({sku: 'mug', at: Math.random()}))">Add</button>
+<button onclick="change((s) => s.coupon = 'SPRING')">Coupon</button>"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("forked")
+def test_what_changes_is_proposed(evals: Evals, shop: Path, drive: Drive) -> None:
+    """The row says what its steps changed each time alike, without what differs, and passes with it."""
+    (evals.path / "shop/index.html").write_text(CART)
+    site = {"static": "shop", "state": {"storage": "local:shop", "key": "sku"}}
+    evals.write_config(sites={"shop": site}, browser="playwright")
+
+    async def act(hands: Hands) -> None:
+        await hands.page.get_by_role("button", name="Add").click()
+        await hands.page.get_by_role("button", name="Coupon").click()
+        await hands.press("Check text")
+        await hands.page.get_by_text("1 in cart").click()
+        await hands.press(FINISH)
+
+    drive(act)
+    assert record_row(shop, "Add a mug.") == 0
+    (row,) = read(Path("rows.jsonl"))
+    assert row["graders"] == ["page_state", "effects"]
+    assert row["effects"] == [
+        {"changed": "coupon", "equals": "SPRING"},
+        {"added": "cart", "equals": {"sku": "mug"}},
+    ]
+    evals.run().assert_outcomes(passed=1)
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("forked")
 def test_a_row_that_does_not_hold(shop: Path, drive: Drive, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,8 +15,8 @@ PAGE = (
 
 
 @pytest.mark.slow
-def test_what_refuses_a_row() -> None:
-    """A step that fails, whether its check holds or not; not a check that holds from the start."""
+def test_what_refuses_a_row_and_what_is_named() -> None:
+    """A step that fails, whether its check holds or not; a check that holds from the start is only named."""
     failed = "the recorded steps: step 2 of the solution failed: click"
     checks: list[JsonValue] = [{"text": "Bought"}, {"text": "Pay"}, {"text": "Lost", "not": True}]
     cases: list[tuple[str, list[JsonValue], str]] = [
@@ -29,6 +29,8 @@ def test_what_refuses_a_row() -> None:
         recorded = row(
             "buy", says=None, start_url=PAGE, graders=["page_state"], checks=shown, solution=solution
         )
-        problems = prove_row(open_door(), recorded, {}, None)
+        problems, notes, _ = prove_row(open_door(), recorded, {}, None)
         assert len(problems) == bool(problem)
         assert all(problem in one for one in problems)
+        named = ['The check `text contains "Pay"` holds on the start page'] * (not problem)
+        assert [note.partition(", before")[0] for note in notes] == named

@@ -19,7 +19,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "doctor": ("shop.eval.yaml", "--run=URL"),
     "export": ("URL", "--to=online-mind2web", "-o", "exported"),
     "gate": ("URL", "--config=shop.eval.yaml", "--baseline=OTHER", "--eval-set=gate.max_drop=0.5"),
-    "harvest": ("URL", "--config=shop.eval.yaml", "--out=solved.jsonl"),
+    "harvest": ("URL", "--config=shop.eval.yaml", "--to=rows", "--out=solved.jsonl"),
     "label": ("URL",),
     "merge": ("URL", "-o", "merged"),
     "prune": ("URL", "--keep=failed"),
