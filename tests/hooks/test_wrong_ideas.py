@@ -166,6 +166,7 @@ AGENTS = {
 }
 SYNC_AGENTS = {
     "context.window.page.click('#a')": "Only an async function has that. Write `async def`",
+    "context.capture.spend(1)": "or use `context.tools.call(...)` and `context.log_assistant(...)`.",
     "context.query": "Write `context.task.query`.",
 }
 

@@ -76,7 +76,7 @@ def _advise_of_attribute(owner: object, name: str) -> str:
     if isinstance(owner, SyncAgentContext) and (name == "page" or name in AgentContext.__dataclass_fields__):
         return (
             ". Only an async function has that. Write `async def`, and `await` Playwright's calls, or use "
-            "`context.tools.call(...)`."
+            "`context.tools.call(...)` and `context.log_assistant(...)`."
         )
     if isinstance(owner, AgentContext | SyncAgentContext) and name in _MEANT:
         return f". Write `context.{_MEANT[name]}`."

@@ -28,7 +28,8 @@ def plain(context):
     result = context.tools.call("click", {"target": "button Buy"})
     context.log_assistant("I clicked.")
     context.add_warning("just so")
-    return f"{result.ok} {context.url} {context.tab_id} {context.window_id} {context.task.query_id}"
+    limits = f"{context.max_steps} {context.timeout_s:g}"
+    return f"{result.ok} {context.url} {context.tab_id} {context.window_id} {context.task.query_id} {limits}"
 
 def finishes(context):
     context.tools.call("done", {"answer": "by the tool"})
@@ -86,7 +87,7 @@ def test_an_async_function_gets_the_context(desk: Desk) -> None:
 
 def test_a_plain_function_runs_in_a_thread_of_its_own(desk: Desk) -> None:
     """It calls the same tools without await, and does not hold up the loop."""
-    assert run(desk, "plain").final_answer == "True http://shop.test/ 1 7 row"
+    assert run(desk, "plain").final_answer == "True http://shop.test/ 1 7 row 100 1800"
     assert (desk.said, desk.warned) == (["I clicked."], "just so")
 
 

@@ -103,6 +103,8 @@ class SyncAgentContext:
         """The agent's own block."""
         self.task = context.task
         """The row; its ``start_url`` is absolute."""
+        self.max_steps, self.timeout_s = context.max_steps, context.timeout_s
+        """The attempt's limits."""
         self.window_id = context.window_id
         """The window's number."""
         self.output_dir = context.output_dir
