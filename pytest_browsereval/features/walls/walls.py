@@ -11,6 +11,7 @@ from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.config.wall import WallConfig
+from pytest_browsereval.graders.observing import describe_broken
 
 _TITLES = {
     "a bot check": (
@@ -41,8 +42,8 @@ async def note_wall(window: Window, sites: Sequence[str], own: Sequence[WallConf
         sites: addresses of the start page and of the eval's sites.
         own: walls of the config.
     """
-    if not isinstance(window, PlaywrightWindow) or window.page_error is not None:
-        return
+    if not isinstance(window, PlaywrightWindow) or describe_broken(window):
+        return  # a bot check answers 403: of a wall, that is not the agent's doing
     if not any(is_same_site(url, window.url) for url in sites):
         return  # where an agent goes by itself is its own doing
     title = await quietly(window.page.title(), _LOOK_S)

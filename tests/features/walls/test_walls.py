@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.hooks.small_evals import Evals, row
+from tests.support import PageServer
 
 pytestmark = pytest.mark.slow
 
@@ -27,14 +28,21 @@ def test_an_attempt_that_ends_on_a_wall_is_errored(evals: Evals, subtests: pytes
     site.mkdir()
     for name, title in PAGES.items():
         (site / f"{name}.html").write_text(f"<!doctype html><title>{title}</title><h1>{title}</h1>")
-    rows = [row(name, says="wrong", start_url=f"{{site}}/{name}.html") for name in PAGES]
+    server, click = PageServer(), {"tool": "click", "target": "text=Buy"}
+    server.page("/", '<a href="/buy">Buy</a>')
+    server.page("/buy", "<title>Just a moment...</title>", status=403)
     evals.write(
-        [*rows, row("passes", start_url="{site}/check.html")],
+        [
+            *(row(name, says="wrong", start_url=f"{{site}}/{name}.html") for name in PAGES),
+            row("passes", start_url="{site}/check.html"),
+            row("refused", start_url=f"{server.url}/", solution=[click, {"tool": "done", "answer": "wrong"}]),
+        ],
         browser="playwright",
         sites={"site": {"static": "site"}},
         walls=[{"name": "a queue", "title": "waiting room*", "url": "*/queue.html"}],
     )
     run = evals.run("shop.eval.yaml")
+    server.close()
     found: dict[str, tuple[str, Any]] = {
         one.query_id: (str(one.verdict), one.reason.partition("it is ")[2].partition(":")[0])
         for one in run.attempts
@@ -48,6 +56,7 @@ def test_an_attempt_that_ends_on_a_wall_is_errored(evals: Evals, subtests: pytes
         "denied": ("failed", ""),
         "repairs": ("failed", ""),
         "passes": ("passed", ""),
+        "refused": ("errored", "a bot check"),
     }
     assert all(
         one.error_source == "site" and one.warnings for one in run.attempts if one.verdict == "errored"
