@@ -109,4 +109,7 @@ class Endings:
         run = folders[0].name if len(self._controller.session.runs) == 1 else LATEST
         args = self._config.invocation_params.args  # of an option that is given twice, the last holds
         place = args.index("--") if "--" in args else len(args)
-        return shlex.join(["pytest", *args[:place], f"--eval-{self._option}={run}", *args[place:]])
+        # What has failed is reported again: `-x` would stop at it, and never come to the rest.
+        goes_on = ["--maxfail=0"] if self._config.option.maxfail else []
+        given = [f"--eval-{self._option}={run}", *goes_on, *args[place:]]
+        return shlex.join(["pytest", *args[:place], *given])

@@ -82,10 +82,12 @@ def test_last_failed_first_and_stop_work(evals: Evals) -> None:
 
 
 def test_maxfail_counts_rows(evals: Evals) -> None:
-    """``--maxfail`` ends the run after so many bad rows, also with lanes."""
+    """``--maxfail`` ends the run after so many bad rows, also with lanes; the advice comes to the rest."""
     result = evals.play([row(f"r{n}", says="wrong") for n in range(12)], "--maxfail=2", lanes=2)
     result.assert_outcomes(failed=2)
     assert len(list((evals.run_folder() / "tasks").iterdir())) <= 4
+    advice = next(line for line in result.outlines if "--eval-resume" in line).split()
+    evals.run(*advice[advice.index("shop.eval.yaml") :]).assert_outcomes(failed=12)
 
 
 def test_variants_and_trials_multiply(evals: Evals) -> None:
