@@ -247,9 +247,10 @@ REQUEST = CheckForm(
     "name: where one has several values, one of them, or all by `set_equals`; `body` the text, `sent` the "
     "address and text, also without percent-encoding, escapes of JSON and base64. Requests of tabs, frames, "
     "workers and service workers are seen, downloads and handshakes of WebSockets; what a service worker "
-    "passes on counts twice. Not seen, so that `not` cannot find them, are messages of WebSockets, what "
-    "WebSockets of workers send, and what a page sends while it is left. Not recorded is what files hold, "
-    "what is not text, and what shared workers and worklets ask for: a check that depends on it is errored.",
+    "passes on counts once if its body is text that is seen. Not seen, so that `not` cannot find them, are "
+    "messages of WebSockets, what WebSockets of workers send, and what a page sends while it is left. Not "
+    "recorded is what files hold, what is not text, and what shared workers and worklets ask for: a check "
+    "that depends on it is errored.",
     ("weight", "not"),
     '[{"request": {"method": "POST", "url": "{shop}/api/orders", "json": {"path": "items[0].id", '
     '"equals": "mug"}, "count": 1}}, {"request": {"url": "**", "sent": {"contains": "4111"}}, "not": true}]',

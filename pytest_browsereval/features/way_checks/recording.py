@@ -39,6 +39,7 @@ MOST_KEPT = 4_000_000
 _HEADERS_S = 0.5
 """How long headers are waited for that the browser has not told yet."""
 _WITHOUT_BODY = ("GET", "HEAD", "OPTIONS")
+_SENT = ("method", "url", "kind", "body", "cut")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 """What texts do not have in them, and UTF-16 and compressed data do."""
 _UNSEEN = {"shared_worker": "a shared worker", "worklet": "a worklet"}
@@ -132,10 +133,13 @@ class WayRecording:
             self._keep(self.visits, {"url": cap_text(url)}, len(url))
 
     def _on_request(self, request: Request) -> None:
-        if not request.url.startswith(("http:", "https:")) or self._is_of_another(request):
+        page = _find_page(request)
+        if not request.url.startswith(("http:", "https:")) or page in self._not_ours:
             return
         kind, body = request.headers.get("content-type", ""), request.post_data_buffer
         entry: dict[str, Any] = {"method": request.method, "url": cap_text(request.url.partition("#")[0])}
+        if page is None and not request.is_navigation_request():
+            entry["by_worker"] = True
         if body is not None or request.method not in _WITHOUT_BODY:
             text = _decode(body or b"", kind)
             entry |= {"kind": cap_text(kind), "body": text or ""}
@@ -185,18 +189,15 @@ class WayRecording:
             else:
                 self.unseen = found.get(target.get("browserContextId", ""), "")
 
-    def _is_of_another(self, request: Request) -> bool:
-        if not self._not_ours:
-            return False
-        try:
-            return request.frame.page in self._not_ours
-        except playwright_error():  # of a service worker, or of a page that is about to open
-            return False
-
     def _on_response(self, response: Response) -> None:
         entry = self._by_request.pop(response.request, None)
         if entry is not None:
             entry["status"] = response.status
+            if response.from_service_worker:  # which may have passed it on: that is one request
+                own = (one for one in self.requests if one.get("by_worker"))
+                copy = next((one for one in own if all(one.get(k) == entry.get(k) for k in _SENT)), None)
+                if copy is not None:
+                    self.requests.remove(copy)
 
     def _keep(self, entries: list[dict[str, Any]], entry: dict[str, Any], size: int) -> bool:
         is_kept = len(entries) < MOST_ENTRIES and size <= self._room
@@ -208,6 +209,14 @@ class WayRecording:
         else:
             self.dropped += 1
         return is_kept
+
+
+def _find_page(request: Request) -> Page | None:
+    """Return the page that asks; None if a service worker does, or one that is about to open."""
+    try:
+        return request.frame.page
+    except playwright_error():
+        return None
 
 
 async def _has_body(request: Request) -> bool | None:

@@ -43,12 +43,20 @@ FORM = """<!doctype html><title>Form</title>
 <label>Gone <input value="old" hidden></label><label>Gone <input value="new"></label>"""
 
 
+WORKER = """self.oninstall = () => skipWaiting(); self.onactivate = (e) => e.waitUntil(clients.claim());
+const send = (path, body) => fetch(path, {method: 'POST', body});
+self.onfetch = (e) => e.respondWith(e.request.headers.get('x-change')
+  ? send('/api/b', 'x').then(() => send('/api/a', 'y')) : fetch(e.request));"""
+
+
 class Handler(BaseHTTPRequestHandler):
     """Answers by path."""
 
     def do_GET(self) -> None:
         if self.path == "/worker.js":
             self.answer(200, "fetch('/from-worker', {method: 'POST', body: 'hello'})", "text/javascript")
+        elif self.path == "/sw.js":
+            self.answer(200, WORKER, "text/javascript")
         elif self.path == "/away":
             self.answer(302, "", location="/landed")
         elif self.path == "/form":

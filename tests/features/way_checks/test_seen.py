@@ -77,6 +77,23 @@ def test_fields_of_forms_are_read_whole(shop: Shop, subtests: pytest.Subtests) -
             assert "0 of 2 checks passed" in run.attempt(f"not-{place}").reason
 
 
+def test_what_a_service_worker_passes_on_is_one_request(shop: Shop) -> None:
+    """Whichever the browser tells of first; what a worker changes or sends besides is another one."""
+    begin = ask("navigator.serviceWorker.register('/sw.js')")
+    send, change = (
+        ask(f"fetch('/api/a', {{method: 'POST', body: 'x', headers: {headers}}})")
+        for headers in ("{}", "{'x-change': 1}")
+    )
+    asked, other = ({"method": "POST", "url": f"{{shop}}/api/{name}"} for name in "ab")
+    twice: dict[str, Any] = {"request": {**asked, "count": 2}}
+    rows = [
+        shop.row("sent", *begin, *send, *send, checks=[twice, {"request": other, "not": True}]),
+        shop.row("changed", *begin, *change, checks=[twice, {"request": other}]),
+    ]
+    run = shop.play(*rows, tools={"evaluate": True}, lanes=2)
+    assert {one.query_id: one.reason for one in run.attempts if one.verdict != "passed"} == {}
+
+
 def test_what_is_known_to_be_unseen_errs(shop: Shop, subtests: pytest.Subtests) -> None:
     """By the grader, in its own attempt only: another one on the same browser passes."""
     leak: dict[str, Any] = {"request": {"url": "**", "sent": {"contains": "nowhere"}}, "not": True}
