@@ -86,10 +86,10 @@ def _read_field(check: Mapping[str, JsonValue]) -> PageCheck:
 
 FIELD = CheckForm(
     "label, accessible name or placeholder of a field",
-    "The value of a field of the final page, or of a frame of its origin: a text; `true` or `false` of a checkbox, a switch or a radio "
-    "button; label or value of the chosen option, a list where several may be chosen; the label of the "
-    "chosen radio button of a named group; the list of the names of chosen files. A password is not read: "
-    "such a check is errored.",
+    "The value of a field of the final page, or of a frame of its origin: a text; `true` or `false` of a "
+    "checkbox, a switch or a radio button; label or value of the chosen option, a list where several may be"
+    " chosen; the label of the chosen radio button of a named group; the list of the names of chosen files."
+    " A password is not read: such a check is errored.",
     ("weight", "not"),
     '[{"field": "Name", "equals": "Ada"}, {"field": "Newsletter", "equals": false}]',
     compares=True,
