@@ -26,14 +26,17 @@ from pytest_browsereval.features.effects.row_effects import (
 from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded, hash_json
 from pytest_browsereval.graders.criteria import compute_share, list_failed
 from pytest_browsereval.model.display import format_count, join_first
-from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import ChecksRead, Needs
+from pytest_browsereval.redaction.marks import WITHHELD
 from pytest_browsereval.run_files import write_json
 from pytest_browsereval.sites import SiteConfig
 
 MOST_LISTED = 3
 """Side effects that the reason of a grade names."""
+UNSAVED: dict[Path, dict[str, Any]] = {}
+"""What differs after attempts at protected rows, which is not written: for their grade only."""
 
 
 class EffectsGrader(GraderConfig):
@@ -74,10 +77,6 @@ class EffectsGrader(GraderConfig):
                 f'the grader {self.label!r} has nothing to compare. Write "effects": "nothing" into a row '
                 'that changes nothing, or what it changes: "effects": [{"added": "orders"}].'
             )
-        if task.protected:
-            raise ValueError(
-                f"the grader {self.label!r} keeps what changes, and the row is protected. Take `effects` out."
-            )
         read_effects(task.effects)
 
     def check_sites(self, task: Task, sites: Mapping[str, SiteConfig], base_dir: Path) -> None:
@@ -113,19 +112,21 @@ class EffectsGrader(GraderConfig):
         if self.others == "warn":
             others = others.model_copy(update={"verdict": Verdict.PASSED})
         criteria = (*own, others)
+        is_hidden = recorded.task.protected
         found: list[dict[str, str]] = [
             {
                 "kind": one.kind,
                 "site": one.site,
-                "table": one.table,
-                "words": describe_difference(one, with_values=False),
+                "table": WITHHELD if is_hidden else one.table,
+                "words": WITHHELD if is_hidden else describe_difference(one, with_values=False),
             }
             for one in side_effects
         ]
+        criteria = tuple(map(_withhold, criteria)) if is_hidden else criteria
         details: dict[str, Any] = {"side_effects": len(found), "found": found}
         failed = list_failed(own)
         if found and not failed:  # what `browsereval causes` says
-            details["cause"] = {"name": "side_effect", "detail": found[0]["words"]}
+            details["cause"] = {"name": "side_effect", "detail": "" if is_hidden else found[0]["words"]}
         # Without values of the state: exports and JUnit files have it.
         parts = [f"{len(own) - len(failed)} of {format_count(len(own), 'effect')} came about"] if own else []
         words = join_first([one["words"] for one in found], MOST_LISTED, "; ")
@@ -142,7 +143,9 @@ class EffectsGrader(GraderConfig):
         )
 
     def _read(self, recorded: Recorded) -> list[Difference]:
-        stored = _load(recorded.folder / EFFECTS_FILE)
+        stored = UNSAVED.get(recorded.folder) or _load(recorded.folder / EFFECTS_FILE)
+        if stored.get("withheld"):
+            raise GraderFault("the row is protected, so what changed was not kept. Run the task again")
         for name in recorded.site_urls:
             site, one = recorded.sites.get(name), stored["sites"].get(name)
             if (site is None or site.state is None) and one is None:
@@ -163,6 +166,12 @@ def _load(file: Path) -> Any:
         raise GraderFault(f"{EFFECTS_FILE} is missing or damaged: {why}. Run the task again") from None
 
 
+def _withhold(one: Criterion) -> Criterion:
+    """Return a criterion that says nothing of what was to change, or has."""
+    hidden = {"name": WITHHELD, "expected": None, "actual": None, "reason": WITHHELD if one.reason else ""}
+    return one.model_copy(update=hidden)
+
+
 # -- watching
 
 
@@ -179,7 +188,7 @@ async def keep_differences(
     """Keep what an attempt changes between the two ends of a block.
 
     Args:
-        task: what it is at.
+        task: what it is at; of a protected row nothing is written.
         sources: the states of its sites.
         folder: of the attempt.
         redact: takes secrets out of a text.
@@ -198,7 +207,9 @@ async def keep_differences(
             clean = (each.redact(one.site.hide, redact) for each in one.compare(old, new))
             differences = [asdict(replace(each, site=one.name)) for each in clean]
             found[one.name] = {"settings": hash_settings(one.site), "differences": differences}
-        write_json(folder / EFFECTS_FILE, {"sites": found})
+        if task.protected:
+            UNSAVED[folder] = {"sites": found}
+        write_json(folder / EFFECTS_FILE, {"withheld": True} if task.protected else {"sites": found})
 
     async def save() -> Sequence[State | bytes]:
         after = await asyncio.gather(*(one.read_settled() for one in sources))
@@ -210,6 +221,7 @@ async def keep_differences(
     except Fault:  # it counts nowhere, and a reader may want to know
         with contextlib.suppress(Fault):
             await save()
+            UNSAVED.pop(folder, None)
         raise
     for one, old, new in zip(sources, before, await save(), strict=True):
         if one in unopened and new:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -50,6 +51,12 @@ def pytest_browsereval_watch_agent(  # noqa: PLR0917 hooks are called with keywo
         if name in site_urls and site.state is not None
     ]
     return keep_differences(task, sources, folder, redact)
+
+
+def pytest_browsereval_task_done(folder: Path) -> None:
+    """Let go of what changed in an attempt at a protected row, once it is graded."""
+    if grader := sys.modules.get("pytest_browsereval.features.effects.grader"):
+        grader.UNSAVED.pop(folder, None)
 
 
 def pytest_browsereval_sum_up(run: StoredRun) -> Mapping[str, Any]:

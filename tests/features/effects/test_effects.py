@@ -174,6 +174,19 @@ def test_regraded_from_what_was_stored(evals: Evals) -> None:
     assert "was changed after the state was read" in run.attempt("order").reason
 
 
+def test_protected_rows_keep_nothing(evals: Evals) -> None:
+    """They are judged, and neither differences nor words are written; so they cannot be graded again."""
+    run = play(evals, row("order", "Order", "Cancel", effects=ORDER, protected=True))
+    run.assert_outcomes(failed=1)
+    assert list_side_effects(run, "order") == ["[withheld]"]
+    (stored,) = run.folder.glob("tasks/order/**/effects.json")
+    assert json.loads(stored.read_text()) == {"withheld": True}
+    grade = run.attempt("order").grader_results["effects"]
+    assert [one.name for one in grade.criteria] == ["[withheld]"] * 3
+    regraded = evals.run("shop.eval.yaml", "--eval-regrade=latest", "--eval-regrade-rows=current")
+    assert "so what changed was not kept" in regraded.attempt("order").reason
+
+
 def test_what_is_refused_before_anything_is_spent(evals: Evals, subtests: pytest.Subtests) -> None:
     """Each with what to write."""
     order = row("a", effects=ORDER)
@@ -189,7 +202,6 @@ def test_what_is_refused_before_anything_is_spent(evals: Evals, subtests: pytest
         ("no site of this row has one", order, {"state": None}),
         ("no grader that reads it", {**order, "graders": ["answer"], "answer": "x"}, {}),
         ("has nothing to compare", {**order, "effects": None}, {}),
-        ("keeps what changes, and the row is protected", {**order, "protected": True}, {}),
         ("unknown key 'wher'. Did you mean 'where'?", row("a", effects=[{"added": "o", "wher": {}}]), {}),
         ("has to name one table", row("a", effects=[{"added": "orders", "removed": "log"}]), {}),
         ("must each be an object of columns, or", row("a", effects=[{"added": "saved", "equals": None}]), {}),
