@@ -65,6 +65,9 @@ if mode == "login":
     say(type="assistant", message={{"content": content}}, error="authentication_failed")
     say(type="result", is_error=True, result="Not logged in \\u00b7 Please run /login")
     sys.exit(1)
+if mode.startswith("error"):
+    connect()
+    say(type="result", subtype=mode, is_error=True, errors=["no reason"])
 if mode == "gemini":
     print('{{"error": {{"message": "invalid key", "code": 401}}}}', file=sys.stderr)
     sys.exit(145)
@@ -164,6 +167,23 @@ def test_a_program_that_does_nothing_is_errored(evals: Evals, program: str) -> N
     assert found["recovers"][0] == "failed"
     assert "timeout_ms is 6000" in found["recovers"][2]
     ran.stdout.fnmatch_lines(["gate max_error_rate: *(3/4)*"])
+
+
+def test_a_result_without_words_that_is_an_error_is_one(evals: Evals, program: str) -> None:
+    """A session that broke is not the agent's failure; turns that ran out are."""
+    made = {
+        "claude": ("claude-code", "error_during_execution"),
+        "qwen": ("qwen-code", "error_during_execution"),
+        "turns": ("claude-code", "error_max_turns"),
+    }
+    blocks = {
+        key: {"preset": name, "program": program, "env": {"MODE": mode, "OPENAI_API_KEY": "x"}}
+        for key, (name, mode) in made.items()
+    }
+    ran = play(evals, blocks, retries=0)
+    found = {one.variant: (one.verdict, one.error_source) for one in ran.attempts}
+    errored = ("errored", "provider")
+    assert found == {"claude": errored, "qwen": errored, "turns": ("failed", None)}
 
 
 def test_another_version_than_the_one_that_was_tried_is_told(evals: Evals, program: str) -> None:
