@@ -39,11 +39,6 @@ def test_the_folder_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert load_callable("cb_first:solve", tmp_path / "here")(None) == "here"
 
 
-def test_installed_modules_are_found(tmp_path: Path) -> None:
-    """A callable of any package can be named, wherever the config is."""
-    assert load_callable("json:dumps", tmp_path)("x") == '"x"'
-
-
 def test_the_same_name_in_two_folders_is_refused(tmp_path: Path) -> None:
     """Python would give the second config the first one's module; both files are told."""
     first, second = write(tmp_path / "a", "cb_same"), write(tmp_path / "b", "cb_same")

@@ -76,17 +76,6 @@ def directing(directive: Callable[[Turn], Directive | None]) -> tuple[Toolkit, .
     return replace(SEEING, directive=directive), ACTING, ENDING
 
 
-def test_directives_hold_in_their_turns(make_desk: MakeDesk) -> None:
-    """The first turn must look, later ones are offered all; the finishing tool is always there."""
-    first, later = Directive(("snapshot",), "required"), Directive(tool_choice="auto")
-    desk = make_desk(kits=directing(lambda turn: first if turn.number == 1 else later))
-    with ScriptedModel([calls(call("snapshot")), calls(CLICK), done("x")]) as model:
-        assert solve(desk, model) == "x"
-        model.assert_finished()
-    assert [request.tool_names for request in model.requests] == [["snapshot", "done"], NAMES, NAMES]
-    assert [request.body.get("tool_choice") for request in model.requests] == ["required", "auto", "auto"]
-
-
 def test_a_toolkits_directive_knows_what_the_last_turn_called(make_desk: MakeDesk) -> None:
     """After a click it wants a look; nothing else is sent, and in other turns nothing at all."""
     turns: list[Turn] = []
