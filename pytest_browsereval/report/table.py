@@ -73,7 +73,7 @@ def reasons(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -
     bad = [t for t in summary.trials if t.last.verdict is not Verdict.PASSED]
     for trial, name in zip(bad[:MOST_REASONS], name_trials(bad, summary), strict=False):
         data = trial.last
-        text = only_printable(f"{name} {data.verdict}: {data.reason}", ascii_only)
+        text = only_printable(f"{name} {data.verdict}: {' '.join(data.reason.split())}", ascii_only)
         yield from (Line(part, data.verdict) for part in wrap_text(text, width))
     if len(bad) > MOST_REASONS:
         yield Line(f"and {len(bad) - MOST_REASONS} more; -rx lists them all")
