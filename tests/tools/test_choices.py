@@ -157,6 +157,7 @@ CHIPS = """<div><b id=chips></b><button id=x role=combobox aria-expanded=true ar
 l.onclick = ({target}) => { target.ariaSelected = target.ariaSelected !== 'true';
   chips.innerHTML = [...l.children].filter((it) => it.ariaSelected === 'true').map((it) => `<p>${it.textContent}</p>`).join(''); };
 </script>"""
+STILL = " The field may still hold what was typed to find it."
 COMBOBOXES: list[tuple[str, list[Any], str, str]] = [
     (POPUP.format(field="", script=OPEN + TAKE), ["Oslo"], "Chose 'Oslo' in #x.", "Oslo"),
     (POPUP.format(field="readonly", script=OPEN + TAKE), ["Oslo", "Olso"], "Chose 'Olso' in #x.", "Olso"),
@@ -166,6 +167,8 @@ COMBOBOXES: list[tuple[str, list[Any], str, str]] = [
      "Chose 'Oslo' in #x.", "Oslo"),
     (POPUP.format(field="readonly", script=OPEN + TAKE), ["Olo"],
      "!#x has no option 'Olo'. Did you mean 'Oslo'? Options: 'Oslo', 'Olso', 'Off'.", ""),
+    (POPUP.format(field="", script=OPEN + TAKE), ["Olo"],
+     "!#x has no option 'Olo'. Did you mean 'Oslo'? Options: 'Oslo', 'Olso', 'Off'." + STILL, "Olo"),
     (POPUP.format(field="readonly", script=OPEN + TAKE), ["Off"], "!The option 'Off' of #x is disabled.", ""),
     (POPUP.format(field="readonly", script=OPEN + "const take = () => {};"), ["Oslo"],
      "!#x shows nothing now, not 'Oslo': the page did not keep it.", ""),
