@@ -17,6 +17,8 @@ from pytest_browsereval.validation_errors import Problem
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _OPTION = re.compile(r"(-{0,2}[\w-]+)(?:=|: *)(.+)", re.DOTALL)
+_LITERAL = re.compile(r"(?!-)(?![A-Z][A-Z\d_]*\Z).{8,}", re.DOTALL)
+"""No other option, no name of a variable, and none of the short words that stand for a key: ``ollama``."""
 
 
 @dataclass
@@ -54,9 +56,7 @@ class Interpolation:
 
     def _remember(self, given: Iterable[tuple[Any, ...]]) -> None:
         for name, value in given:
-            # What is in capitals names a variable.
-            is_text = isinstance(value, str) and len(value) >= SHORTEST_SECRET and not value.isupper()
-            if is_text and is_secret_name(str(name), "key"):
+            if isinstance(value, str) and _LITERAL.fullmatch(value) and is_secret_name(str(name), "key"):
                 self.literals[value] = None
 
     def _value(self, match: re.Match[str], path: tuple[str | int, ...]) -> str:

@@ -55,7 +55,11 @@ def test_texts_of_a_config_are_in_no_file(evals: Evals) -> None:
     (evals.path / "own.py").write_text("def solve(context):\n    return f'{context.config.options} right'\n")
     words = ["{python}", "-c", "import sys; print(*sys.argv, 'right')"]
     variants = {
-        "function": {"type": "function", "function": "own:solve", "options": {"of": {"apiKey": LITERALS[0]}}},
+        "function": {
+            "type": "function",
+            "function": "own:solve",
+            "options": {"of": {"apiKey": LITERALS[0], "token": "ollama"}},
+        },
         "set": {"type": "function", "function": "own:solve"},
         "program": {
             "type": "command",
@@ -65,7 +69,8 @@ def test_texts_of_a_config_are_in_no_file(evals: Evals) -> None:
                 "--token",
                 LITERALS[2],
                 f"X-Auth: {LITERALS[3]}",
-                "plain-model",
+                "--no-token",
+                "--plain-model",
             ],
             "mcp": "off",
             "answer": "last_line",
@@ -80,7 +85,7 @@ def test_texts_of_a_config_are_in_no_file(evals: Evals) -> None:
     assert "literal-" not in ran.stdout.str()
     assert "plain-model" in (ran.folder / "manifest.json").read_text()
     assert {each.final_answer for each in ran.attempts} == {
-        "{'of': {'apiKey': '[redacted]'}} right",
+        "{'of': {'apiKey': '[redacted]', 'token': 'ollama'}} right",
         "{'client_secret': '[redacted]'} right",
-        "-c --api-key=[redacted] --token [redacted] X-Auth: [redacted] plain-model right",
+        "-c --api-key=[redacted] --token [redacted] X-Auth: [redacted] --no-token --plain-model right",
     }
