@@ -109,7 +109,13 @@ class PageStateGrader(GraderConfig):
         def judge_all() -> list[Criterion]:
             for check in checks:
                 check.look_at_files(recorded, seen)
-            return [judge(check, seen, self.mode) for check in checks]
+            found = [judge(check, seen, self.mode) for check in checks]
+            if not (broken := seen.get("broken")):
+                return found
+            # That an agent got to an address says nothing of what the site did there.
+            moot = {"verdict": Verdict.FAILED, "reason": broken}
+            pairs = zip(checks, found, strict=True)
+            return [one.model_copy(update=moot) if check.kind == "url" else one for check, one in pairs]
 
         criteria = await asyncio.to_thread(judge_all)
         return GraderResult(

@@ -135,6 +135,7 @@ def test_what_a_broken_page_lacks_says_nothing(evals: Evals, shop: PageServer) -
         "role": {"role": "button", "count": 0},
         "js": {"js": "document.forms.length", "equals": 0},
         "state": {"path": "cart", "equals": None},
+        "url": {"url": {"contains": "/boom"}},
         "own": {"text": "Order", "not": True},
         "there": {"text": "busy"},
     }
