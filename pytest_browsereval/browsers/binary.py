@@ -6,6 +6,7 @@ is the one that is used. Nothing is remembered on disk.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.browsers.machine import describe_memory_limit
+from pytest_browsereval.browsers.machine import describe_memory_limit, driver_folder
 from pytest_browsereval.errors import ConfigError, ErrorSource, StopRun
 from pytest_browsereval.redaction.known import beginning
 
@@ -34,10 +35,19 @@ _SHELL_NAMES = ("headless-shell", "headless_shell")
 _CHROMES = ("google-chrome", "google-chrome-stable", "chrome")
 _CHROMIUMS = ("chromium", "chromium-browser")
 
+_OMNIBOX = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
+"""The full browser opens two pop-up pages, with a renderer, for each window unless these are off:
+a third of its CPU per context (3.3 against 2.2 s for 15 contexts)."""
+
+_FEATURE_FILES = ("coreBundle.js", "server/chromium/chromiumSwitches.js")
+_FEATURE_LIST = re.compile(r"\bdisabledFeatures = (?:\([^)]*\) => )?\[(.*?)\]\.filter", re.DOTALL)
+_FEATURE = re.compile(r'^\s*"([A-Za-z0-9]+)"', re.MULTILINE)
+
 _NO_DISPLAY = "no display to show a window on"
 _SAID = re.compile(r"\[err\] (.+)")
 _ENDED = re.compile(r"process did exit: ([^>\n]+)>")
 _REASON_LENGTH = 240
+_FEATURES_OFF = "--disable-features="
 
 
 @dataclass(frozen=True)
@@ -151,21 +161,52 @@ def _find_named(given: str, source: str, *, headed: bool) -> Candidate:
     return Candidate(name, source, Path(found), is_headless_shell=is_shell)
 
 
-def launch_options(candidate: Candidate, *, headed: bool = False, args: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the keyword arguments for Playwright's ``chromium.launch``.
+@functools.cache
+def playwright_features_off() -> tuple[str, ...]:
+    """Return the features that Playwright itself switches off; empty when its list cannot be read.
 
-    ``--no-sandbox`` is not among the switches: Playwright adds it by itself.
+    They have to be repeated: a second ``--disable-features`` replaces the first one.
+    """
+    folder = driver_folder()
+    for name in _FEATURE_FILES if folder else ():
+        file = Path(folder or "") / "package" / "lib" / name
+        listed = _FEATURE_LIST.search(file.read_text(errors="replace")) if file.is_file() else None
+        if listed:
+            return tuple(_FEATURE.findall(listed.group(1)))
+    return ()
+
+
+def launch_arguments(candidate: Candidate, *, headed: bool = False, args: Sequence[str] = ()) -> list[str]:
+    """Return the switches to add to Playwright's own.
+
+    ``--no-sandbox`` is not among them: Playwright adds it unless it is told ``chromium_sandbox=True``.
+    Where Playwright's list of features cannot be read, its own switches stay as they are; then the
+    full browser costs more CPU, and ``browsereval doctor`` says so.
 
     Args:
         candidate: what is to be launched.
         headed: whether its windows are shown.
-        args: the user's own switches.
+        args: the user's own switches; features that they switch off are added to the others.
     """
     switches = ["--disable-quic"]  # one protocol for what is recorded, blocked and counted
     if not headed:
         switches.append("--disable-gpu")  # the same pictures on every machine
+    theirs = [switch for switch in args if switch.startswith(_FEATURES_OFF)]
+    features = [name for switch in theirs for name in switch.removeprefix(_FEATURES_OFF).split(",")]
+    if not candidate.is_headless_shell:
+        # Only the full browser has an address bar.
+        features += _OMNIBOX
+    own = playwright_features_off() if features else ()  # reading Playwright's list takes 40 ms
+    if own:
+        switches.append(_FEATURES_OFF + ",".join(dict.fromkeys([*own, *features])))
+        return [*switches, *(switch for switch in args if switch not in theirs)]
+    return [*switches, *args]
+
+
+def launch_options(candidate: Candidate, *, headed: bool = False, args: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the keyword arguments for Playwright's ``chromium.launch``."""
     where = {"executable_path": candidate.path} if candidate.path else {"channel": candidate.channel}
-    return {"headless": not headed, "args": [*switches, *args], **where}
+    return {"headless": not headed, "args": launch_arguments(candidate, headed=headed, args=args), **where}
 
 
 async def launch_first(

@@ -15,6 +15,11 @@ from pytest_browsereval.browsers.driver import start_driver, stop_driver
 from pytest_browsereval.errors import ConfigError, ErrorSource, StopRun
 from pytest_browsereval.features.shared.browser_binary import find_binary
 
+SHELL = Candidate(
+    "Chromium headless shell", "PATH", Path("/x/chromium-headless-shell"), is_headless_shell=True
+)
+FULL = Candidate("Chromium", "PATH", Path("/x/chromium"))
+
 
 def program(path: Path, text: str) -> Path:
     """Write a program that can be executed."""
@@ -149,6 +154,18 @@ def test_a_limit_of_memory_is_named(tmp_path: Path) -> None:
     ).stderr
     assert "limited to 4096 MiB. Type `ulimit -v unlimited` first." in said
     assert "install-browser" not in said
+
+
+@pytest.mark.parametrize("candidate", [SHELL, FULL])
+def test_users_features_are_added(candidate: Candidate) -> None:
+    """A user's switch of features joins the one list, and his other switches are kept."""
+    given = ["--disable-features=Mine,PaintHolding", "--force-dark-mode"]
+    switches = binary.launch_arguments(candidate, args=given)
+    (switch,) = [text for text in switches if text.startswith("--disable-features=")]
+    off = switch.partition("=")[2].split(",")
+    assert {"Mine", "PaintHolding", "LensOverlay"} <= set(off)
+    assert len(off) == len(set(off))
+    assert switches[-1] == "--force-dark-mode"
 
 
 def test_node_that_is_not_there(tmp_path: Path) -> None:
