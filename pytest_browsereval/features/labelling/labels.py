@@ -236,11 +236,18 @@ class LabelBook:
         return label
 
     def _append(self, line: bytes) -> None:
-        with self.path.open("ab+") as file:
+        # Unbuffered: a failed write must not be retried when the file is closed.
+        with self.path.open("ab+", buffering=0) as file:
             if end := file.seek(0, os.SEEK_END):
                 file.seek(end - 1)
                 line = line if file.read(1) == b"\n" else b"\n" + line
-            file.write(line)
+            rest = memoryview(line)
+            try:
+                while rest:
+                    rest = rest[file.write(rest) :]
+            except OSError:
+                file.truncate(end)  # half a line would make the whole file unreadable
+                raise
 
 
 def _order(one: StoredAttempt) -> tuple[object, ...]:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import resource
+import signal
 from typing import Any
+
+import pytest
 
 from pytest_browsereval.features.labelling.labels import LabelBook, read_labels
 
@@ -60,3 +64,20 @@ def test_a_label_tells_that_the_grades_were_seen(book: LabelBook) -> None:
     book.write(1, "fail")
     LabelBook(book.path, book.attempts, "anna").write(0, "pass")
     assert [line.get("saw_grades", False) for line in lines(book)] == [False, True, False, True]
+
+
+def test_half_a_line_is_taken_back(book: LabelBook) -> None:
+    """A full disk leaves no half line, which would make the file unreadable."""
+    book.write(0, "pass")
+    whole = book.path.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) + 10, limits[1]))
+    try:
+        with pytest.raises(OSError, match="large"):
+            book.write(1, "fail")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    assert book.path.read_bytes() == whole
+    assert book.label(1) is None
