@@ -199,7 +199,7 @@ class OutputReader:
             return None
         if isinstance(rule, AnswerEvent):
             found = _found(rule.expression, record)
-            if rule is _NATIVE and found is not None and not isinstance(found, str | bool):
+            if rule is _NATIVE and record.get("type") == "answer" and not isinstance(found, str | None):
                 found = json.dumps(found, ensure_ascii=False)
             self.answer = well_formed(found) if _is_text(found) else self.answer
         return record

@@ -175,6 +175,7 @@ def test_a_result_without_words_that_is_an_error_is_one(evals: Evals, program: s
         "claude": ("claude-code", "error_during_execution"),
         "qwen": ("qwen-code", "error_during_execution"),
         "turns": ("claude-code", "error_max_turns"),
+        "sessions": ("qwen-code", "error_max_turns"),
     }
     blocks = {
         key: {"preset": name, "program": program, "env": {"MODE": mode, "OPENAI_API_KEY": "x"}}
@@ -182,8 +183,8 @@ def test_a_result_without_words_that_is_an_error_is_one(evals: Evals, program: s
     }
     ran = play(evals, blocks, retries=0)
     found = {one.variant: (one.verdict, one.error_source) for one in ran.attempts}
-    errored = ("errored", "provider")
-    assert found == {"claude": errored, "qwen": errored, "turns": ("failed", None)}
+    errored, failed = ("errored", "provider"), ("failed", None)
+    assert found == {"claude": errored, "qwen": errored, "turns": failed, "sessions": failed}
 
 
 def test_another_version_than_the_one_that_was_tried_is_told(evals: Evals, program: str) -> None:

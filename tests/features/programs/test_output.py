@@ -33,8 +33,11 @@ def test_the_last_fitting_line_has_the_answer() -> None:
     """Later lines that give nothing do not take it away; what is no text is written as JSON."""
     reader = OutputReader("event")
     lines = [{"type": "answer", "content": text} for text in ("one", 2, " ", None)]
-    read(reader, "\n".join(map(json.dumps, lines)))
+    read(reader, "\n".join(map(json.dumps, [*lines, {"type": "usage"}])))
     assert reader.find_answer() == "2"
+    for given in (True, False):
+        read(reader, json.dumps({"type": "answer", "content": given}))
+        assert reader.find_answer() == json.dumps(given)
 
 
 def test_wrong_numbers_count_nothing() -> None:
