@@ -77,8 +77,8 @@ def record_row(arguments: argparse.Namespace) -> int:
     if not arguments.headless:
         _check_display()
     config = _load(arguments)
+    _check_address(arguments.url, tuple(config.sites) if config else ())
     heading = _ask_heading(arguments)
-    _check_address(heading, tuple(config.sites) if config else ())
     known = config.variable_values().list_typed() if config else {}
     recording = Recording(heading, config, ItemList(known), known=known)
     _say(f"Recording {heading.query_id!r}. The bar in the window says how to continue.")
@@ -152,7 +152,7 @@ def _load(arguments: argparse.Namespace) -> EvalConfig | None:
     return load_config(arguments.config, registry=registry, overrides=arguments.eval_set, agent="noop")
 
 
-def _check_address(heading: Heading, sites: Collection[str]) -> None:
+def _check_address(url: str, sites: Collection[str]) -> None:
     """Refuse what is no address to begin at.
 
     Raises:
@@ -161,11 +161,12 @@ def _check_address(heading: Heading, sites: Collection[str]) -> None:
     from pytest_browsereval.model.tasks import Task
     from pytest_browsereval.run.row_checks import check_addresses
 
-    row = Task(query_id=heading.query_id, query=heading.query, start_url=heading.start_url)
     try:
-        check_addresses(row, sites, None)
+        check_addresses(Task(query_id="row", query="?", start_url=url), sites, None)
     except ValueError as error:
         raise UsageError(str(error)) from None
+    if not url.lower().startswith(("http://", "https://", "{")):
+        raise UsageError(f"{url!r} is not an address of a page. Write http:// or https://, or {{site}}/.")
 
 
 def _ask_heading(arguments: argparse.Namespace) -> Heading:

@@ -335,6 +335,8 @@ def test_variables_of_the_config_are_known(evals: Evals, shop: Path, monkeypatch
 
 WRONG = (
     ("shop.test --query x", "which has no scheme. Write https://shop.test"),
+    ("file:///etc/passwd", "is not an address of a page. Write http:// or https://, or {site}/."),
+    ("shop", "'shop' is not an address of a page."),
     ("{shop}/ --query x", "'shop' is not a site of the config. Sites: none."),
     ("{shap}/ --query x --config shop.eval.yaml", "Did you mean 'shop'? Sites: shop."),
     ("http://x.test/", 'there is no query. Write --query "..."'),
