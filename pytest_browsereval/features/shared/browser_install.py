@@ -137,7 +137,11 @@ async def _prove() -> tuple[Binary | None, str]:
 
 
 def _run(way: Way, say: Callable[[str], None]) -> list[str]:
-    """Run commands up to one that fails, and return what is to be said of that."""
+    """Run commands up to one that fails, and return what is to be said of that.
+
+    An update that fails, for a source that is gone, may still leave lists that will do.
+    """
+    failures: list[str] = []
     for command in way:
         line = shlex.join(command)
         say(f"running  {line}")
@@ -148,5 +152,7 @@ def _run(way: Way, say: Callable[[str], None]) -> list[str]:
         if code != 0:
             ended = f"exit code {code}" if code is not None else f"not done after {_LIMIT_S:g} s"
             lines = [one.strip() for one in output.splitlines() if one.strip() and not _STACK_LINE.match(one)]
-            return [f"  {line}", *(f"    {one}" for one in (ended, *lines[-_LINES_SHOWN:]))]
-    return []
+            failures += [f"  {line}", *(f"    {one}" for one in (ended, *lines[-_LINES_SHOWN:]))]
+            if command[-1] != "update":
+                break
+    return failures

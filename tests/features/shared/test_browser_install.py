@@ -112,8 +112,8 @@ def test_packages_of_debian(bench: Bench) -> None:
 
 @pytest.mark.slow
 def test_full_browser_stands_in_for_the_shell(bench: Bench) -> None:
-    """A release without the headless shell's package gets the full browser."""
-    full = f'case "$*" in *" chromium") {bench.brings("chromium")};; *-shell) exit 100;; esac'
+    """A release without the headless shell's package gets the full browser, if lists cannot be updated too."""
+    full = f'case "$*" in *" chromium") {bench.brings("chromium")};; *) exit 100;; esac'
     bench.program("apt-get", full)
     assert bench.install().path == bench.bin / "chromium"
 
@@ -140,7 +140,8 @@ def test_driver_library_is_installed_first(bench: Bench, monkeypatch: pytest.Mon
     assert "exit code 100" in str(caught.value)
     assert "  apt-get update && apt-get install -y --no-install-recommends libatomic1" in str(caught.value)
     assert "If you cannot become root" not in str(caught.value)
-    assert {call.split()[-1] for call in bench.calls() if call.startswith("apt-get")} == {"update"}
+    tried = [call.split()[-1] for call in bench.calls() if call.startswith("apt-get")]
+    assert tried == ["update", "chromium-headless-shell", "update", "chromium"]
 
 
 def without_library(bench: Bench, monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
