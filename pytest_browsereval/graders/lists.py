@@ -57,9 +57,9 @@ def pick_items(
     """
     text = _write_plain(text)
     introduction = _INTRODUCTION.match(text)
-    negations = {word.lower() for word in _NEGATION.findall(introduction[0])} if introduction else set()
+    negations = _list_negations(introduction[0]) if introduction else set()
     # "Not in stock: a, b" denies nothing where the query asks for what is not in stock.
-    is_denied = not negations <= {word.lower() for word in _NEGATION.findall(unify_signs(query))}
+    is_denied = not negations <= _list_negations(unify_signs(query))
     if introduction and not is_denied and not any(":" in str(item) for item in items):
         text = text[introduction.end() :]
     found: list[JsonValue] = []
@@ -76,6 +76,10 @@ def pick_items(
         for part in rest
         if re.search(r"\w|\[ \]|[✗✘❌🚫…]|\.\.\.", part) and not re.fullmatch(r"\(?[0-9]{1,3}[.)]", part)
     ]
+
+
+def _list_negations(text: str) -> set[str]:
+    return {word.lower()[:4] for word in _NEGATION.findall(text)}  # "failed" is "failing"
 
 
 def _write_plain(text: str) -> str:

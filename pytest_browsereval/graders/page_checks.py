@@ -126,7 +126,7 @@ class PageCheck:
         Raises:
             Fault: it was not observed.
         """
-        is_absence = self.is_not or self.comparator.expected == 0
+        is_absence = self.is_not or self.comparator.expected == 0 or self.comparator.kind == "not_equals"
         if (broken := seen.get("broken")) and is_absence and self.kind in ("title", "text", "role"):
             return None, f"{broken}; what such a page lacks says nothing"
         entry = seen.get("roles" if self.kind == "role" else self.kind)

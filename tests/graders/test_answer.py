@@ -293,6 +293,7 @@ def test_words_that_belong_to_no_item_are_more_than_the_set() -> None:
         (["a", "b"], "Other than: a, b", "Other than"),
         (["a", "b"], "Nessuno: a, b", "Nessuno"),
         (["a", "b"], "Incorrect: a, b", "Incorrect"),
+        (["a", "b"], "I failed to find: a, b", "failed"),
         (["a", "b"], "One of these: a, b", "One of"),
         (["a", "b"], "blue is a, b", "blue is"),
         (["a", "b"], "✗ a, b", "✗"),
@@ -307,9 +308,12 @@ def test_words_that_belong_to_no_item_are_more_than_the_set() -> None:
 
 def test_what_the_task_denies_itself_is_no_denial() -> None:
     """An introduction may repeat the negation of the task."""
-    task = make_task(query="Which mugs are not in stock?", answer=["a", "b"])
-    recorded = make_recorded(task, final_answer="Not in stock: a, b")
-    assert asyncio.run(AnswerGrader(match="set").grade(recorded)).verdict is Verdict.PASSED
+    for query, answer in (
+        ("Which mugs are not in stock?", "Not in stock: a, b"),
+        ("List the failing builds.", "Failed builds: a, b"),
+    ):
+        recorded = make_recorded(make_task(query=query, answer=["a", "b"]), final_answer=answer)
+        assert asyncio.run(AnswerGrader(match="set").grade(recorded)).verdict is Verdict.PASSED
 
 
 def test_a_zone_that_is_one_of_several() -> None:

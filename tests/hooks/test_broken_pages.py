@@ -133,6 +133,8 @@ def test_what_a_broken_page_lacks_says_nothing(evals: Evals, shop: PageServer) -
     gone: dict[str, dict[str, Any]] = {
         "text": {"text": "Order", "not": True},
         "role": {"role": "button", "count": 0},
+        "title": {"title": {"not_equals": "Shop"}},
+        "field": {"field": "Name", "exists": False},
         "js": {"js": "document.forms.length", "equals": 0},
         "state": {"path": "cart", "equals": None},
         "url": {"url": {"contains": "/boom"}},
