@@ -112,7 +112,7 @@ def test_packages_of_debian(bench: Bench) -> None:
 
 @pytest.mark.slow
 def test_full_browser_stands_in_for_the_shell(bench: Bench) -> None:
-    """A release without the headless shell's package gets the full browser, if lists cannot be updated too."""
+    """A release without the package of the headless shell gets the full browser; lists may be old."""
     full = f'case "$*" in *" chromium") {bench.brings("chromium")};; *) exit 100;; esac'
     bench.program("apt-get", full)
     assert bench.install().path == bench.bin / "chromium"
