@@ -39,6 +39,7 @@ class LiveView:
         self._server: DashboardServer | None = None
         self._queues: defaultdict[ActiveRun, Queue] = defaultdict(Queue)
         self._pytest: pytest.Session | None = None
+        self._is_announced = False
 
     # -- the start
 
@@ -67,7 +68,8 @@ class LiveView:
 
         (The controller's wrapper is around this one: rows are checked by now.)
         """
-        self._begin()
+        if not self._count_processes():
+            self._begin()
         return (yield)
 
     @pytest.hookimpl(optionalhook=True, trylast=True)
@@ -75,14 +77,17 @@ class LiveView:
         """Do the same when the workers have collected."""
         self._begin()
 
+    def _count_processes(self) -> int:
+        return len(getattr(self._session.config.option, "tx", None) or [])  # one for each of -n
+
     def _begin(self) -> None:
         reporter: Any = self._session.config.pluginmanager.get_plugin("terminalreporter")
-        is_first = not any(queue.began_at for queue in self._queues.values())
-        if self._server and reporter and self._controller.rows and is_first:
+        if self._server and reporter and not self._is_announced:  # tests by hand have no rows
+            self._is_announced = True
             reporter.write_line(f"dashboard: {self._server.url}")
         for active_run in dict.fromkeys(self._controller.rows.values()):
             if not self._queues[active_run].began_at:
-                processes = len(getattr(self._session.config.option, "tx", None) or [])  # one for each of -n
+                processes = self._count_processes()
                 lanes = count_lanes(active_run.config, max(processes, 1))
                 trials = self._list_trials(active_run)
                 self._queues[active_run].begin(trials, processes=processes, lanes=lanes)

@@ -174,6 +174,17 @@ def test_nobody_looks(evals: Evals, queues: list[Queue]) -> None:
     assert not (evals.run_folder() / "control.json").exists()
 
 
+def test_tests_by_hand_have_the_address(evals: Evals) -> None:
+    """No row of an eval waits then, and the page shows what is in flight."""
+    evals.write([row("a")])
+    test = "async def test_it(eval_task, run_eval):\n    await run_eval(eval_task)\n"
+    mark = "import pytest\n@pytest.mark.browsereval(config='shop.eval.yaml')\n"
+    (evals.path / "test_it.py").write_text(mark + test)
+    result = evals.run("test_it.py", "--eval-dashboard=0")
+    assert result.ret == 0
+    assert str(result.stdout).count("dashboard: http://127.0.0.1:") == 1
+
+
 HELD = """
 import pathlib, time, pytest
 
