@@ -238,6 +238,13 @@ def test_so_many_more_would_tell(trials: int, more: str) -> None:
     assert found(200).word == "met"
 
 
+def test_two_tasks_are_far_from_enough() -> None:
+    """Their own likeness is hardly known, which Student's t knows: one more does not tell."""
+    made = (attempt("ab"[n % 2], PASSED if n > 4 else FAILED, trial=n + 1) for n in range(100))
+    found = rule(summary(*made), "min_pass_rate", min_pass_rate=0.85, confidence=0.95)
+    assert found.message.endswith("about 3 more tasks would decide")
+
+
 UNDECIDED = "undecided with too few judged trials, not counted"
 
 REPEATED = summary(
@@ -260,6 +267,9 @@ def test_a_task_passes_by_so_many_of_its_trials(subtests: pytest.Subtests) -> No
         with subtests.test(needed=needed):
             found = rule(REPEATED, "min_task_rate", min_task_rate=floor, passed_trials=needed)
             assert found == RuleResult("min_task_rate", is_met, message)
+    found = rule(REPEATED, "min_task_rate", min_task_rate=0.9, passed_trials=1, confidence=0.95)
+    assert found.word == "undecided"
+    assert "95 % interval 43.9% to 100.0%, neither meets" in found.message
 
 
 def test_a_pinned_row_passes_by_so_many_of_its_trials() -> None:

@@ -83,6 +83,16 @@ def test_drops(tmp_path: Path, subtests: pytest.Subtests) -> None:
             found = judge(base, now, max_drop=0.05, confidence=confidence)["max_drop"]
             assert (found.word, found.is_met) == (word, word == "met")
             assert f"({of} tasks in both, 0 gained, {lost} lost)" in found.message
+            assert ("no number of such tasks would decide" in found.message) is (word == "undecided")
+
+
+def test_a_drop_that_is_just_allowed(tmp_path: Path) -> None:
+    """Three of 20 tasks that lose two of three trials are 10 points, whatever thirds are rounded to."""
+    trials = [(n, t) for n in range(20) for t in (1, 2, 3)]
+    run(tmp_path / "a", *(attempt(str(n), trial=t) for n, t in trials))
+    now = [attempt(str(n), FAILED if n < 3 and t < 3 else PASSED, trial=t) for n, t in trials]
+    for ceiling, is_met in ((0.1, True), (0.0999, False)):
+        assert judge(tmp_path, now, max_drop=ceiling)["max_drop"].is_met is is_met
 
 
 def test_tasks_in_quarantine_regress_nothing(tmp_path: Path) -> None:

@@ -90,6 +90,7 @@ def test_no_change_is_lost_by_names_and_kinds(subtests: pytest.Subtests) -> None
         ("objects", {"a.b": {"x": 1}, "a": {"b": {"x": 1}}}, {"a.b": {"x": 2}, "a": {"b": {"x": 1}}}, 2),
         ("no name", {"x": 1, "": {"y": 1}}, {"x": 2, "": {"y": 1}}, 2),
         ("columns", [{**item, "a.b": 1, "a": {"b": 5}}], [{**item, "a.b": 2, "a": {"b": 5}}], 1),
+        ("their order", [{**item, "a.b": 1, "a": {"b": 5}}], [{**item, "a": {"b": 5}, "a.b": 1}], 0),
         ("true", {"x": True}, {"x": 1}, 1),
         ("true in a list", [{**item, "x": [True]}], [{**item, "x": [1]}], 1),
         ("1.0", {"x": 1, "y": [1], "z": [item]}, {"x": 1.0, "y": [1.0], "z": [{"id": 1.0, "v": 1.0}]}, 0),

@@ -52,6 +52,13 @@ def test_right_attempts_pass_in_any_order(name: str) -> None:
             assert len(side_effects) == others
 
 
+@pytest.mark.parametrize("effect", [{"added": "orders", "count": 0}, {"changed": "orders.total", "by": 0}])
+def test_no_effect_is_nothing(effect: dict[str, Any]) -> None:
+    """It would be met by a run that did nothing."""
+    with pytest.raises(ValueError, match="is 0, and has to be"):
+        read_effects([effect])
+
+
 def test_entries_of_a_list_of_texts_are_named_as_they_are() -> None:
     """So are numbers; which entry it is counts, and a column ``value`` says the same."""
     old: dict[str, Any] = {"saved": ["pen", "cup"], "codes": [1]}

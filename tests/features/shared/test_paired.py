@@ -40,6 +40,7 @@ def test_words(subtests: pytest.Subtests) -> None:
         (2, 2, 296, Judgement.NOT_WORSE),
         (4, 9, 60, Judgement.INCONCLUSIVE),
         (5, 0, 0, Judgement.NOT_WORSE),
+        (0, 5, 0, Judgement.INCONCLUSIVE),
         (6, 0, 0, Judgement.BETTER),
         (0, 0, 3, Judgement.INCONCLUSIVE),
     ]
