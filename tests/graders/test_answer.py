@@ -120,15 +120,8 @@ def test_right_answers(subtests: pytest.Subtests) -> None:
 
 
 OTHERS_THAN_5 = ["not exactly 5", "no es 5", "不是5", "5ではない", "5가 아닙니다", "nem 5", "5 değil"]
-OTHERS_THAN_5 += [
-    "<5",
-    "It costs >5.",
-    "ليس 5",
-    "more than 5",
-    "It costs less than $5.",
-    "mehr als 5",
-    "plus de 5",
-]
+OTHERS_THAN_5 += ["<5", "It costs >5.", "ليس 5", "more than 5", "It costs less than $5."]
+OTHERS_THAN_5 += ["mehr als 5", "plus de 5"]
 OTHER_DAYS = ["not March 5, 2024", "NOT on 2024-03-05", "nicht am 5. März 2024", "It isn't March 5, 2024."]
 OTHER_DAYS += ["no es el 5 de marzo de 2024", "2024年3月5日ではない", "the day before March 5, 2024"]
 

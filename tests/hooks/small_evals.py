@@ -100,12 +100,7 @@ class Evals(Driver):
         return self.run("shop.eval.yaml", *args)
 
     def run_folder(self, eval_name: str = "shop", below: str = "") -> Path:
-        """Return the newest run folder of an eval.
-
-        Args:
-            eval_name: the eval's name.
-            below: the folder of its config, relative to this one; looked at are the runs in its ``results``.
-        """
+        """Return the newest run folder of an eval."""
         # A run that was killed as it began has a folder without a manifest.
         manifests = (self.path / below / "results" / eval_name).glob("*/manifest.json")
         return max(manifests, key=lambda manifest: manifest.stat().st_mtime_ns).parent

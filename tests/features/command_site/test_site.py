@@ -129,13 +129,7 @@ def test_reset_gives_each_lease_a_fresh_site(tmp_path: Path) -> None:
 
 
 def lease_once(config: SiteConfig, folder: Path, *, late_after: tuple[str, int] = ("", 0)) -> Fault:
-    """Return the fault with which a lease fails.
-
-    Args:
-        config: the site's.
-        folder: that of the config.
-        late_after: what the site has to have said, and how often, when its time to get ready is over.
-    """
+    """Return the fault of a lease; ``late_after`` ends its time once the site has said that so often."""
     said, times = late_after
 
     async def lease(sites: Sites) -> None:

@@ -51,12 +51,7 @@ def show_screen(width: int, height: int, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 class Person:
-    """A person in front of the screen, who has a mouse and keys.
-
-    Args:
-        hands: that know where things are on the page.
-        size: of the screen, in pixels.
-    """
+    """A person in front of the screen, who has a mouse and keys."""
 
     def __init__(self, hands: Hands, size: tuple[int, int]) -> None:
         self.hands = hands

@@ -24,12 +24,7 @@ async def hold(_: object) -> list[str]:
 
 
 class Hands:
-    """Those of a person in front of a window.
-
-    Args:
-        window: in which it is recorded.
-        recorder: at work, once it has begun.
-    """
+    """Those of a person in front of a window."""
 
     def __init__(self, window: PlaywrightWindow, recorder: Recorder) -> None:
         self.window = window

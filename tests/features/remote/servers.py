@@ -42,11 +42,7 @@ def _port(process: subprocess.Popen[bytes], log: Path) -> int:
 
 
 class Faults:
-    """What the proxy does to requests.
-
-    Args:
-        port: of the server.
-    """
+    """What the proxy does to requests."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -57,14 +53,7 @@ class Faults:
         self._planned: list[tuple[Callable[[str], bool], str]] = []
 
     def plan(self, fault: str, times: int, pattern: str) -> None:
-        """Have the next requests that match answered otherwise.
-
-        Args:
-            fault: a status such as ``503 SlowDown``; ``reset`` before the server is asked; ``lost`` after it;
-                ``stall`` for an answer that takes long.
-            times: how many of them.
-            pattern: of ``PUT /path``.
-        """
+        """Answer the next requests otherwise: with ``503 SlowDown``, ``reset``, ``lost``, ``stall``."""
         matches = re.compile(pattern).search
         self._planned += [(lambda line: bool(matches(line)), fault)] * times
 

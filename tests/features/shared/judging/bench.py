@@ -89,13 +89,7 @@ class Bench:
         return recorded_in(self.folder, answer, row=row)
 
     def judged(self, make: Callable[..., GraderConfig], recorded: Recorded, **options: Any) -> GraderResult:
-        """Let a grader judge the attempt.
-
-        Args:
-            make: the grader's class.
-            recorded: the attempt.
-            options: of the grader; ``votes`` and ``output`` are the judge's.
-        """
+        """Let a grader judge the attempt."""
         asked: Counter[str] = Counter()
         self.requests = {}
         lock = threading.Lock()
