@@ -1,4 +1,4 @@
-"""Public names suffice for a plug-in: members and hooks, without a look into our modules."""
+"""Public names suffice for a plug-in: a member of each family and hooks, without a look into our modules."""
 
 from __future__ import annotations
 
@@ -43,30 +43,32 @@ def test_the_guide_names_what_plugins_import() -> None:
 
 
 def test_a_plugin_of_public_names_runs(tmp_path: Path) -> None:
-    """Judge grader, dataset and reporter work together."""
+    """Agent, judge grader, dataset, browser, toolkit, gate rule and reporter work together."""
     driver = EvalDriver(tmp_path, options=LEFT_OUT)
     (tmp_path / "conftest.py").write_text(PLUGIN.read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "sums.csv").write_text("id,task,category\nsum,What is 2 + 3?,easy\n", encoding="utf-8")
     with (
-        ScriptedModel([calls(call("list_tabs")), says("It is 5, dear.")]) as model,
+        ScriptedModel([calls(call("add", one=2, other=3)), says("It is 5, dear.")]) as model,
         ScriptedModel([says("yes")]) as judge,
     ):
         server = {"model": "scripted", "api_key": "none"}
         driver.write_config(
-            agent={"type": "single", **server, "base_url": model.base_url},
+            agent={"type": "nimbus/asking", "llm": {**server, "base_url": model.base_url}},
             judge={**server, "base_url": judge.base_url},
             dataset=[{"type": "nimbus/table", "path": "sums.csv"}],
             graders=["nimbus/friendly"],
-            browser="blank",
+            browser="nimbus/void",
+            toolkits=["nimbus/sums"],
+            gate={"rules": [{"type": "nimbus/cheap", "most": 1}]},
             capture={"screenshots": "off"},
             retries=0,
         )
         run = driver.run()
-    run.assert_outcomes(passed=1)
+    run.assert_outcomes(passed=3)  # the row, a rule of ours and that of the plug-in
     report = json.loads((run.folder / "report.json").read_text(encoding="utf-8"))
     assert (report["passed"], report["rate"]) == (["sum"], "1 of 1")
     said = [line.rpartition(" ")[2] for line in report["messages"]]
-    assert said[-4:] == ["assistant", "tool_call", "tool_result", "assistant"]
+    assert said == ["user", "assistant", "tool_call", "tool_result", "assistant"]
     attempt = run.attempt("sum")
     assert attempt.final_answer == "It is 5, dear."
     assert attempt.grader_results["nimbus/friendly"].reasoning == "yes"
