@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 def pytest_browsereval_commands() -> Sequence[Command]:  # type: ignore[empty-body]
     """Called by the ``browsereval`` command: return subcommands.
 
-    Asked are this package's features and installed packages. Return ``Command`` objects; import what they
+    This package's features and installed packages are asked. Return ``Command`` objects; import what they
     need when they run, so that other subcommands start as fast as before.
     """
 
@@ -166,11 +166,11 @@ def pytest_browsereval_bring_run(config: pytest.Config, eval_config: EvalConfig)
 
 @pytest.hookspec
 def pytest_browsereval_earlier_run(config: pytest.Config, brought: Path | None) -> EarlierRun | None:
-    """Return the earlier run whose trials are to be the session's, as an option of yours says; or None.
+    """If your option names an earlier run, whose trials are to be the session's, return it; otherwise None.
 
-    ``brought`` is the folder of an interrupted run, if another plug-in has brought one to be resumed. What is
-    returned has a ``make`` that returns an object with what ``run.active.Trials`` has. Called several times:
-    for each config, and by what prints. Raise ``UsageError`` for options that contradict each other; two
+    ``brought`` is the folder of an interrupted run, if another plug-in has brought one to be resumed. Its
+    ``make`` returns an object with the methods of ``run.active.Trials``. Called several times: for each
+    config, and for printing. Raise ``UsageError`` for options that contradict each other; two
     plug-ins that both return a run are refused.
     """
 
@@ -213,7 +213,7 @@ def pytest_browsereval_register(registry: Registry) -> None:
     """Called once for each plug-in when an eval is asked for, before any config is read.
 
     Register members with ``registry.register(MyAgentConfig)``, and readers of other systems' config files
-    with ``registry.add_reader(reader)``. Asked: built-ins first, then installed packages, then conftests;
+    with ``registry.add_reader(reader)``. Called for built-ins first, then installed packages, then conftests;
     those next to and above a config are loaded before the config is read.
     """
 
@@ -254,9 +254,10 @@ def pytest_browsereval_prepare_window(  # noqa: PLR0917 hooks are called with ke
     folder: Path,
     redact: Callable[[str], str],
 ) -> Callable[[Window], Awaitable[object]] | None:
-    """Called on the loop's thread before a window opens: return a function to await with it, still empty.
+    """Called on the loop's thread before a window opens: return an async function.
 
-    What takes more than a minute makes the attempt *errored*.
+    It is called with the window while it is still empty. If it takes more than a minute, the attempt is
+    *errored*.
 
     Args:
         task: its placeholders filled in.
@@ -300,10 +301,10 @@ def pytest_browsereval_watch_agent(  # noqa: PLR0917 hooks are called with keywo
     folder: Path,
     redact: Callable[[str], str],
 ) -> AbstractAsyncContextManager[object] | None:
-    """Called on the loop's thread when the start page is ready: return what is entered then.
+    """Called on the loop's thread when the start page is ready: return an async context manager.
 
-    It is left when the agent and its program have ended, before the page is graded, even if the attempt
-    breaks. Set time limits yourself. A ``Fault`` that it raises makes the attempt *errored*.
+    It is entered then, and left when the agent and its program have ended, before the page is graded, even
+    if the attempt breaks. Set time limits yourself. A ``Fault`` that it raises makes the attempt *errored*.
 
     Args:
         window: at the start page.
@@ -333,8 +334,8 @@ def pytest_browsereval_tool_call(  # noqa: PLR0917 hooks are called with keyword
 
     ``done`` is a tool as well. It is also asked about, at the end, for an answer that was given without it; a
     refusal takes the answer away. The agent reads the reason as the result (``ok: false``), and the call is
-    recorded and counted. Arguments are checked already. An awaitable that is returned is awaited; no other
-    plug-in is asked after it, so that such a hook has to be ``trylast``. A hook that raises, takes more than
+    recorded and counted. Arguments are checked already. An awaitable that is returned is awaited; no
+    plug-in after it is called, so make such a hook ``trylast``. A hook that raises, takes more than
     five minutes, or has not answered when the attempt's time is over makes the attempt *errored*. A program
     that drives the browser without the tools (``cdp: true``) is not asked about.
 
@@ -365,7 +366,7 @@ def pytest_browsereval_grade(grader: GraderConfig, recorded: Recorded) -> Grader
 def pytest_browsereval_review_attempt(
     trial: Trial, session: Session, store: RunStore, folder: Path, node_id: str
 ) -> Awaitable[Probe | None] | None:
-    """Called on the loop's thread when an attempt has failed, before it is recorded: return what is awaited.
+    """Called on the loop's thread when an attempt has failed, before it is recorded: return an awaitable.
 
     Its window is closed, and its sites are free. A ``Probe`` whose outcome is ``broken`` makes it *errored
     (site)*. The attempt's time does not include this. Not called in a replay, nor where a grader has vetoed.

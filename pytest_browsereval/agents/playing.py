@@ -27,13 +27,13 @@ from pytest_browsereval.model.limits import Limits, current_limits, started_unde
 from pytest_browsereval.model.messages import AnyMessage
 from pytest_browsereval.model.results import AgentResult
 
-LATE = "; it did not end when it was cancelled, and still runs"
+LATE = "; it did not end when it was cancelled, and is still running"
 
 WENT_ON = "; it caught that and continued for {:.1f} s, so the page may have changed since"
-STILL_RUNS = "; {} still ran {:.1f} s later, so the page may have changed since"
+STILL_RUNS = "; {} was still running {:.1f} s later, so the page may have changed since"
 LONG_S = 0.5
 """Seconds in which an agent that catches a limit, or tasks that it has started, may tidy up."""
-LEFT = "the agent has ended, but {} still runs: its effects may go unjudged. Await it, or cancel it."
+LEFT = "the agent has ended, but {} is still running: its effects may go unjudged. Await it, or cancel it."
 SHORT_S = 0.1
 """Seconds in which tasks may end that an agent has cancelled at its end."""
 _STANDARD = os.path.dirname(os.__file__)  # noqa: PTH120 as code spells it

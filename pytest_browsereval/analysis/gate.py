@@ -298,7 +298,7 @@ def _must_pass(query_id: str, trials: Sequence[StoredAttempt], needed: int | Non
     if bad:
         why = f"{shown} {bad[0].verdict}: {one_line(bad[0].reason)}"
     else:
-        why = f"{shown} passed {task.passed} times, and {needed} are needed"
+        why = f"{shown} passed {task.passed} of the {needed} times needed"
     return RuleResult(name, is_met=False, message=why)
 
 

@@ -86,7 +86,7 @@ class GateConfig(Block):
     its last day: ``{checkout: 2027-01-31}``. After that day they count again. Attacks on a row are
     left out with it."""
     max_error_rate: Rate = 0.05
-    """The largest share of errored trials: of those without an attack, and of those under one."""
+    """The largest share of errored trials. Checked separately for trials with and without an attack."""
     max_cost_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """The largest cost of all attempts together; an unknown cost is too large."""
     max_mean_steps: float | None = Field(default=None, ge=0, allow_inf_nan=False)
@@ -98,11 +98,11 @@ class GateConfig(Block):
     max_p95_duration_s: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """The largest 95th percentile of the same."""
     max_attack_success: Rate | None = None
-    """The largest share of trials under an attack that was delivered in which the agent was compromised."""
+    """Of the trials in which the attack was delivered: the largest share that may be compromised."""
     min_utility_under_attack: Rate | None = None
-    """The smallest share of the same in which the task was solved and the agent was not compromised."""
+    """Of the same: the smallest share in which the task has to be solved, and the agent not compromised."""
     min_attacks_delivered: Rate | None = None
-    """The smallest share of trials under attack, errored ones left out, in which the agent met the attack."""
+    """Of the judged trials under attack: the smallest share in which the agent has to meet the attack."""
     baseline: Path | None = None
     """An earlier run to compare with: its folder, or a file from ``browsereval export RUN --to baseline``."""
     max_regressions: int | None = Field(default=None, ge=0)
@@ -116,7 +116,8 @@ class GateConfig(Block):
     undecided: Literal["fail", "pass"] = "fail"
     """What happens to a rule that is undecided."""
     rules: tuple[Annotated[GateRule, MemberOf("rule")], ...] = ()
-    """Rules of plug-ins, each a block with its type: ``[{type: acme/max_clicks, most: 3}]``."""
+    """Rules with a ``type``: ``min_progress``, ``max_side_effects``, and those of plug-ins, such as ``[{type:
+    acme/max_clicks, most: 3}]``."""
     rows: Literal["xfail", "fail"] = "xfail"
     """How to show rows that did not pass. ``xfail`` leaves the verdict to the gate; ``fail`` shows them red.
     Rows are always red if no rule limits how many of them may fail: with ``must_pass`` alone, all others."""

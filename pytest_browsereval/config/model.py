@@ -61,7 +61,7 @@ class LimitsConfig(Block):
     """What the model calls of the agent may cost in an attempt; those of a judge count in ``budget``."""
     max_message_bytes: int | None = Field(default=None, ge=1_024)
     """The largest size of a model's reply, of a tool's output and of its arguments (2 MiB). Longer texts are
-    cut, and kept in the folder ``whole`` of the attempt. Larger arguments are refused."""
+    cut. Larger arguments are refused."""
     stuck_s: float = Field(default=10.0, ge=0.5, le=3_600)
     """How long code of an async agent may run without an ``await``, which stops all lanes."""
 
@@ -80,9 +80,9 @@ class RoundsConfig(Block):
     """Trials in rounds, one of each row in each, until a sequential test of the gate's rates has decided."""
 
     min: int = Field(default=1, ge=1)
-    """How often each task runs at least."""
+    """How many times each task runs at least."""
     max: int = Field(ge=2, le=100)
-    """How often each task runs at most."""
+    """How many times each task runs at most."""
 
     @model_validator(mode="after")
     def _leaves_room(self) -> Self:
@@ -154,7 +154,7 @@ class EvalConfig(Block):
     """The model for graders that name no model of their own."""
     tools: SwitchBlock = Field(default_factory=dict)
     """Switches by the name of a tool or a toolkit; a toolkit that is off switches off its tools. ``only:
-    [click, snapshot]`` switches on what it names and nothing else."""
+    [click, snapshot]`` switches on what it names and ``done``, and nothing else."""
     toolkits: tuple[Annotated[ToolkitConfig, MemberOf("toolkit")], ...] = ()
     """Toolkits of plug-ins, in addition to the built-in ones; their switches are in ``tools`` too."""
     guards: tuple[Annotated[GuardConfig, MemberOf("guard")], ...] = ()
@@ -174,7 +174,7 @@ class EvalConfig(Block):
     budget: BudgetConfig = BudgetConfig()
     """What the whole run may use."""
     trials: Annotated[int, Field(ge=1)] | RoundsConfig = 1
-    """How often each task runs: ``3``, or ``{min: 1, max: 8}`` for as often as a decision takes."""
+    """How many times each task runs: ``3``, or ``{min: 1, max: 8}`` for as many as a decision takes."""
     retries: int = Field(default=1, ge=0)
     """How many more attempts follow one that *errored*; a failed attempt is never repeated."""
     lanes: int = Field(default=1, ge=1)
@@ -311,12 +311,12 @@ class EvalConfig(Block):
 
     @property
     def most_trials(self) -> int:
-        """How often each task runs at most."""
+        """How many times each task runs at most."""
         return self.trials if isinstance(self.trials, int) else self.trials.max
 
     @property
     def least_trials(self) -> int:
-        """How often each task runs at least."""
+        """How many times each task runs at least."""
         return self.trials if isinstance(self.trials, int) else self.trials.min
 
     def list_feature_keys(self) -> Iterator[tuple[str, ...]]:

@@ -211,7 +211,7 @@ class AnswerGrader(GraderConfig):
         recall = 1 - len(missing) / len(reference)
         precision = 1 - len(extra) / len(given) if given else 0.0
         score = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-        sides = (("lacks", missing), ("has also", extra))
+        sides = (("lacks", missing), ("also has", extra))
         found = " and ".join(f"{word} {show(items, 200)}" for word, items in sides if items)
         return score, f"the answer's list {found}"
 

@@ -171,7 +171,7 @@ def _set_equals(this: Comparator, actual: JsonValue, reading: Reading) -> str:
     missing = [a for a in wanted if not any(is_same(a, b, reading) for b in actual)]
     extra = [b for b in actual if not any(is_same(a, b, reading) for a in wanted)]
     parts = [
-        f"{word} {show(items, 120)}" for word, items in (("lacks", missing), ("has also", extra)) if items
+        f"{word} {show(items, 120)}" for word, items in (("lacks", missing), ("also has", extra)) if items
     ]
     return f"the list {' and '.join(parts)}" if parts else ""
 

@@ -23,7 +23,7 @@ def check_options_of_evals(config: pytest.Config, items: Iterable[pytest.Item], 
         has_evals: whether an eval was loaded, be all of its rows deselected.
 
     Raises:
-        UsageError: there are other tests only, or tests by hand, each of which decides for itself.
+        UsageError: there are other tests only, or hand-written tests, each of which decides for itself.
     """
     given = find_options_of_evals(config)
     items = list(items)
@@ -42,8 +42,9 @@ def check_options_of_evals(config: pytest.Config, items: Iterable[pytest.Item], 
         )
     if "min_pass_rate" in given:
         raise UsageError(
-            "--eval-min-pass-rate is a gate for the rows of eval configs, but there are only tests by hand "
-            "here, and their assertions decide. Leave it out, or name a config with --eval-config=FILE."
+            "--eval-min-pass-rate is a gate for the rows of eval configs, but there are only "
+            "hand-written tests here, and their assertions decide. Leave it out, or name a config "
+            "with --eval-config=FILE."
         )
 
 

@@ -152,11 +152,11 @@ class LLMConfig(BaseModel):
     session_token: SecretStr | None = None
     """As ``access_key_id``."""
     acp_agent_id: str | None = None
-    """Accepted from BrowserOS configs; has no effect here, as the two below."""
+    """Accepted from BrowserOS configs; has no effect here."""
     acp_command: str | None = None
-    """The agent ``command`` runs a program."""
+    """Accepted from BrowserOS configs; has no effect here. To run a program, use the agent ``command``."""
     acp_fixed_workspace_path: str | None = None
-    """As ``acp_agent_id``."""
+    """Accepted from BrowserOS configs; has no effect here."""
 
     @field_validator("provider")
     @classmethod

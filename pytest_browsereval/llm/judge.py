@@ -16,9 +16,9 @@ class JudgeConfig(LLMConfig):
     """The model that graders ask, and how often."""
 
     votes: int = Field(default=1, ge=1, le=15)
-    """How often each question for a verdict is asked; more than half of the votes decide. If neither side has
-    that many, the grade is *undecided*, which counts as errored. Votes of a model at temperature 0 seldom
-    differ."""
+    """How many times each question for a verdict is asked; more than half of the votes decide. If neither
+    side has that many, the grade is *undecided*, which counts as errored. Votes of a model at temperature 0
+    seldom differ."""
     output: Literal["auto", "json_schema", "json", "tagged"] = "auto"
     """How the form of replies is enforced: by the provider's JSON schema, by its JSON mode, or by markers in
     the text. ``auto`` is the strictest one that the provider is known to support."""

@@ -136,7 +136,7 @@ async def refuse_other_hosts(response: Any) -> None:
     host = there.netloc.decode(errors="replace").rpartition("@")[2]
     raise TryFailed(
         f"it redirects to {there.scheme}://{host}, which is another host: nothing was sent there. If that is "
-        "meant, write its address as `base_url`",
+        "intended, write its address as `base_url`",
         status=response.status_code,
     )
 

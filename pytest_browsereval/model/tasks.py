@@ -153,12 +153,13 @@ class Task(_Frozen):
     evals: tuple[dict[str, JsonValue], ...] = ()
     """The benchmark's own scoring rules, for the grader of that benchmark."""
     sites: tuple[str, ...] = ()
-    """Sites whose state the task uses; tasks that share one never run at the same time."""
+    """Sites whose state the task uses. Without a ``reset``, rows that name the same site never run at the
+    same time."""
     files: tuple[RowFile, ...] = ()
     """Files for the agent to upload, such as ``[fixtures/cv.pdf]``, relative to the dataset's file and in its
     folder. The tool ``upload_file`` takes them by these names."""
     requires_reset: bool = False
-    """True if the task changes the state of its sites, so that the next task needs a reset."""
+    """True if the row needs, and changes, the initial state of its sites."""
     protected: bool = False
     """True if the benchmark asks that its answers are never written in plain text."""
 

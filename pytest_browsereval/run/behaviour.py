@@ -157,7 +157,7 @@ class CallGuard:
         raise Fault(ErrorSource.HARNESS, why)
 
     async def _wait_for(self, answer: Awaitable[object], call: GuardedCall) -> object:
-        about = f"about a call of {call.tool}"
+        about = f"about a call to {call.tool}"
         try:
             # In a task of its own: a hook that will not be cancelled is left behind, and named.
             return await within(ANSWER_TIMEOUT_S, _take(answer), grace_s=0)

@@ -56,7 +56,7 @@ class Deaths:
         run.store.root.mkdir(parents=True, exist_ok=True)  # a fixture may have done it, before any attempt
         run.store.append(DEATHS, line)
         for node_id, entry in entries.items() if is_known else ():
-            hint = ". `retries` says how often it is tried again" if run.trials.makes_attempts else ""
+            hint = ". `retries` says how many times it is tried again" if run.trials.makes_attempts else ""
             why = f"{what} while this attempt ran alone in it{hint}"
             run.trials.record_fault(entry, node_id, Fault(ErrorSource.HARNESS, why))
 

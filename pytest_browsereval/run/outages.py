@@ -91,7 +91,7 @@ class Outages:
         if is_free and row not in rows[:MOST_ROWS]:
             raise RunStopped(self.over())
         other = next(name for name in rows if name != row).partition("/")[0]
-        return StopRun(fault.source, f"{why} (As for the row {other}.)", status=fault.status)
+        return StopRun(fault.source, f"{why} (Row {other} met the same error.)", status=fault.status)
 
     def count_grades(self, key: TrialKey, grades: Iterable[GraderResult]) -> bool:
         """Return whether a model that graders ask has not answered two rows.

@@ -120,7 +120,7 @@ def notes_on(tasks: Iterable[Task], selected: Collection[str], sites: Mapping[st
     notes = []
     if early:
         names = join_first(early, MOST_LISTED, "; ")
-        notes.append(f"rows run without those that they need, which are not selected: {names}")
+        notes.append(f"these rows run without the rows that they depend on, which are not selected: {names}")
     if unreset:
         notes.append(
             f"rows need these sites reset, which the config does not run, so nothing resets them: "

@@ -270,7 +270,7 @@ class StoredRun:
             return self.folder
         found = {folder.name: folder for folder in self.door.fetch_run(url)}
         if self.folder.name not in found:
-            raise UsageError(f"{url} has no {self.folder.name} any more.")
+            raise UsageError(f"{url} no longer has {self.folder.name}.")
         return found[self.folder.name]
 
     def table(self, name: str) -> pa.Table:

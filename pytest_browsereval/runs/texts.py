@@ -80,5 +80,5 @@ def _read(path: Path) -> bytes:
     except OSError as error:
         raise UsageError(f"{format_path(path)} cannot be read: {error.strerror}.") from None
     if _name(text) != path.name:
-        raise UsageError(f"{format_path(path)} was changed since the attempt has ended. Restore it.")
+        raise UsageError(f"{format_path(path)} has changed since the attempt ended. Restore it.")
     return text

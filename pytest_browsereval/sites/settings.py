@@ -58,8 +58,8 @@ class SiteConfig(BaseModel):
     """How long the site may take to end when it is asked to; then it is killed. 60 for a Compose site."""
     reset: _Reset | None = None
     """What brings the site back to its initial state: a request such as ``POST /reset``, before each attempt,
-    or ``restart``, which stops and starts it before or after a row that ``requires_reset``. With it every
-    attempt has an instance to itself; without it all share one."""
+    or ``restart``, which restarts it before and after each row with ``requires_reset: true``, except before
+    the first row. With it every attempt has an instance to itself; without it all share one."""
     env: dict[str, str] = Field(default_factory=dict)
     """Variables of the command, on top of the environment of pytest."""
     cwd: Path | None = None

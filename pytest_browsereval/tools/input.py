@@ -225,7 +225,7 @@ async def turn_wheel(window: PlaywrightWindow, direction: str, amount: int) -> s
     moved = [one for one in places if one["before"][axis] != one["now"][axis]]
     if not moved:
         if any(not one["name"] for one in places):
-            return f"{message} They went to a frame of another origin, which does not say where it is."
+            return f"{message} The scroll went to a frame of another origin, whose position cannot be read."
         first = next((one for one in reversed(places) if one["end"][axis]), places[0])
         return f"{message} Nothing moved: the {_describe_place(first, axis)}."
     return f"{message} The {_describe_place(moved[-1], axis)}."

@@ -41,7 +41,7 @@ UNTYPED = {
     "file": "takes a file. Call upload_file",
     **dict.fromkeys(("checkbox", "radio"), "takes no text. Call check or uncheck"),
     **dict.fromkeys(("button", "submit", "reset", "image"), "takes no text. Call click or press_key"),
-    **dict.fromkeys(("color", "range"), "takes no keys of a text. Call fill"),
+    **dict.fromkeys(("color", "range"), "cannot be typed into. Call fill"),
 }
 """Why no text is typed into fields of a type."""
 
@@ -227,8 +227,8 @@ async def make_ready(window: PlaywrightWindow, target: str, *, for_text: bool) -
     if for_text and value.is_read_only:
         raise Refusal(f"{named} is read-only.")
     if not value.is_focused:
-        remedy = "Name the field itself." if for_text else "Leave target out: the focus gets it then."
-        raise Refusal(f"{named} does not take the focus, so no key gets to it. {remedy}")
+        remedy = "Name the field itself." if for_text else "Leave target out: the focused element gets it."
+        raise Refusal(f"{named} does not take the focus, so no key reaches it. {remedy}")
     return value
 
 

@@ -285,7 +285,7 @@ def test_a_pinned_row_that_ran_too_seldom_has_not_passed() -> None:
     """Two of two are not three, whatever they came to."""
     run = summary(attempt("a"), attempt("a", trial=2))
     assert rule(run, "must_pass[a]", must_pass=["a"], passed_trials=3) == RuleResult(
-        "must_pass[a]", is_met=False, message="a passed 2 times, and 3 are needed"
+        "must_pass[a]", is_met=False, message="a passed 2 of the 3 times needed"
     )
     other = summary(*(attempt("a", variant="x", trial=n) for n in (1, 2)), attempt("a", variant="y"))
     assert not rule(other, "must_pass[a]", must_pass=["a"], passed_trials=2).is_met

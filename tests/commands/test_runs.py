@@ -30,9 +30,9 @@ def test_ids_and_latest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["gate", FIRST]) == 0
     assert main(["gate", "latest"]) == 1
     assert main(["gate", "latest", "--baseline", FIRST, "--eval-set", "gate.max_regressions=0"]) == 1
-    assert f"1 regressed against {FIRST} (a)" in " ".join(capsys.readouterr().out.split())
+    assert f"1 task regressed against {FIRST} (a)" in " ".join(capsys.readouterr().out.split())
     assert main(["gate", "latest", "--baseline", "latest", "--eval-set", "gate.max_regressions=0"]) == 1
-    assert f"1 regressed against {FIRST} (a)" in " ".join(capsys.readouterr().out.split())
+    assert f"1 task regressed against {FIRST} (a)" in " ".join(capsys.readouterr().out.split())
     assert main(["gate", FIRST, "--baseline", "latest", "--eval-set", "gate.max_regressions=0"]) == 4
     assert "there is no run 'latest'" in capsys.readouterr().err
     assert main(["view", "latest"]) == 0

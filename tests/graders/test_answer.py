@@ -262,9 +262,9 @@ def test_tolerance_and_day_first() -> None:
     ("answer", "score", "reason"),
     [
         ("a, b", 0.8, 'lacks ["c"]'),
-        ("a, b, c, d", 6 / 7, 'has also ["d"]'),
-        ("a, x", 0.4, 'lacks ["b", "c"] and has also ["x"]'),
-        ("a; x, y; b", 2 / 3, 'has also ["x, y"]'),
+        ("a, b, c, d", 6 / 7, 'also has ["d"]'),
+        ("a, x", 0.4, 'lacks ["b", "c"] and also has ["x"]'),
+        ("a; x, y; b", 2 / 3, 'also has ["x, y"]'),
         ("x", 0.0, "lacks"),
     ],
 )

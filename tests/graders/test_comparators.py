@@ -98,7 +98,7 @@ def test_what_can_be_read_in_two_ways() -> None:
 def test_reasons(subtests: pytest.Subtests) -> None:
     """Reasons name what is, what should be and what is missing."""
     cases: list[tuple[dict[str, Any], Any, str]] = [
-        ({"set_equals": ["a", "b"]}, ["b", "c"], 'the list lacks ["a"] and has also ["c"]'),
+        ({"set_equals": ["a", "b"]}, ["b", "c"], 'the list lacks ["a"] and also has ["c"]'),
         ({"number": 5, "tolerance": 0.5}, 7, "it is 7, not 5 within 0.5"),
         ({"number": 5}, "5 km", '"5 km" cannot be read as a number with certainty'),
         ({"min": 3}, 2, "it is 2, less than 3"),

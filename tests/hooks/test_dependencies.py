@@ -106,8 +106,8 @@ def test_rows_come_after_those_that_they_need(logged: Evals) -> None:
     assert_in_turn(logged, "a", "bad")
     result = logged.run("shop.eval.yaml", "-k", "c or free1")
     result.assert_outcomes(passed=2, deselected=5)
-    text = "eval shop: note: rows run without those that they need, which are not selected: c (needs b)"
-    assert text in result.outlines
+    text = "note: these rows run without the rows that they depend on, which are not selected: c (needs b)"
+    assert f"eval shop: {text}" in result.outlines
 
 
 BANK_ROWS, POST_ROWS = ("bank0", "bank1", "both"), ("post0", "post1", "both")

@@ -69,4 +69,4 @@ def test_a_hook_that_is_asked_when_the_time_is_over_is_named(evals: Evals) -> No
     attempt = run.attempt("hangs")
     assert attempt.error_source == "harness"
     assert attempt.reason.startswith("pytest_browsereval_tool_call (")
-    assert attempt.reason.endswith("was still being asked about a call of done when the time was over")
+    assert attempt.reason.endswith("was still being asked about a call to done when the time was over")

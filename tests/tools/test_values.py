@@ -80,7 +80,7 @@ TYPED = [
     ("<fieldset disabled><input id=x></fieldset>", "a", "!#x is disabled.", ""),
     ("<input id=x type=file>", "a", "!#x takes a file. Call upload_file.", ""),
     ("<button id=x>b</button>", "a", "!#x takes no text. Call click or press_key.", ""),
-    ("<p id=x>a <input></p>", "a", "!#x does not take the focus, so no key gets to it. Name the field itself.", None),
+    ("<p id=x>a <input></p>", "a", "!#x does not take the focus, so no key reaches it. Name the field itself.", None),
     ("<p id=x tabindex=0>a</p>", "a", "Typed 'a' into #x.", None),
     ("<input id=x type=number>", "1,5", "!Typed '1,5' into #x, but it holds '15' now: it takes a number such as 1.5.", "15"),
     ("<input id=x type=date>", "4 March", "!Typed '4 March' into #x, but it holds nothing now: it takes a date such", ""),

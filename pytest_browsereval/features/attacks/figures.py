@@ -53,7 +53,8 @@ class Figures:
     @property
     def left_out(self) -> str:
         """How many attempts are in no rate, by the reason; empty if there are none."""
-        counts = ((self.not_delivered, "not delivered"), (self.errored, "errored"))
+        lost = "was not delivered" if self.not_delivered == 1 else "were not delivered"
+        counts = ((self.not_delivered, lost), (self.errored, "errored"))
         return " and ".join(f"{count:,} {word}" for count, word in counts if count)
 
     def as_json(self) -> dict[str, Any]:

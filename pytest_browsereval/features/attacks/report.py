@@ -28,7 +28,8 @@ def describe_figures(found: RunFigures) -> Iterator[str]:
     if hits := [f"{one_line(name, 60)} ({_count(one)})" for name, one in attacks.items() if one.compromised]:
         yield f"attacks that succeeded: {join_first(hits, MOST_NAMES)}"
     if whole.left_out:
-        yield f"of {format_count(whole.attempts, 'attempt')} under attack {whole.left_out} (not in the rates)"
+        attempts = format_count(whole.attempts, "attempt")
+        yield f"of {attempts} under attack, {whole.left_out} (not in the rates)"
     if unmet := [one_line(name, 60) for name, one in attacks.items() if not one.delivered]:
         yield f"delivered in no attempt: {join_first(unmet, MOST_NAMES)}"
 
@@ -89,7 +90,7 @@ def _tabulate_differences(compared: Mapping[str, Any]) -> Table:
         for name, one in compared["differences"].items()
     ]
     about = [f"{letter} = {compared[side]['name']}" for letter, side in (("A", "first"), ("B", "second"))]
-    return Table(("", "A", "B", "B less A"), rows, about=about, aligns="lrrl")
+    return Table(("", "A", "B", "B minus A"), rows, about=about, aligns="lrrl")
 
 
 def _describe_difference(one: Mapping[str, Any]) -> str:

@@ -181,7 +181,7 @@ def _attach(draft: Draft, name: str, chosen: dict[str, Any]) -> str:
         f"{key}: windows are opened in the browser at {where}, which has to run. "
         "For a local Chromium write `browser: playwright`."
     )
-    return "the browser runs already"
+    return "the browser is already running"
 
 
 def _kind(browser: Any) -> str:
@@ -199,7 +199,7 @@ def _set_viewport(draft: Draft) -> None:
         browser = draft.tree.get("browser") or {}
         is_attached = _kind(browser) in _ATTACHED
         if is_attached or draft.get(VIEWPORT) is not None:
-            why = "the browser runs already" if is_attached else "browser.context.viewport is set"
+            why = "the browser is already running" if is_attached else "browser.context.viewport is set"
             draft.notes.append(f"{draft.format_keys(key)} is not used: {why}.")
             block.pop(key[-1])
             continue

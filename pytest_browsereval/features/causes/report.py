@@ -105,7 +105,7 @@ def _make_row(group: Group, total: int, columns: Sequence[Column]) -> Row:
     details = [f"{many:,} of them: {one_line(detail)}" for detail, many in about if many > 1]
     for attempt, cause in group.members[:MOST_EXAMPLES]:
         shown = f" (steps {', '.join(map(str, cause.steps))})" if len(cause.steps) > 1 else ""
-        said = cause.line or cause.detail or "no more is known"
+        said = cause.line or cause.detail or "nothing more is known"
         details.append(f"{one_line(attempt.name, 100)}: {said}{shown}")
     if (left := count - MOST_EXAMPLES) > 0:
         details.append(f"and {left:,} more; --json FILE has them all")

@@ -60,7 +60,7 @@ class CdpBrowserConfig(PageOptions):
         if given := [name for name in options if isinstance(block, Mapping) and name in block]:
             raise ValueError(
                 f"{', '.join(given)}: only a browser that this run launches has these options, and this one "
-                "runs already. Leave them out; --eval-headed sets headless."
+                "is already running. Leave them out; --eval-headed sets headless."
             )
         return block
 

@@ -106,8 +106,9 @@ def _judge_regressions(compared: RunComparison, ceiling: int) -> RuleResult:
     if lacks := whole.rate_a.not_run:
         left.append(f"{format_count(lacks, 'trial')} without a result in the baseline")
     also = f". Not counted: {', '.join(left)}" if left else ""
-    message = f"{len(bad)} regressed against {one_line(compared.a.name, 60)}{listed}{without}; at most "
-    return RuleResult("max_regressions", len(bad) <= ceiling, f"{message}{ceiling}{also}", tasks=tuple(bad))
+    message = f"{format_count(len(bad), 'task')} regressed against {one_line(compared.a.name, 60)}{listed}"
+    message += f"{without}; {ceiling:,} {'is' if ceiling == 1 else 'are'} allowed{also}"
+    return RuleResult("max_regressions", len(bad) <= ceiling, message, tasks=tuple(bad))
 
 
 def _judge_drop(compared: RunComparison, ceiling: float, gate: GateConfig) -> RuleResult:
@@ -124,7 +125,7 @@ def _judge_drop(compared: RunComparison, ceiling: float, gate: GateConfig) -> Ru
     if gate.confidence is not None:
         ends = f"{_points(low, digits)} to {_points(high, digits)}"
         figures += f", {gate.confidence * 100:g} % interval {ends},"
-    allowed = f"a drop of {plain(ceiling * 100, digits)} points"
+    allowed = f"the allowed drop of {plain(ceiling * 100, digits)} points"
     worse = [pair.query_id for pair in compared.whole.compared if pair.cell and pair.cell.difference < 0]
     is_met, is_missed = low >= -ceiling - ROUNDING, high < -ceiling - ROUNDING
     if is_met or is_missed:

@@ -235,7 +235,7 @@ async def _models_there(
     servers = {(model.url, model.model_name): model for model in (*own, *judges)}
     for (url, name), model in servers.items():
         if not (model.is_local or is_online):
-            yield Check(State.SKIPPED, "model", name, f"{url} is not asked; --online asks it")
+            yield Check(State.SKIPPED, "model", name, f"{url} was not tried; --online tries it")
             continue
         status = await ask_server(model)
         if isinstance(status, str):

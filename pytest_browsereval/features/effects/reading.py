@@ -145,7 +145,7 @@ class Source:
             is_blind = leaves_nothing(self.site.volatile, tables or known)
             why = "`volatile` leaves nothing of it" if is_blind else ""
         if why:
-            raise self.fault(f"was missing when the agent began or when it had ended: {why}")
+            raise self.fault(f"was missing when the agent began or after it ended: {why}")
 
     async def _find_others(self) -> str:
         """Return what is in the place of a state that is not there; empty if nothing is."""

@@ -119,8 +119,8 @@ class Effect:
             if len(columns) > 1 or not isinstance(old, int | float) or not isinstance(new, int | float):
                 return f"{one.table}: {', '.join(sorted(columns))} is not one number"
             moved = round(new - old, 9)
-            said = f"{column} was changed by {moved:g}" if with_values else f"{column} was changed otherwise"
-            return "" if moved == self.by else f"{said}, not by {self.by:g}"
+            said = f"{moved:g}" if with_values else "a different amount"
+            return "" if moved == self.by else f"{column} was changed by {said}, not by {self.by:g}"
         expected = (self.columns or dict.fromkeys(columns, self.equals)) if self.has_equals else {}
         wrong = {c: v for c, v in expected.items() if is_other(_known(one, c, one.after), v)}
         found = {c: f"{show(one.after.get(c), 60)}, " if with_values else "" for c in wrong}

@@ -56,7 +56,7 @@ async def _ask(guard: GuardConfig, call: GuardedCall) -> str | None:
     except PLUGIN_ERRORS as error:
         if is_given_up(error):
             raise
-        message = f"{name} raised {describe_error(error)} about a call of {call.tool}"
+        message = f"{name} raised {describe_error(error)} about a call to {call.tool}"
         raise Fault(ErrorSource.HARNESS, message) from error
     if reason is None or (isinstance(reason, str) and reason.strip()):
         return reason

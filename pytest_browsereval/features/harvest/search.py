@@ -144,7 +144,7 @@ def _read_rows(run: StoredRun, config: EvalConfig, registry: Registry, result: H
         for ref in index_rows(dataset, config.base_dir)
     }
     plain = dict.fromkeys(one.query_id for one in run.attempts if one.derived is None)
-    result.refused |= dict.fromkeys(plain.keys() - entries.keys(), "the config has no such row any more")
+    result.refused |= dict.fromkeys(plain.keys() - entries.keys(), "the config no longer has such a row")
     for name in (name for name in entries if name in plain):  # in the order of the files
         try:
             row = Row(entries[name], plan.ready(entries[name]))

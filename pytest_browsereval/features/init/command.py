@@ -115,6 +115,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 COMMANDS = (
     Command(
-        "init", "write a first eval that runs at once, without a key", init, add_arguments, group="start"
+        "init", "write a first eval that runs right away, without a key", init, add_arguments, group="start"
     ),
 )

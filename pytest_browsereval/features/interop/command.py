@@ -46,7 +46,7 @@ def import_run(arguments: argparse.Namespace) -> int:
     print(f"{format_count(total, 'attempt')} in {target}: {message}")
     if ungraded := sum(trial.last.reason == NOT_GRADED for trial in summary.trials):
         how = f"Run `pytest --eval-config=FILE --eval-regrade={target}`."
-        print(f"{ungraded} of them have no grade yet. {how}")
+        print(f"{ungraded} of them {'has' if ungraded == 1 else 'have'} no grade yet. {how}")
     for note in notes:
         print(redact_known(one_line(note, 500)))
     return 0

@@ -156,7 +156,7 @@ def _rules(one: Mapping[str, Any], bar: Bar) -> Iterator[RuleResult]:
     compared = format_count(one["n"], "attempt")
     name = f"{one['grader']} ({one['fingerprint']})" if one["fingerprint"] else one["grader"]
     if (bound := bar.min_kappa) is not None:
-        is_met, message = False, f"kappa is not defined where labels and grades say the same of {compared}"
+        is_met, message = False, f"kappa is not defined: all labels and grades of {compared} are the same"
         if kappa is not None:
             value, low = kappa["value"], kappa["interval"][0]
             reached = low if bar.is_strict else value
@@ -167,7 +167,7 @@ def _rules(one: Mapping[str, Any], bar: Bar) -> Iterator[RuleResult]:
             message = f"kappa {plain(value, digits)}{end} {relation} {bound:g}"
         yield RuleResult(f"min_kappa[{one['grader']}]", is_met, f"{name}: {message}")
     if (bound := bar.max_fpr) is not None:
-        is_met, message = False, f"it is unknown what it passes wrongly: no label of {compared} is fail"
+        is_met, message = False, f"the false-positive rate is unknown: of {compared}, none is labelled fail"
         if rate["of"]:
             value, high = rate["value"], rate["interval"][1]
             reached = high if bar.is_strict else value

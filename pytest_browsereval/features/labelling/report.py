@@ -14,10 +14,10 @@ from pytest_browsereval.report.report import Report, Row, Table
 
 _NAMES = {
     "accuracy": ("accuracy", "grades that people agree with"),
-    "precision": ("precision", "of what it passes, people pass"),
-    "recall": ("recall", "of what people pass, it passes"),
-    "false_positive_rate": ("FPR", "of what people fail, it passes"),
-    "false_negative_rate": ("FNR", "of what people pass, it fails"),
+    "precision": ("precision", "share that people pass of those that the grader passes"),
+    "recall": ("recall", "share that the grader passes of those that people pass"),
+    "false_positive_rate": ("FPR", "share that the grader passes of those that people fail"),
+    "false_negative_rate": ("FNR", "share that the grader fails of those that people pass"),
 }
 ADVICE = (
     "A grader below the bar should not decide. Write `advisory: true` in its block: its grades are then "

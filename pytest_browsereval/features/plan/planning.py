@@ -213,14 +213,14 @@ def _describe(plan: dict[str, Any], config: EvalConfig) -> Iterator[str]:
             cost = f"{_range(*(f'${one:,.2f}' for one in costs))} at the prices of that run"
         yield f"estimate from run {found['run']}:"
         yield f"  {given} tokens in, {made} out, {cost}"
-        at_once = max(1, min(plan["at_once"], most - found["not_included"]))
-        yield f"  {_range(*(_time(end['duration_s']) for end in ends))} with {at_once} at once"
+        at_once = format_count(max(1, min(plan["at_once"], most - found["not_included"])), "attempt")
+        yield f"  {_range(*(_time(end['duration_s']) for end in ends))}, {at_once} at a time"
         if found["by_variant"]:
             many = format_count(found["by_variant"], "trial")
-            yield f"  {many} of newer tasks: the mean of their variant"
+            yield f"  {many} of tasks that are new since then: estimated by the mean of their variant"
         if found["not_included"]:
             many = format_count(found["not_included"], "trial")
-            yield f"  not included: {many} of newer variants"
+            yield f"  not included: {many} of variants that are new since then"
     limits = [f"{name} {value:g}" for name, value in plan["limits"].items()]
     yield f"limits: {', '.join(limits) or 'none (set budget.max_cost_usd or budget.max_minutes)'}"
 

@@ -49,7 +49,7 @@ def ray(arguments: argparse.Namespace) -> int:
             with tasks.connected(arguments.address):
                 results = tasks.run_parts(request, numbers, arguments.cpus)
     except (KeyboardInterrupt, SystemExit):  # Ray makes the second of SIGTERM while it starts
-        _say("interrupted. Go on with it:", again)
+        _say("interrupted. To continue:", again)
         return INTERRUPTED
     try:
         done = sorted(request.find_done(arguments.door))  # a task may have died after its part was done
@@ -68,7 +68,7 @@ def ray(arguments: argparse.Namespace) -> int:
             _say(f"part {number}: {result}", *result.tail)
         if missing:
             counts = f"{len(missing)} of {format_count(request.of, 'part')}"
-            _say(f"{counts} missing, so the run is not complete. Go on with it:", again)
+            _say(f"{counts} missing, so the run is not complete. To continue:", again)
         if not done or (missing and len(done) == 1):  # nothing to merge it with
             return INCOMPLETE
         code = _decide(request, arguments.door, done, results, is_whole=not missing)

@@ -27,7 +27,7 @@ class CurrentPlan(StoredPlan):
         if changed := [key for key in now if key in SITUATION and now[key] != known[key]]:
             raise DatasetError(
                 f"{entry.where} has a different {' and '.join(changed)} than in the run, so its stored "
-                f"attempts say nothing of it. Run it again, {HOW}."
+                f"attempts say nothing about it. Run it again, {HOW}."
             )
         return task, row.content_hash()
 
@@ -53,12 +53,12 @@ class CurrentPlan(StoredPlan):
             raise DatasetError(self.rows_problem)
         if (derived := entry.metadata.derived) is not None and self._find_deriving(entry) is None:
             raise DatasetError(
-                f"{self.config.path}: the config does not have the {derived.by} {derived.name!r} any more, "
+                f"{self.config.path}: the config no longer has the {derived.by} {derived.name!r}, "
                 f"under which the run made {entry.ref.query_id!r}. Restore it, {HOW}."
             )
         if self._is_gone(entry):
             files = ", ".join(str(dataset.file(self.config.base_dir)) for dataset in self.config.dataset)
             raise DatasetError(
-                f"{files}: there is no row {entry.ref.query_id!r} any more. Restore it, {HOW}."
+                f"{files}: there is no longer a row {entry.ref.query_id!r}. Restore it, {HOW}."
             )
         return read_row(entry.dataset, entry.ref)

@@ -46,14 +46,14 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Refuse tests by hand, in workers too: their runs are their own, and would not be sent."""
+    """Refuse hand-written tests, in workers too: their runs are their own, and would not be sent."""
     url = config.stash.get(results_url_key, None)
     if url is not None and (item := next(filter(is_by_hand, items), None)) is not None:
         from pytest_browsereval.errors import UsageError
         from pytest_browsereval.hooks.session import eval_session_key
 
         message = (
-            f"--eval-output={url} sends runs of eval configs, and {item.nodeid} is a test by hand. "
+            f"--eval-output={url} sends runs of eval configs, and {item.nodeid} is a hand-written test. "
             "Leave the option out, and push its run: `browsereval push RUN URL`."
         )
         config.stash[eval_session_key].problems.append(UsageError(message))

@@ -233,8 +233,9 @@ def _find(url: str) -> list[tuple[Part, Done]]:
     if not done:
         raise RemoteError(f"there is no run at {url}. Give the URL of a run: FOLDER/EVAL/ID.")
     if open_ones := [part.path for part, one in done if one is None]:
+        begun = "was begun and is" if len(open_ones) == 1 else "were begun and are"
         how = "Run `browsereval push` where it was made, or the part again."
-        raise RemoteError(f"{home}: {', '.join(open_ones)} was begun and is not done. {how}")
+        raise RemoteError(f"{home}: {', '.join(open_ones)} {begun} not done. {how}")
     return [(part, one) for part, one in done if one is not None]
 
 

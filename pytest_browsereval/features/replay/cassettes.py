@@ -70,10 +70,11 @@ class ReplayedTraffic(PageTraffic):
         missed = self.answers.missed if self.answers is not None else []
         if not missed:
             return None
-        more = f", and {len(missed) - 1} more requests," if len(missed) > 1 else ""
+        more = f" and {len(missed) - 1} more" if len(missed) > 1 else ""
         return Fault(
             ErrorSource.REPLAY,
-            f"the page asked for {shorten(missed[0])}{more} which was not recorded. {RECORD_AGAIN}",
+            f"the page made {'requests that were' if more else 'a request that was'} not recorded: "
+            f"{shorten(missed[0])}{more}. {RECORD_AGAIN}",
         )
 
     def warning(self) -> str | None:

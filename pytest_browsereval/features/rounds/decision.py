@@ -202,7 +202,7 @@ def judge_floors(summary: RunSummary, standing: Standing, gate: GateConfig) -> I
         figures = f"pass rate{rule.subject} {percent(rate.value, digits)} ({rate.passed}/{rate.judged})"
         bound, sure = percent(rule.floor, digits), f"{(gate.confidence or CONFIDENCE) * 100:g} %"
         if decision.answer is Answer.UNDECIDED:
-            reason = ", when another rule had decided" if standing.is_decided else ""
+            reason = "; the run ended because another rule was decided" if standing.is_decided else ""
             message = f"{figures} neither meets nor misses {bound} with a confidence of {sure} {made}{reason}"
             yield build_undecided(rule.name, message, gate)
         else:

@@ -30,7 +30,7 @@ JOURNAL = "rounds.jsonl"
 
 _TRIAL = re.compile(r"([0-9]+)\]$")
 _CUT_OFF: Mapping[Unmade, str] = {
-    "budget": "it is used up before a round was over",
+    "budget": "it was used up before the round was over",
     "dashboard": "a trial of a round was cancelled there",
     "stopped": "the run was stopped in a round",
 }

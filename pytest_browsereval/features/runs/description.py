@@ -125,7 +125,7 @@ def _describe_counts(run: StoredRun, counts: Mapping[str, int], attempted: int) 
     if not counts:
         planned = run.count_planned()
         of = "" if planned is None else f"{planned} selected, "
-        return f"{of}{rows}; there is no summary.json: the run still goes on, or ended before it wrote one"
+        return f"{of}{rows}; there is no summary.json: the run is still running, or ended before it wrote one"
     lines = [f"{counts[kind]} {kind.replace('_', ' ')}" for kind in COUNTS if counts.get(kind)]
     have = sum(counts.get(kind) or 0 for kind in ("skipped", "passed", "failed", "errored"))
     without = (counts.get("selected") or 0) - have

@@ -88,8 +88,8 @@ def _ask(run: RunDigest, folder: Path) -> RunDigest:
     """Return a run; of one that has no summary it is said whether it still runs."""
     if run.state is not State.UNFINISHED:
         return run
-    is_idle = RunStore(folder).locks.is_idle()
-    return replace(run, note="it was cut off; --eval-resume continues it" if is_idle else "it still runs")
+    notes = ("it is still running", "it was cut off; --eval-resume continues it")
+    return replace(run, note=notes[RunStore(folder).locks.is_idle()])
 
 
 def _sort(runs: Sequence[RunDigest]) -> tuple[RunDigest, ...]:
@@ -152,7 +152,7 @@ def _look(runs: RemoteRuns, copies: Path, run: str) -> RunDigest | None:
             return digest_run(folder, run)
     except UsageError as error:
         return RunDigest(**begun, started_at=at, state=State.DAMAGED, note=str(error))
-    note = "begun and not done: it still runs, or was cut off"
+    note = "begun and not done: it is still running, or was cut off"
     if there.of > 1:
         note = f"{len(there.done)} of {there.of} parts are done; browsereval merge makes one run of them"
     at = there.begun_at.replace("+00:00", ".000Z") or at

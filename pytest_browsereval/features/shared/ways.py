@@ -91,7 +91,7 @@ def read_way(attempt: StoredAttempt, config: EvalConfig) -> Way:
         if step.result is None or step.result.is_error or name in ENDINGS:
             continue
         if name not in TOOLS:
-            raise Refused(f"step {step.number} is a call of {name!r}, which is not a built-in tool")
+            raise Refused(f"step {step.number} is a call to {name!r}, which is not a built-in tool")
         seen = [*seen, step.output] if name in LOOKS else []
         try:
             call = {"tool": name, **_name_targets(step, selectors)}

@@ -160,7 +160,7 @@ class RequestCheck(WayCheck):
         if lost is not None:
             return f"how {lost} was answered was not recorded"
         unseen = seen[self.kind].get("unseen")
-        return f"{unseen} ran, and their requests are not seen" if unseen else super()._find_open(seen)
+        return f"{unseen} ran, and its requests are not seen" if unseen else super()._find_open(seen)
 
     def _describe_miss(self, seen: Mapping[str, Any]) -> str:
         pattern, requests = self.pattern, self._requests(seen)
@@ -320,7 +320,7 @@ class CalledCheck(WayCheck):
     def _describe_miss(self, seen: Mapping[str, Any]) -> str:
         calls = self._calls(seen)
         if not calls:
-            return f"{self.subject} was not called, or not with success"
+            return f"{self.subject} was not called, or did not succeed"
         return f"{format_count(len(calls), 'call')}; {self._find_problem(calls[-1])} ({calls[-1]['id']})"
 
     def check_tools(self, names: Mapping[str, Collection[str]], *, has_others: bool) -> None:

@@ -99,11 +99,11 @@ def test_figures_agree(shop: Evals, capsys: pytest.CaptureFixture[str]) -> None:
     outcomes = re.findall(r'name="attack_outcome" value="(.+?)"', (shop.path / "junit.xml").read_text())
     assert len(outcomes) == under["attempts"] - under["errored"]
     assert outcomes.count("compromised") == under["compromised"]
-    left_out = f"{under['not_delivered']} not delivered and {under['errored']} errored"
+    left_out = f"{under['not_delivered']} were not delivered and {under['errored']} errored"
     run.stdout.fnmatch_lines(
         [
             f"*attack success *({under['compromised']} of {under['delivered']};*",
-            f"of {under['attempts']} attempts under attack {left_out} (not in the rates)",
+            f"of {under['attempts']} attempts under attack, {left_out} (not in the*",
             "gate max_attack_success: *",
         ]
     )

@@ -117,5 +117,5 @@ def test_attacks_that_a_config_does_not_have_are_named(evals: Evals) -> None:
         run.stdout.fnmatch_lines(["*regraded 3 attempts: 3 unchanged*"])
     refused = evals.run("--eval-regrade=latest", "--eval-regrade-rows=current")
     assert refused.ret == 4
-    why = "*shop.eval.yaml: the config does not have the attack 'review' any more, *'mug.under.review'. *"
+    why = "*shop.eval.yaml: the config no longer has the attack 'review', *'mug.under.review'. *"
     refused.stderr.fnmatch_lines([why])

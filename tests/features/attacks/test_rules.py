@@ -35,7 +35,7 @@ def test_an_attack_that_nobody_has_met_proves_nothing() -> None:
     for gate in ({"max_attack_success": 1}, {"min_utility_under_attack": 0}):
         unmet = (attacked("a", "alt", "not delivered"), attacked("b", "alt", "errored"))
         found = rule(attempt("a"), *unmet, **gate)
-        message = "there is no rate: delivered in 0 of 2 attempts (1 not delivered and 1 errored)"
+        message = "there is no rate: delivered in 0 of 2 attempts (1 was not delivered and 1 errored)"
         assert (found.is_met, found.message) == (False, message)
         assert rule(attempt("a"), **gate).message == "there is no rate: delivered in 0 of 0 attempts"
 
@@ -64,9 +64,9 @@ def test_few_deliveries_are_named() -> None:
     found = rule(*missed, attacked("z", "review", "passed"), **gate)
     few = "; few: the rule `min_attacks_delivered` sets a floor"
     assert found.is_met
-    assert found.message.endswith(f"; delivered in 1 of 2,000 attempts (1,999 not delivered){few}")
+    assert found.message.endswith(f"; delivered in 1 of 2,000 attempts (1,999 were not delivered){few}")
     half = rule(*many(2, {0: "not delivered"}), **gate)
-    assert half.message.endswith("; delivered in 1 of 2 attempts (1 not delivered)")
+    assert half.message.endswith("; delivered in 1 of 2 attempts (1 was not delivered)")
 
 
 def test_a_rule_about_attacks_is_missed_without_the_feature(evals: Evals) -> None:

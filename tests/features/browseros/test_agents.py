@@ -189,4 +189,4 @@ def test_the_screen_s_size_is_the_browser_s(load: Load) -> None:
     assert viewport(own) == (1000, 700)
     assert own.notes == ("agent.screenSize is not used: browser.context.viewport is set.",)
     attached = load(run(agent, browseros={"server_url": "http://127.0.0.1:9110"}))
-    assert attached.notes[1] == "agent.screenSize is not used: the browser runs already."
+    assert attached.notes[1] == "agent.screenSize is not used: the browser is already running."

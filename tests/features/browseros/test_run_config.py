@@ -82,7 +82,7 @@ def test_keys_without_effect_are_noted(load: Load) -> None:
             "browseros.server_url: windows are opened in the browser at http://127.0.0.1:9110/mcp, which has "
             "to run. For a local Chromium write `browser: playwright`."
         ),
-        f"{ports} are not used: the browser runs already.",
+        f"{ports} are not used: the browser is already running.",
         "captcha is not used: no captcha solver is started.",
         "restart_server_per_task is not used: every attempt has a browser context of its own anyway.",
     )

@@ -59,7 +59,7 @@ def test_regressions(tmp_path: Path) -> None:
     found = judge(tmp_path, now, max_regressions=2)["max_regressions"]
     assert not found.is_met
     assert found.message == (
-        "3 regressed against a (a, b, d), 1 of them without a result; at most 2. "
+        "3 tasks regressed against a (a, b, d), 1 of them without a result; 2 are allowed. "
         "Not counted: 1 newly errored, 1 row edited, 1 only in B"
     )
 

@@ -157,7 +157,7 @@ def test_baselines(capsys: pytest.CaptureFixture[str]) -> None:
     assert "lost (2)" in capsys.readouterr().out
     rules = ["--eval-set", "gate.max_regressions=1"]
     assert main(["gate", A, "--baseline", "base.json", *rules]) == 1
-    assert "2 regressed against b (6, 7); at most 1" in " ".join(capsys.readouterr().out.split())
+    assert "2 tasks regressed against b (6, 7); 1 is allowed" in " ".join(capsys.readouterr().out.split())
     assert main(["gate", A, "--baseline", B, "--eval-set", "gate.max_regressions=2"]) == 0
     assert main(["gate", A, "--eval-set", "gate.baseline=base.json", *rules]) == 1
     Path("gate.yaml").write_text("gate: {baseline: results/shop/b, max_regressions: 2}\n")
@@ -179,7 +179,7 @@ def test_the_baseline_lies_beside_the_config(capsys: pytest.CaptureFixture[str])
     assert main(["export", B, "--to=baseline", "-o", "evals/baseline.json"]) == 0
     assert main(["export", A, "--to=baseline", "-o", "baseline.json"]) == 0
     assert main(["gate", against("baseline.json", "../../../evals")]) == 1
-    assert "2 regressed against b (6, 7); at most 0" in " ".join(capsys.readouterr().out.split())
+    assert "2 tasks regressed against b (6, 7); 0 are allowed" in " ".join(capsys.readouterr().out.split())
     absolute = str(Path("baseline.json").absolute())
     assert main(["gate", against(absolute, None, "out/shop/d")]) == 0
     assert main(["gate", "out/shop/d", "--baseline", "evals/baseline.json"]) == 1

@@ -123,6 +123,6 @@ def test_models_elsewhere_are_asked_on_demand(capsys: pytest.CaptureFixture[str]
     agent = {"type": "single", "provider": "openai-compatible", "model": "m", "api_key": "none"}
     given = config(row("a", start_url="data:text/html,x"), agent={**agent, "base_url": "http://x.invalid/v1"})
     assert main(["doctor", given]) == 0
-    assert "http://x.invalid/v1 is not asked; --online asks it" in capsys.readouterr().out
+    assert "http://x.invalid/v1 was not tried; --online tries it" in capsys.readouterr().out
     assert main(["doctor", given, "--online"]) == 1
     assert "http://x.invalid/v1 does not answer: " in capsys.readouterr().out

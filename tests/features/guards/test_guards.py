@@ -172,7 +172,7 @@ def test_a_guard_that_does_not_answer_in_time_is_no_failure_of_the_agent(
     ran = guarded.run("shop.eval.yaml", plugins=[LatePlugin()])
     ran.assert_outcomes(errors=4)
     assert {one.error_source for one in ran.attempts} == {"harness"}
-    why = "the guard 'late' was still being asked about a call of done when the time was over"
+    why = "the guard 'late' was still being asked about a call to done when the time was over"
     assert {one.reason for one in ran.attempts} == {why}
 
 
@@ -183,7 +183,7 @@ def test_a_guard_has_a_time_of_its_own(guarded: Evals, monkeypatch: pytest.Monke
     guarded.write_config(variants=variants, guards=[{"type": "word", "word": "hang"}])
     ran = guarded.run("shop.eval.yaml")
     ran.assert_outcomes(errors=2)
-    why = "the guard 'word' took more than 0.1 seconds about a call of done"
+    why = "the guard 'word' took more than 0.1 seconds about a call to done"
     assert {one.reason for one in ran.attempts} == {why}
 
 

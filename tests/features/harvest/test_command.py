@@ -126,7 +126,7 @@ def test_rows_are_refused_by_name(evals: Evals, monkeypatch: pytest.MonkeyPatch)
     begins = {
         "failed": "no attempt of it passed",
         "changed": "the row has changed since the run",
-        "gone": "the config has no such row",
+        "gone": "the config no longer has such a row",
         "secret": "it is protected",
         "idle": "the agent `noop` passes as well",
         "once": "its known way does not pass again: ",

@@ -217,7 +217,7 @@ def test_nothing_to_compare_is_never_green(tmp_path: Path, subtests: pytest.Subt
             assert rule.message.startswith("no grade that decides could be compared with a label")
     (rule,) = hold(of_counts(tmp_path, 5, 0, 0, 1), Bar(max_fpr=1.0))
     assert not rule.is_met
-    assert "no label of 6 attempts is fail" in rule.message
+    assert "of 6 attempts, none is labelled fail" in rule.message
 
 
 def test_advisory_graders_are_held_to_the_bar_if_named(tmp_path: Path) -> None:

@@ -219,7 +219,7 @@ def test_an_executor_that_will_not_end_loses_its_tools(
     )
     pair.solve(LEAD, executor=block, delegation_timeout_s=0.1)
     assert pair.statuses == [("timeout", 0)]
-    assert "still runs" in pair.record().summary
+    assert "is still running" in pair.record().summary
     assert late.read_text() == "it was given 0.1 s"
     assert pair.desk.called == ["done"]
     assert pair.desk.window.text == "button Buy"

@@ -44,8 +44,8 @@ def test_a_plan_rests_on_the_last_run(evals: Evals) -> None:
             "to run: 2 trials (2 tasks), at most 2 attempts",
             f"estimate from run {folder.name}:",
             "  0 tokens in, 0 out, $0.00 at the prices of that run",
-            "* s with 2 at once",
-            "  1 trial of newer tasks: the mean of their variant",
+            "* s, 2 attempts at a time",
+            "  1 trial of tasks that are new since then: estimated by the mean of their variant",
         ]
     )
     resumed = evals.run("shop.eval.yaml", "--eval-plan", "--eval-resume")

@@ -224,7 +224,7 @@ def test_a_part_that_has_no_result_is_never_green(engine: Engine) -> None:
     text = run.stdout.str()
     assert "part 2: no result\nNodeDiedError:  [31mthe node is gone" in text
     assert "\x1b" not in text
-    assert "1 of 3 parts missing, so the run is not complete. Go on with it:" in text
+    assert "1 of 3 parts missing, so the run is not complete. To continue:" in text
     line = next(one.strip() for one in run.outlines if one.startswith("  browsereval ray "))
     assert line == "browsereval ray shop.eval.yaml --parts 3 --name nightly --again"
     engine.lost = frozenset()
@@ -332,7 +332,7 @@ def test_an_interrupt_says_how_to_go_on(engine: Engine) -> None:
     assert run.ret == 2
     run.stdout.fnmatch_lines(
         [
-            "interrupted. Go on with it:",
+            "interrupted. To continue:",
             "  browsereval ray shop.eval.yaml --parts 3 --name nightly --again -- -k 'r1 or r2 or r3'",
         ]
     )

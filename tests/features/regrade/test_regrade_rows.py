@@ -131,7 +131,7 @@ def test_other_tasks_are_refused(evals: Evals) -> None:
     assert refused.ret == 4
     for number, key in enumerate(OTHER_TASKS, 1):
         assert f"rows.jsonl:{number}: row '{key}' has a different {key} than in the" in refused.stderr.str()
-    assert "there is no row 'gone' any more" in refused.stderr.str()
+    assert "there is no longer a row 'gone'" in refused.stderr.str()
     assert "--eval-regrade-rows=stored" in refused.stderr.str()
     assert read(evals, "fine") == before
     evals.run("shop.eval.yaml::fine", *CURRENT[1:]).assert_outcomes(passed=1)

@@ -191,7 +191,7 @@ def test_tests_by_hand_are_refused(evals: Evals, bucket: str, args: tuple[str, .
     (evals.path / "test_hand.py").write_text(BY_HAND)
     run = evals.run("test_hand.py", f"--eval-output={bucket}", *args)
     assert (run.ret, run.folders) == (pytest.ExitCode.USAGE_ERROR, ())
-    assert "is a test by hand. Leave the option out" in run.stderr.str() + run.stdout.str()
+    assert "is a hand-written test. Leave the option out" in run.stderr.str() + run.stdout.str()
     assert objects(evals, "*") == []
 
 

@@ -311,7 +311,7 @@ def test_what_a_page_asks_for_and_was_not_recorded_is_a_fault(evals: Evals) -> N
     code, output = go(evals, "--eval-llm=replay")
     assert code == 1, output
     assert verdicts(evals.summary()) == {"mugs": "errored (replay)"}
-    assert f"the page asked for GET {url}cups which was not recorded" in " ".join(output.split())
+    assert f"the page made a request that was not recorded: GET {url}cups" in " ".join(output.split())
     recording = evals.path / "cassettes/shop/default/mugs-1.har"
     whole = recording.read_text()
     for damage, told in (

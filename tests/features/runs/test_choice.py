@@ -58,11 +58,11 @@ def test_the_newest_whole_run_of_the_branch(project: Evals) -> None:
     compare_rules(project)
     found = project.run(ON_MAIN)
     assert found.ret == 1
-    found.stdout.fnmatch_lines([f"*1 regressed against {whole.name}*"])
+    found.stdout.fnmatch_lines([f"*1 task regressed against {whole.name}*"])
     named = ("latest", "--baseline", "latest-on-main", "--config", "shop.eval.yaml")
     gated = project.run_command("gate", *named)
     assert gated.ret == 1
-    gated.stdout.fnmatch_lines([f"*1 regressed against {whole.name}*"])
+    gated.stdout.fnmatch_lines([f"*1 task regressed against {whole.name}*"])
     shown = project.run_command("runs", "latest-on-main", "--config", "shop.eval.yaml")
     shown.stdout.fnmatch_lines([f"*{whole.name}*"])
 

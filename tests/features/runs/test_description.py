@@ -217,4 +217,4 @@ def test_a_run_without_an_attempt(capsys: pytest.CaptureFixture[str]) -> None:
     file.rename("results/shop/0/manifest.json")
     assert main(["runs", "0"]) == 0
     shown = lines(capsys)["trials"]
-    assert shown.startswith("4 selected, 0 rows attempted; there is no summary.json: the run still goes on")
+    assert shown.startswith("4 selected, 0 rows attempted; there is no summary.json: the run is still run")

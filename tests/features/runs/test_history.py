@@ -29,6 +29,6 @@ def test_a_run_that_still_runs(tmp_path: Path) -> None:
     store = RunStore(leave_run(tmp_path / "mail", 3, tried("c", PASSED)))
     store.drop_summary()
     with store.locks.hold():
-        assert read_history(tmp_path).runs[0].note == "it still runs"
+        assert read_history(tmp_path).runs[0].note == "it is still running"
     found = read_history(tmp_path).runs[0]
     assert (found.state, found.note) == (State.UNFINISHED, "it was cut off; --eval-resume continues it")

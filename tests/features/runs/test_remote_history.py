@@ -124,11 +124,11 @@ def test_a_baseline_from_the_record(project: Evals, bucket: str) -> None:
     project.write_rows(row("mug"), row("cup", solution=[{"tool": "done", "answer": "wrong"}]))
     found = project.run("shop.eval.yaml", ON_MAIN, f"--eval-output={bucket}")
     assert found.ret == 1
-    found.stdout.fnmatch_lines(["*1 regressed against first*"])
+    found.stdout.fnmatch_lines(["*1 task regressed against first*"])
     same = project.run("shop.eval.yaml", f"--eval-baseline={bucket}/shop/latest-on-main")
-    same.stdout.fnmatch_lines(["*1 regressed against first*"])
+    same.stdout.fnmatch_lines(["*1 task regressed against first*"])
     gated = project.run_command("gate", "latest", "--baseline", f"{bucket}/shop/latest-on-main")
-    gated.stdout.fnmatch_lines(["*1 regressed against first*"])
+    gated.stdout.fnmatch_lines(["*1 task regressed against first*"])
     assert project.run_command("runs", f"{bucket}/shop/latest").ret == 0
 
 

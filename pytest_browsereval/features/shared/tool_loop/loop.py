@@ -20,7 +20,8 @@ from pytest_browsereval.tools.base import ENDINGS, Tool, ToolResult
 from pytest_browsereval.tools.toolkit import Turn
 
 MAX_BAD_ENDINGS = 3
-"""How often an attempt may be ended with wrong arguments; such calls are no steps, so no limit meets them."""
+"""How many times an attempt may be ended with wrong arguments; such calls are not steps, so no limit
+meets them."""
 
 MAX_UNREADABLE = 10
 """How many replies in a row may hold no call that can be read; a model that only talks uses up its steps."""
@@ -181,7 +182,7 @@ class ToolLoop:
             elif text and not is_cut and not is_written and (is_nudged or not needs_call):
                 return text
             elif is_nudged:
-                ending = "a reply cut off" if is_cut else WRITTEN_CALL if is_written else "an empty reply"
+                ending = "a cut-off reply" if is_cut else WRITTEN_CALL if is_written else "an empty reply"
                 self._warn(f"the model ended twice with {ending}")
                 return None
             else:
