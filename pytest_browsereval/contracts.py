@@ -111,6 +111,6 @@ def texts_of(member: object, call: str) -> tuple[str, ...]:
         found = function()
         given = tuple(found) if isinstance(found, list | tuple | set | frozenset) else None
     if given is None:
-        message = describe_wrong(call, found, "a tuple of texts", function)
+        message = describe_wrong(call, found, "a tuple of strings", function)
         raise PluginError(f"{describe_member(member)}: {message}")
-    return tuple(check_result(member, call, one, str, "a text") for one in given)
+    return tuple(check_result(member, call, one, str, "a string") for one in given)

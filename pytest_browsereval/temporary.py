@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PREFIX = "browsereval-"
 
 TRIES = 20
-"""How often a folder is removed that fills again."""
+"""How many times a folder is removed that fills again."""
 
 _LOCK = ".owner"
 """Locked while the process lives; the system frees it however the process ends."""

@@ -292,7 +292,7 @@ _EXPECTED = {
     "int": "a whole number",
     "float": "a number",
     "bool": "true or false",
-    "string": "a text",
+    "string": "a string",
     "path": "a path",
     "date": "a day such as 2027-01-31",
     "dict": "a block of keys",

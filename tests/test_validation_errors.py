@@ -80,7 +80,7 @@ def test_each_problem_has_a_path_and_a_sentence(registry: Registry, subtests: py
         ({"by_name": []}, "by_name", "expected a block of keys, not []."),
         ({"flag": "maybe"}, "flag", "expected true or false, not 'maybe'."),
         ({"rate": "fast"}, "rate", "expected a number, not 'fast'."),
-        ({"name": 3}, "name", "expected a text, not 3."),
+        ({"name": 3}, "name", "expected a string, not 3."),
         ({"inner": {"api_key": "sk-1"}}, "inner.api_key", "must have at least 20 characters; it is '***'."),
         ({"agents": {"a": {"type": "pear"}}}, "agents.a.type", PEAR),
         ({"agents": {"a": "pear"}}, "agents.a", PEAR),

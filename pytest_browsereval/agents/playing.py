@@ -40,7 +40,7 @@ _STANDARD = os.path.dirname(os.__file__)  # noqa: PTH120 as code spells it
 _INNER = (str(Path(__file__).parent.parent) + os.sep, f"{os.sep}playwright{os.sep}_impl{os.sep}")
 """Where tasks come from that are not the agent's own: our package, and Playwright's connection."""
 
-HOW_TO_RETURN = "Return AgentResult(final_answer), with the answer as a text or None"
+HOW_TO_RETURN = "Return AgentResult(final_answer), with the answer as a string or None"
 
 
 async def play(
@@ -116,7 +116,7 @@ async def play(
 
 
 async def _wait_for_left(limits: Limits) -> tuple[str, float]:
-    """Return what of the agent's still runs long after the limit, as a message says it, and for how long."""
+    """Return what of the agent's is still running long after the limit, for a message, and for how long."""
     left = await _find_left(limits, LONG_S - limits.went_on_s)
     went_on_s = limits.went_on_s if left else 0.0
     return STILL_RUNS.format(left, went_on_s) if left else "", went_on_s
@@ -128,7 +128,7 @@ async def _warn_of_left(context: AgentContext) -> None:
 
 
 async def _find_left(limits: Limits, wait_s: float) -> str:
-    """Return which task of the agent's own code still runs after it; "" if none does within the time.
+    """Return which task of the agent's own code is still running after it; "" if none does within the time.
 
     Nobody else ends them: a shared connection of the agent's may be one, and serve later attempts.
     """
@@ -198,8 +198,8 @@ def _checked(returned: object, who: str) -> AgentResult:
     answer, messages, reasons = returned.final_answer, returned.messages, list(TerminationReason)
     has_messages = isinstance(messages, tuple | list) and all(isinstance(one, AnyMessage) for one in messages)
     for name, is_right, wanted in (
-        ("final_answer", answer is None or isinstance(answer, str), "is not a text"),
-        ("note", isinstance(returned.note, str), "is not a text"),
+        ("final_answer", answer is None or isinstance(answer, str), "is not a string"),
+        ("note", isinstance(returned.note, str), "is not a string"),
         ("messages", has_messages, "are not a tuple of messages"),
         ("termination_reason", returned.termination_reason in reasons, f"is not one of {', '.join(reasons)}"),
     ):

@@ -222,7 +222,7 @@ def text_of(row: Any, key: str, *, default: str | None = None) -> str:
             f"there is no {key!r}; the benchmark's rows have one. Keys: {', '.join(map(str, row))}."
         )
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise RowProblem(f"{key}: expected a text, not {kind_of(value)}.")
+        raise RowProblem(f"{key}: expected a string, not {kind_of(value)}.")
     return str(value)
 
 
@@ -234,14 +234,14 @@ def list_of(row: Mapping[str, Any], key: str, kind: type[T]) -> list[T]:
     """
     value = row.get(key) or []
     if not isinstance(value, list) or not all(isinstance(one, kind) for one in value):
-        raise RowProblem(f"{key}: expected a list of {'texts' if kind is str else 'blocks'}.")
+        raise RowProblem(f"{key}: expected a list of {'strings' if kind is str else 'blocks'}.")
     return value
 
 
 def kind_of(value: Any) -> str:
     """Return what a JSON value is."""
     # Not the value itself: it may be a reference answer, which no log may have.
-    names = {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list"}
+    names = {bool: "true or false", int: "a number", float: "a number", str: "a string", list: "a list"}
     return "null" if value is None else names.get(type(value), "a block")
 
 

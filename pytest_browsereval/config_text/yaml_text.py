@@ -112,7 +112,7 @@ class _YamlBuilder:
         if isinstance(node, yaml.ScalarNode) and node.tag.endswith(":str"):
             return str(node.value)
         name = str(node.value) if isinstance(node, yaml.ScalarNode) else "a list or block"
-        self.problems.append((_line(node), f"the key {name!r} is not a text. Put it in quotes."))
+        self.problems.append((_line(node), f"the key {name!r} is not a string. Put it in quotes."))
         return name
 
     def _scalar(self, node: yaml.ScalarNode) -> Any:

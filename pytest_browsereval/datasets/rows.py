@@ -206,7 +206,7 @@ class RowIndex:
             hint = nearest(name, {str(key) for key in row} - ROW_KEYS)
             self.report(line, f"the row has no {name!r}.{hint} Give every row an id.")
         elif not isinstance(row[name], str):
-            self.report(line, f"{name}: expected a text, not {shorten(row[name])}; put it in quotes.")
+            self.report(line, f"{name}: expected a string, not {shorten(row[name])}; put it in quotes.")
         else:
             self.add(row[name], line, offset, length)
 

@@ -81,12 +81,12 @@ class AnswerGrader(GraderConfig):
         if self.match == "set":
             items = reference if isinstance(reference, list) else []
             if not items or not all(isinstance(item, (str, int, float)) for item in items):
-                raise ValueError(f'{what} is not a list of texts or numbers; write ["red", "blue"].')
+                raise ValueError(f'{what} is not a list of strings or numbers; write ["red", "blue"].')
         elif self.match == "number":
             if read_number(reference) is None:
                 raise ValueError(f"{what} is not a number; write one such as 59.98.")
         elif isinstance(reference, bool) or not isinstance(reference, (str, int, float)) or reference == "":
-            raise ValueError(f"{what} is not a text or number; write it as a text.")
+            raise ValueError(f"{what} is not a string or number; write it as a string.")
         elif self.match == "regex":
             check_pattern(str(reference))
         elif self.match == "date":

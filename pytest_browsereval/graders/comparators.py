@@ -270,8 +270,8 @@ def _is_number(value: JsonValue) -> bool:
 
 
 _ALLOWED: dict[str, tuple[Callable[[JsonValue], bool], str]] = {
-    "contains": (lambda v: v not in ("", None), 'a text, such as "Thank you", or an item of a list'),
-    "regex": (lambda v: isinstance(v, str) and v != "", 'a text, such as "^Order [0-9]+$"'),
+    "contains": (lambda v: v not in ("", None), 'a string, such as "Thank you", or an item of a list'),
+    "regex": (lambda v: isinstance(v, str) and v != "", 'a string, such as "^Order [0-9]+$"'),
     "one_of": (lambda v: isinstance(v, list) and bool(v), 'a list, such as ["red", "blue"]'),
     "set_equals": (lambda v: isinstance(v, list), 'a list, such as ["red", "blue"]'),
     "number": (_is_number, "a number, such as 59.98, without quotes"),

@@ -196,7 +196,7 @@ def _read_plain_check(check: Mapping[str, JsonValue]) -> PageCheck:
     elif isinstance(given, str) and given:
         comparator = Comparator("contains" if kind == "text" else "equals", given)
     else:
-        raise ValueError(f'{kind!r} is {show(given)}; write a text or {{"contains": "..."}}.')
+        raise ValueError(f'{kind!r} is {show(given)}; write a string or {{"contains": "..."}}.')
     # Line breaks of a page depend on the width of its window, so texts are compared with single blanks.
     if kind != "url":
         comparator = comparator.flatten()
@@ -243,7 +243,7 @@ def _role_check(check: Mapping[str, JsonValue]) -> PageCheck:
         near = nearest(str(role), _ROLES)
         raise ValueError(f"'role' is {show(role)}; write an ARIA role, such as \"heading\".{near}")
     if name is not None and not isinstance(name, str):
-        raise ValueError(f"'name' is {show(name)}; write the accessible name as a text.")
+        raise ValueError(f"'name' is {show(name)}; write the accessible name as a string.")
     return PageCheck("role", read_count(check), role, name=name)
 
 
@@ -263,12 +263,12 @@ def _value_check(check: Mapping[str, JsonValue], kind: str) -> PageCheck:
     comparator = read_comparator(check, others=(kind, *PAGE_CHECKS[kind].others))
     subject, path = check[kind], check.get("path")
     if not isinstance(subject, str) or not subject.strip():
-        raise ValueError(f"{kind!r} is {show(subject)}; write a text.")
+        raise ValueError(f"{kind!r} is {show(subject)}; write a string.")
     if kind == "storage":
         observing.check_place(subject)
     if path is not None:
         if not isinstance(path, str):
-            raise ValueError(f"'path' is {show(path)}; write a JMESPath expression as a text.")
+            raise ValueError(f"'path' is {show(path)}; write a JMESPath expression as a string.")
         compile_path(path)
     return PageCheck(kind, comparator, subject, path=path)
 

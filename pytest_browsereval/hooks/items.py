@@ -420,7 +420,7 @@ class Reports:
 
 
 def _separate_fault(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
-    """Make an error of a fault in the call of a test by hand.
+    """Make an error of a fault in the call of a hand-written test.
 
     To pytest and all its reporters what is raised in a call is a failure, no matter which class it has.
     """

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Fresh = Mapping[str, Mapping[str, tuple[str, int]]]
 """Place and revision of lines that a process has written, by their hashes.
 
-These stand under the config's node id, or under the folder of a run of a test by hand.
+These stand under the config's node id, or under the folder of a run of a hand-written test.
 """
 
 
@@ -182,7 +182,7 @@ class RecordCheck:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Look at the runs of tests by hand, and make a session that lost records red."""
+        """Look at the runs of hand-written tests, and make a session that lost records red."""
         self._take_over()
         for owner, known in self._known.items():
             root = Path(owner)

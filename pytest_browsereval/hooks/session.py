@@ -58,7 +58,7 @@ class EvalSession:
         self.is_worker = bool(given)
         if (control := given.get("browsereval_control")) is not None:
             use_parent(Path(control))
-        elif not self.is_worker:  # a worker has none if its controller has seen no eval, of tests by hand say
+        elif not self.is_worker:  # a worker has none if its controller has seen no eval
             sweep()
         self.worker = given.get("workerid", "main")
         self.run_id = given.get("browsereval_run_id") or new_run_id()
@@ -257,7 +257,7 @@ class EvalSession:
     def adopt(self, path: Path, loaded: EvalConfig) -> ActiveRun:
         """Return the active_run of a config that is in no file, a marker's for example.
 
-        It has no items: all its attempts are of tests by hand, each of which has a run of its own.
+        It has no items: all its attempts are of hand-written tests, each of which has a run of its own.
 
         Args:
             path: a name for it that no file has.

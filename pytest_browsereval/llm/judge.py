@@ -13,7 +13,7 @@ Output = Literal["json_schema", "json", "tagged"]
 
 
 class JudgeConfig(LLMConfig):
-    """The model that graders ask, and how often."""
+    """The model that graders ask, and how many times."""
 
     votes: int = Field(default=1, ge=1, le=15)
     """How many times each question for a verdict is asked; more than half of the votes decide. If neither

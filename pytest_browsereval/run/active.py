@@ -188,7 +188,7 @@ class EarlierRun:
 
 
 class OwnRuns:
-    """The runs of the tests by hand that use one config, in this process.
+    """The runs of the hand-written tests that use one config, in this process.
 
     Each test has one of its own, and no two of its attempts are one trial.
 
@@ -294,7 +294,7 @@ class ActiveRun:
         self.control = Control(self.store, self.controlled_by)
         self.deaths = Deaths(self)
         self.own_runs = OwnRuns(config, self.store)
-        """Those of tests by hand, which share all else of the config with its items."""
+        """Those of hand-written tests, which share all else of the config with its items."""
         self.parts: Parts | None = None
         """Which part of the run this session makes; None if it is a whole one."""
         self.held = ExitStack()

@@ -74,7 +74,7 @@ async def attempt(  # noqa: C901, PLR0912, PLR0915 as it happens
         trial: what is attempted.
         session: what it shares with other attempts.
         node_id: of its item.
-        store: of a test by hand, which has a run of its own.
+        store: of a hand-written test, which has a run of its own.
 
     Returns:
         What is on disk of it already.
@@ -348,7 +348,7 @@ class Course:
     def name_trace(self) -> str:
         """Return the name of its trace, which others in the run do not have."""
         store, key = self.store, self.trial.key
-        is_own = store is not self.run.store  # of a test by hand, which has a name of its own
+        is_own = store is not self.run.store  # of a hand-written test, which has a name of its own
         name = str(store.run.read_manifest()["name"]) if is_own else self.run.config.name
         numbers = {"trial": key.trial, "attempt": self.folder.number}
         attempt_id = name_attempt(name, self.run_id, key.query_id, key.variant, **numbers)

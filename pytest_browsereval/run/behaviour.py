@@ -153,7 +153,7 @@ class CallGuard:
             reason = await self._wait_for(reason, call)
         if reason is None or (isinstance(reason, str) and reason.strip()):
             return reason
-        why = f"{_TOOL_CALL} returned {reason!r:.80}. Return a reason as a text, or None"
+        why = f"{_TOOL_CALL} returned {reason!r:.80}. Return a reason as a string, or None"
         raise Fault(ErrorSource.HARNESS, why)
 
     async def _wait_for(self, answer: Awaitable[object], call: GuardedCall) -> object:

@@ -84,7 +84,7 @@ class Budget:
             OSError: the ledger cannot be written.
         """
         if self._config.max_cost_usd is not None:
-            # A test by hand has a run of its own, and pays from the budget of its config.
+            # A hand-written test has a run of its own, and pays from the budget of its config.
             name = Path(os.path.relpath(folder, self._store.root)).as_posix()
             self._store.append(LEDGER, {"attempt": name, "cost_usd": cost_usd})
 

@@ -117,7 +117,7 @@ class Cassettes:
         Raises:
             Fault: source *replay*: the recording cannot be used any more.
         """
-        self._refuse_recordings()  # tests by hand have not asked for the check
+        self._refuse_recordings()  # hand-written tests have not asked for the check
         yield PageTraffic()
 
     def save(

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def preflight(run: ActiveRun) -> list[str]:
-    """Check what can be checked without a window; a browser that runs already is asked what it can do.
+    """Check what can be checked without a window; a browser that is already running is asked what it can do.
 
     Returns:
         what a reader of the run should know.

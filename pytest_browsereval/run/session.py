@@ -27,7 +27,7 @@ class Session:
     Args:
         run: what is run.
         entries: its trials among the session's items, in all processes; none if all its attempts are made by
-            tests that are written by hand.
+            hand-written tests.
     """
 
     sites: Sites

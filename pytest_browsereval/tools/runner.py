@@ -48,7 +48,7 @@ async def _run_body(tool: Tool, window: Window, arguments: dict[str, Any], said:
             raise
         raise RuntimeError(repr(error)) from error
     if not isinstance(output, str):
-        raise TypeError(f"it returned {output!r:.80}, which is not a text")
+        raise TypeError(f"it returned {output!r:.80}, which is not a string")
     said[0] = well_formed(output)
     if isinstance(window, PlaywrightWindow):
         await window.settle()  # within the time of the call: its result tells where the page is

@@ -139,7 +139,7 @@ def test_assistantbench(tmp_path: Path) -> None:
     assert (first.start_url, first.level, first.protected) == ("https://s.test/", "Hard", True)
     assert (first.graders, second.answer) == (("assistantbench",), None)
     write(tmp_path / "dev.jsonl", {**original, "answer": {"a": 1}})
-    with pytest.raises(DatasetError, match="answer: expected a text") as refused:
+    with pytest.raises(DatasetError, match="answer: expected a string") as refused:
         rows(dataset("assistantbench", path="dev.jsonl"), tmp_path)
     assert "'a'" not in str(refused.value)
 

@@ -138,11 +138,11 @@ def test_what_is_no_row(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """The message names file and line."""
     cases: list[tuple[str, dict[str, Any], str]] = [
         ("wasp", {**FORK, "sites": ["shop"]}, "is about 'shop', and WASP's are about gitlab or reddit"),
-        ("wasp", {**FORK, "parameters": []}, "parameters: expected a block of texts"),
+        ("wasp", {**FORK, "parameters": []}, "parameters: expected a block of strings"),
         ("wasp", {**FORK, "eval": {}}, "eval: expected a block with the list 'eval_types'"),
         ("st-webagentbench", {**PLANNER, "policies": [1]}, "policies: expected a list of blocks"),
         ("st-webagentbench", {**PLANNER, "eval": 1}, "eval: expected a block with the list 'eval_types'"),
-        ("st-webagentbench", {**PLANNER, "setup_scripts": [1]}, "setup_scripts: expected a list of texts"),
+        ("st-webagentbench", {**PLANNER, "setup_scripts": [1]}, "setup_scripts: expected a list of strings"),
     ]
     for kind, row, said in cases:
         with subtests.test(kind=kind, row=row, said=said):

@@ -133,9 +133,9 @@ def test_problems_do_not_end_reading() -> None:
     document = parse("a: 1\nb: 2\na: 3\n7: x\nc: !date 2020\n? [x]\n: y\n", ".yaml")
     assert document.problems == [
         (3, "the key 'a' occurs twice, first in line 1. Leave one out."),
-        (4, "the key '7' is not a text. Put it in quotes."),
+        (4, "the key '7' is not a string. Put it in quotes."),
         (5, "the tag '!date' is not allowed. Leave it out."),
-        (6, "the key 'a list or block' is not a text. Put it in quotes."),
+        (6, "the key 'a list or block' is not a string. Put it in quotes."),
     ]
 
 

@@ -115,7 +115,7 @@ def test_all_problems_of_ids_are_reported_at_once(jsonl: Make, tmp_path: Path) -
         "rows.jsonl:2: the row has no 'query_id'. Give every row an id.",
         "rows.jsonl:3: the row has no 'query_id'. Did you mean 'query_idd'? Give every row an id.",
         "rows.jsonl:4: the id 'a' is also in line 1. Ids must differ; rename one.",
-        "rows.jsonl:5: query_id: expected a text, not 7; put it in quotes.",
+        "rows.jsonl:5: query_id: expected a string, not 7; put it in quotes.",
         "rows.jsonl:6: a row is a block of keys, not [1].",
         "and 2 more",
     ]
@@ -201,7 +201,7 @@ def test_all_problems_of_a_row_are_reported(jsonl: Make, tmp_path: Path) -> None
     assert sorted(str(caught.value).splitlines()) == [
         "rows.jsonl:2: metadata.webste: unknown key. Did you mean 'website'?",
         "rows.jsonl:2: qurey: unknown key. Did you mean 'query'?",
-        "rows.jsonl:2: start_url: expected a text, not 3.",
+        "rows.jsonl:2: start_url: expected a string, not 3.",
         "rows.jsonl:2: tags: expected a list, not 'x'.",
     ]
 

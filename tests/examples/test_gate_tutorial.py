@@ -46,6 +46,6 @@ def test_the_gate_names_the_row_that_was_lost(tmp_path: Path) -> None:
     agent.write_text(forgetful, encoding="utf-8")
     last = driver.run()
     last.assert_outcomes(passed=7, failed=1, xfailed=1)
-    said = find_shown("gate not met: 1 regressed").partition("against ")
+    said = find_shown("gate not met: 1 task regressed").partition("against ")
     (told,) = (line for line in last.outlines if line.startswith(said[0]))
     assert told.endswith(said[2].partition(" ")[2])

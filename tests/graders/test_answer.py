@@ -337,14 +337,14 @@ def test_rows_that_cannot_be_judged_are_refused(subtests: pytest.Subtests) -> No
     cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         ({}, {}, r"'answer' has no reference. Give the row one \(\"answer\": \"...\"\)"),
         ({"answer": []}, {}, "has no reference"),
-        ({"answer": {"a": 1}}, {}, "is not a text or number"),
-        ({"answer": True}, {}, "is not a text or number"),
+        ({"answer": {"a": 1}}, {}, "is not a string or number"),
+        ({"answer": True}, {}, "is not a string or number"),
         ({"answer": "many"}, {"match": "number"}, "is not a number; write one such as 59.98"),
         ({"answer": [5, "many"]}, {"match": "number"}, '"many" of the grader'),
         ({"answer": "soon"}, {"match": "date"}, "cannot be read as a date"),
         ({"answer": "("}, {"match": "regex"}, "is not a regular expression"),
-        ({"answer": [{"a": 1}]}, {"match": "set"}, "is not a list of texts or numbers"),
-        ({"answer": [["a"], []]}, {"match": "set"}, "is not a list of texts or numbers"),
+        ({"answer": [{"a": 1}]}, {"match": "set"}, "is not a list of strings or numbers"),
+        ({"answer": [["a"], []]}, {"match": "set"}, "is not a list of strings or numbers"),
     ]
     for fields, options, message in cases:
         with (

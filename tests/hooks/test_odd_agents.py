@@ -84,10 +84,10 @@ def lines(folder: Path, query_id: str) -> list[dict[str, Any]]:
 
 WRONG = {
     "text": "the agent returned 'right', which is not an AgentResult.",
-    "number": "the agent returned the final_answer 5, which is not a text.",
+    "number": "the agent returned the final_answer 5, which is not a string.",
     "reason": "the agent returned the termination_reason 'finished', which is not one of completed",
     "messages": "the agent returned the messages [{'type': 'user'}], which are not a tuple of messages.",
-    "note": "the agent returned the note None, which is not a text.",
+    "note": "the agent returned the note None, which is not a string.",
     "unbuilt": "the agent was not built: int has no `execute`.",
     "sync": "the agent cannot be awaited: `execute` of SimpleNamespace is not async.",
     "task": "the agent raised KeyboardInterrupt: mine",

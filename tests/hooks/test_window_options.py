@@ -161,7 +161,7 @@ def test_a_row_chooses_only_what_harms_nobody(evals: Evals, subtests: pytest.Sub
     cases: list[tuple[str, dict[str, Any], str]] = [
         ("playwright", {"permissions": ["camera"]}, "*rows.jsonl:1: *permissions cannot be chosen by a row*"),
         ("playwright", {"devise": "x"}, "*context.devise cannot be chosen*Did you mean 'device'?*"),
-        ("playwright", {"locale": 3}, "*rows.jsonl:1: *context.locale: expected a text, not 3*"),
+        ("playwright", {"locale": 3}, "*rows.jsonl:1: *context.locale: expected a string, not 3*"),
         ("playwright", {"geolocation": {"latitude": 1, "longitude": 2}}, "*permissions: [[]geolocation]*"),
         ("blank", {"locale": "de"}, "*the browser 'blank' cannot set `context`*"),
     ]

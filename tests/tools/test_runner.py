@@ -106,7 +106,7 @@ def test_a_tool_says_text_that_can_be_written(visit: Visits) -> None:
     """Half a character is replaced; what is no text is an error of the tool."""
     opened = visit(tools=(garbled, silent))
     assert opened.output("garbled").startswith("half: \N{REPLACEMENT CHARACTER}")
-    assert opened.refusal("silent") == "it returned None, which is not a text"
+    assert opened.refusal("silent") == "it returned None, which is not a string"
 
 
 def test_a_tool_that_never_returns_ends_with_its_limit(visit: Visits) -> None:

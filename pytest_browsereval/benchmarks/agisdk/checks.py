@@ -59,7 +59,7 @@ def _read_check(entry: dict[str, Any]) -> Check:
     key, expected = KINDS[kind], entry.get("expected_value", True)
     subject = entry.get(key)
     if not isinstance(subject, str) or not subject.strip():
-        raise ValueError(f"the eval {show(entry)} has no {key!r}; write it as a text.")
+        raise ValueError(f"the eval {show(entry)} has no {key!r}; write it as a string.")
     if kind == "jmespath":
         compile_path(subject)
         if "expected_value" not in entry:

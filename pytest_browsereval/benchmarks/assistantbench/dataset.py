@@ -25,7 +25,7 @@ class AssistantBenchConfig(BenchmarkConfig):
         query_id, level = text_of(original, "id"), text_of(original, "difficulty", default="")
         answer = original.get("answer")
         if isinstance(answer, bool) or not isinstance(answer, str | int | float | list | None):
-            raise RowProblem("answer: expected a text, a number or a list of texts.")
+            raise RowProblem("answer: expected a string, a number or a list of strings.")
         return {
             "query_id": query_id,
             "query": text_of(original, "task"),

@@ -44,7 +44,7 @@ class AssistantBenchGrader(GraderConfig):
         lines = _lines(task.answer)
         if not lines or not all(isinstance(line, str) for line in lines):
             why = "those of AssistantBench's test rows are not published: use its validation rows"
-            raise ValueError(f"the answer is {show(task.answer)}, not a text or a list of texts; {why}.")
+            raise ValueError(f"the answer is {show(task.answer)}, not a string or a list of strings; {why}.")
 
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Compare the final answer with the reference."""

@@ -39,7 +39,7 @@ class GaiaGrader(GraderConfig):
         is_one = isinstance(reference, str | int | float) and not isinstance(reference, bool)
         if not is_one or not str(reference).strip() or str(reference).strip() == "?":
             why = "those of GAIA's test rows are not published: use the validation rows"
-            raise ValueError(f"the answer is {show(reference)}, not a text or a number; {why}.")
+            raise ValueError(f"the answer is {show(reference)}, not a string or a number; {why}.")
 
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Compare the final answer with the reference."""

@@ -39,7 +39,7 @@ def values_of(entry: Mapping[str, Any], sites: Mapping[str, str | None]) -> dict
     """
     site, given = site_of(entry), entry.get("parameters")
     if not isinstance(given, Mapping) or not all(isinstance(one, str) for one in given.values()):
-        raise RowProblem("parameters: expected a block of texts.")
+        raise RowProblem("parameters: expected a block of strings.")
     if sites.get(site) is None:
         raise Dropped(f"the site {site} is left out")
     domains = {f"{name}_domain": url for name, url in sites.items() if url is not None}

@@ -52,7 +52,7 @@ def read_program(text: str) -> tuple[str, list[str]]:
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
             arguments.append(argument.value)
         elif not (isinstance(argument, ast.Name) and argument.id == "__page__"):
-            raise ValueError(f"evals: {text!r} has an argument that is neither a text nor __page__.")
+            raise ValueError(f"evals: {text!r} has an argument that is neither a string nor __page__.")
     return call.func.id, arguments
 
 

@@ -157,7 +157,7 @@ def _check_content(key: str, value: JsonValue) -> None:
         raise ValueError(f"evals: {key!r} is unknown. Known: {', '.join(_MATCHERS)}, fuzzy_match.")
     values = value if isinstance(value, list) else [value]
     if not values or any(isinstance(one, dict | list | bool) or one is None for one in values):
-        raise ValueError(f"evals: {key}: expected a text or a list of texts, not {show(value)}.")
+        raise ValueError(f"evals: {key}: expected a string or a list of strings, not {show(value)}.")
     for one in values if key == "required_values" else ():
         if not all(_COMPARED.fullmatch(part) for part in str(one).split(OR)):
             raise ValueError(f"evals: required_values: {one!r} is not a comparison such as '>= 5'.")

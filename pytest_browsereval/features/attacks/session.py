@@ -209,7 +209,7 @@ class AttackSession:
         with self._naming("broke in alter_result"):
             changed: object = self._attack.alter_result(tool, output, self._placer)
             if not (changed is None or isinstance(changed, str)):
-                raise AttackError(f"it returned {changed!r:.80}, which is neither a text nor None")
+                raise AttackError(f"it returned {changed!r:.80}, which is neither a string nor None")
         if changed is None or changed == output:
             return output
         self._note_delivered(f"result of {tool}")  # an attack that says so itself has said more

@@ -21,7 +21,7 @@ class BrowserOSBlock(Block):
     """The block of BrowserOS's own browser."""
 
     server_url: str | None = None
-    """The address of a BrowserOS server that runs; its browser is driven over MCP."""
+    """The address of a running BrowserOS server; its browser is driven over MCP."""
     base_cdp_port: int | None = Field(default=None, ge=1, le=65_535)
     """The debugging port of a browser that runs; used without ``server_url``, and by agents that point."""
     base_server_port: int | None = None

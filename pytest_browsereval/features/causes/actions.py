@@ -15,7 +15,7 @@ from pytest_browsereval.redaction.marks import MARK, WITHHELD
 from pytest_browsereval.runs.turns import StoredStep
 
 ROUNDS = 3
-"""How often actions or pages have to come one after the other to be a repetition."""
+"""How many times actions or pages have to come one after the other to be a repetition."""
 
 LONGEST_CYCLE = 4
 

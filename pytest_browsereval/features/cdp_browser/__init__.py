@@ -1,4 +1,4 @@
-"""The `cdp` browser: one that runs already, driven over the DevTools protocol."""
+"""The `cdp` browser: one that is already running, driven over the DevTools protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ``cdp`` browser: one that runs already, attached to by its debugging port and never ended."""
+"""The ``cdp`` browser: one that is already running, attached to by its debugging port and never ended."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NO_TRACE = (
 
 
 class CdpBrowserConfig(PageOptions):
-    """A Chromium or BrowserOS that runs already, driven over the DevTools protocol."""
+    """A Chromium or BrowserOS that is already running, driven over the DevTools protocol."""
 
     type: Literal["cdp"] = "cdp"
     url: str

@@ -107,7 +107,7 @@ async def _find_problems(tool: Tool, window: Window, arguments: Arguments, *, is
             seen.append(f"it raises {type(error).__name__}: {error}")
             raise
         if not isinstance(output, str):
-            seen.append(f"it returns {output!r:.80}, which is not a text")
+            seen.append(f"it returns {output!r:.80}, which is not a string")
         return str(output)
 
     try:

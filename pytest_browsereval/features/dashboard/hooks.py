@@ -82,7 +82,7 @@ class LiveView:
 
     def _begin(self) -> None:
         reporter: Any = self._session.config.pluginmanager.get_plugin("terminalreporter")
-        if self._server and reporter and not self._is_announced:  # tests by hand have no rows
+        if self._server and reporter and not self._is_announced:  # hand-written tests have no rows
             self._is_announced = True
             reporter.write_line(f"dashboard: {self._server.url}")
         for active_run in dict.fromkeys(self._controller.rows.values()):

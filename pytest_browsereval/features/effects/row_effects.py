@@ -194,7 +194,7 @@ def _find_misuse(block: Mapping[str, Any], kind: str, path: re.Match[str]) -> st
         "it has to name one table under added, changed or removed": (
             not isinstance(block.get(kind), str) or len({*block} & {*EXAMPLES}) != 1
         ),
-        "`where` and `equals` must each be an object of columns, or an entry of a list of texts": (
+        "`where` and `equals` must each be an object of columns, or an entry of a list of strings": (
             any(isinstance(one, type(None) | list) for one in rows)
         ),
         f"`count` is {show(count)}, and has to be a whole number from 1 to {MOST_ALIKE:,}": (

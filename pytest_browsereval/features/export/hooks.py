@@ -36,7 +36,7 @@ class SessionExports:
             preflight_member(active_run.config, export, "export", number)
         name, session = active_run.config.name, self._controller.session
         evals = {path: one for path, one in session.runs.items() if one.config.name == name}
-        files = [session.nodeid_of(path) for path in evals if path.is_file()]  # tests by hand are none
+        files = [session.nodeid_of(path) for path in evals if path.is_file()]  # hand-written tests are none
         exports = [export for one in evals.values() for export in one.config.export]
         if len(files) > 1 and any(export.needs_names for export in exports):
             raise ConfigError(

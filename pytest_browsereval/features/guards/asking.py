@@ -60,7 +60,7 @@ async def _ask(guard: GuardConfig, call: GuardedCall) -> str | None:
         raise Fault(ErrorSource.HARNESS, message) from error
     if reason is None or (isinstance(reason, str) and reason.strip()):
         return reason
-    why = f"{name} returned {reason!r:.80}. Return a reason as a text, or None"
+    why = f"{name} returned {reason!r:.80}. Return a reason as a string, or None"
     raise Fault(ErrorSource.HARNESS, why)
 
 

@@ -53,7 +53,7 @@ class _Notes:
         return [*self._describe_options(), *self._describe_variables(text)]
 
     def _describe_options(self) -> Iterator[str]:
-        # Of addopts as well; they may be for tests by hand, so they are not refused.
+        # Of addopts as well; they may be for hand-written tests, so they are not refused.
         for name, ours in _OPTIONS.items():
             if self._config.getoption(name, None):
                 yield f"--{name.replace('_', '-')} has no effect on rows of evals; for these there is {ours}"

@@ -76,7 +76,7 @@ class Watch:
 
 @asynccontextmanager
 async def connect_http(config: McpBrowserConfig, watch: Watch) -> AsyncIterator[TransportStreams]:
-    """Connect to a server that runs, without a limit for answers that take long: calls have their own."""
+    """Connect to a running server, without a limit for answers that take long: calls have their own."""
     from mcp.client.streamable_http import streamable_http_client
 
     endpoint = urlsplit(config.url or "")

@@ -25,7 +25,7 @@ from pytest_browsereval.temporary import own_folder
 STORE_BYTES = 80 << 20
 """Of the object store: parts give back a few lines. Ray wants 75 MiB at least."""
 RETRIES = 3
-"""How often a part is started again whose node or worker has died."""
+"""How many times a part is started again whose node or worker has died."""
 POLL_S, END_S = 1.0, 30.0
 """How often we look for parts that have ended, and how long parts that are ended may take."""
 GRACE_S = 15.0

@@ -48,7 +48,7 @@ class State(StrEnum):
     MERGED = "merged"
     PARTIAL = "partial"
     UNFINISHED = "unfinished"
-    """Without a summary: cut off, or it still runs."""
+    """Without a summary: cut off, or still running."""
     DAMAGED = "damaged"
 
 

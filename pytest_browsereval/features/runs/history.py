@@ -85,7 +85,7 @@ def _is_listed(folder: Path) -> bool:
 
 
 def _ask(run: RunDigest, folder: Path) -> RunDigest:
-    """Return a run; of one that has no summary it is said whether it still runs."""
+    """Return a run; of one that has no summary it is said whether it is still running."""
     if run.state is not State.UNFINISHED:
         return run
     notes = ("it is still running", "it was cut off; --eval-resume continues it")

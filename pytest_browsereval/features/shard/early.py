@@ -10,6 +10,6 @@ OPTIONS = (
         metavar="I/N",
         help="run only shard I of N, such as 1/4; auto (Kubernetes: auto/N): the one that CI or the "
         "cluster assigns; `browsereval merge` joins the shards into one run",
-        wakes=True,  # it is about tests by hand as well, and nothing is known of those before
+        wakes=True,  # it is about hand-written tests as well, and nothing is known of those before
     ),
 )

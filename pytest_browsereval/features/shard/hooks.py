@@ -21,7 +21,7 @@ from pytest_browsereval.run.shards import Parts, Shard
 
 
 class Sharding:
-    """Deselects rows and tests by hand of the other shards; ordinary tests belong to the first.
+    """Deselects rows and hand-written tests of the other shards; ordinary tests belong to the first.
 
     Args:
         session: the eval session.
@@ -110,7 +110,7 @@ def _row_groups(active_run: ActiveRun, items: Sequence[EvalItem]) -> list[list[s
 
 
 def _shards_by_hand(items: Sequence[pytest.Item], of: int) -> dict[pytest.Item, int]:
-    """Return the part of each test by hand: that of its row, so that a row is in one part everywhere."""
+    """Return the part of each hand-written test: that of its row, so that a row is in one part everywhere."""
     specs = {item: getattr(item, "callspec", None) for item in items}
     entries = {item: spec and spec.params.get("eval_task") for item, spec in specs.items()}
     rows = {item: one.ref.query_id for item, one in entries.items() if isinstance(one, Entry)}

@@ -159,10 +159,10 @@ class Placer:
         """Note that the agent can meet the payload now, and where; only the first time counts.
 
         Raises:
-            AttackError: the place is not a text.
+            AttackError: the place is not a string.
         """
         if not isinstance(where, str) or not where.strip():
-            raise AttackError(f"note_delivered takes where the payload is, as a text, and got {where!r}")
+            raise AttackError(f"note_delivered takes where the payload is, as a string, and got {where!r}")
         self._report(where[:_LONGEST])
 
     async def run_in_pages(self, function: str, argument: JsonValue) -> None:

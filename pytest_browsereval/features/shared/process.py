@@ -59,7 +59,7 @@ def run_attached(
         try:
             output, _ = process.communicate(timeout=limit_s)
         except BaseException as error:
-            # Interrupted, we wait as well: what still runs would write into folders that its caller removes.
+            # Interrupted, we wait as well: what still ran would write into folders that its caller removes.
             process.terminate()
             try:
                 process.wait(GRACE_S * 4)

@@ -259,7 +259,7 @@ def _call_prctl(option: int, value: int) -> None:
 
 
 def _descendants() -> list[int]:
-    """Return the processes below this one that still run; nobody gets out, as orphans are adopted."""
+    """Return the processes below this one that are still running; nobody gets out, as orphans are adopted."""
     parents: dict[int, int] = {}
     ended = set()
     for name in os.listdir("/proc") if _IS_LINUX else ():  # noqa: PTH208 pathlib takes longer to import

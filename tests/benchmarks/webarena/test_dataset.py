@@ -157,7 +157,7 @@ def test_rows_of_another_shape_are_told_with_their_lines() -> None:
         tasks(dataset("webarena", {**ROW, "eval": {}}, {**ROW, "sites": "shopping"}))
     first, second = str(caught.value).splitlines()
     assert "rows.json:1: eval: expected a block with the list 'eval_types'" in first
-    assert "sites: expected a list of texts" in second
+    assert "sites: expected a list of strings" in second
 
 
 def test_webarena_verified_rows_say_in_which_form_to_answer() -> None:

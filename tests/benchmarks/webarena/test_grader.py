@@ -132,7 +132,7 @@ def test_rules_that_cannot_be_judged_are_refused(subtests: pytest.Subtests) -> N
         (block(reference_answers={"exakt": "5"}), "'exakt' is unknown"),
         (block(eval_types=["string_match"]), "names 'string_match', but the block has nothing for it"),
         (block(eval_types=["dom_match"]), "eval_types.0"),
-        (block(reference_answers={"must_include": [{"a": 1}]}), "expected a text or a list of texts"),
+        (block(reference_answers={"must_include": [{"a": 1}]}), "expected a string or a list of strings"),
         (block(reference_answers={"required_values": ["about 5"]}), "is not a comparison"),
         (block(reference_url="http://a", url_note="PRED in GOLD"), "url_note"),
         (block(reference_url="http://a.test/ |OR| http://[x"), "is not an address: Invalid IPv6"),

@@ -125,7 +125,7 @@ def refused(found: Any, name: str = "mug.under.own") -> str:
 
 
 BREAKING: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"alter": "return 5"}, "broke in alter_result: it returned 5, which is neither a text nor None"),
+    ({"alter": "return 5"}, "broke in alter_result: it returned 5, which is neither a string nor None"),
     ({"alter": "1 / 0"}, "broke in alter_result: ZeroDivisionError: division by zero (*conftest.py:*)"),
     ({"alter": "placer.note_delivered(None)"}, "broke in alter_result: note_delivered takes *None"),
     ({"place": "raise SystemExit(3)"}, "could not be placed: SystemExit: 3 (*conftest.py:*)"),

@@ -190,7 +190,7 @@ def test_a_wrong_run_config_is_refused(refused: Refused, subtests: pytest.Subtes
         ({"num_workers": 0}, "num_workers: must be at least 1; it is 0."),
         ({"restart_server_per_task": "x"}, "restart_server_per_task: expected true or false, not 'x'."),
         ({"graders": ["my_grader"]}, "graders.0: unknown grader 'my_grader'."),
-        ({"browseros": {"server_url": 5}}, "browseros.server_url: expected a text, not 5."),
+        ({"browseros": {"server_url": 5}}, "browseros.server_url: expected a string, not 5."),
         ({"browseros": {"server_url": "nowhere"}}, "browseros.server_url: "),
     ]
     for changes, told in cases:

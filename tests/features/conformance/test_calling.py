@@ -88,7 +88,7 @@ TAKES = price.arguments
 
 BROKEN: tuple[tuple[Tool, Arguments, Sequence[Arguments], str], ...] = (
     (made(say(PRICES.__getitem__)), MUG, [CUP], """with {"thing": "cup"}: it raises KeyError: 'cup'"""),
-    (made(say(PRICES)), {}, [], "with {}: it returns {'mug': 4}, which is not a text"),
+    (made(say(PRICES)), {}, [], "with {}: it returns {'mug': 4}, which is not a string"),
     (made(say("")), {}, [], "with {}: its output is empty"),
     (price, {"thing": "cup"}, [], "it refuses good arguments: There is no cup at http://shop.test/."),
     (made(say("4 dollars")), MUG, [CUP], "it accepts bad arguments, and says: 4 dollars"),

@@ -108,7 +108,7 @@ def test_an_answer_without_a_call_is_asked_about(guarded: Evals) -> None:
     ("word", "message"),
     [
         ("raise", "the guard 'word' raised KeyError: 'boom'"),
-        ("false", "the guard 'word' returned False. Return a reason as a text, or None"),
+        ("false", "the guard 'word' returned False. Return a reason as a string, or None"),
     ],
 )
 def test_a_broken_guard_makes_the_attempt_errored(guarded: Evals, word: str, message: str) -> None:

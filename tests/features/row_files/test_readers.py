@@ -60,7 +60,7 @@ def test_rows_know_their_lines(write: Write, tmp_path: Path) -> None:
     write(rows, "rows.json")
     dataset = JsonConfig(path=Path("rows.json"))
     assert [ref.line for ref in dataset.index(tmp_path)] == [2, 4]
-    assert refusal(dataset, tmp_path) == "rows.json:4: query: expected a text, not 1."
+    assert refusal(dataset, tmp_path) == "rows.json:4: query: expected a string, not 1."
     write("# shop\n- query_id: a\n  query: q\n\n- query: q\n  query_id: b\n  qurey: x\n", "rows.yaml")
     in_yaml = YamlConfig(path=Path("rows.yaml"))
     assert [ref.line for ref in in_yaml.index(tmp_path)] == [2, 5]
@@ -81,7 +81,7 @@ def test_broken_yaml_is_refused(write: Write, tmp_path: Path, subtests: pytest.S
     cases: list[tuple[str, str]] = [
         ("", "rows.yaml: the file has no rows."),
         ("a: 1", "rows.yaml:1: expected a list of rows, or a block with the one key 'tasks' that holds it."),
-        ("- query_id: 7\n  query: q", "rows.yaml:1: query_id: expected a text, not 7; put it in quotes."),
+        ("- query_id: 7\n  query: q", "rows.yaml:1: query_id: expected a string, not 7; put it in quotes."),
         ("- query_id: a\n- query_id: a", "rows.yaml:2: the id 'a' is also in line 1."),
         ("- x", "rows.yaml:1: a row is a block of keys, not 'x'."),
         ("- a: [", "rows.yaml:2: not YAML: "),

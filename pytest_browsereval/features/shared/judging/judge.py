@@ -36,7 +36,7 @@ SENDING = (replies.RULE, replies.TAGGED, replies.BARE, replies.PARSER, replies.L
 _FORMAT_WORDS = re.compile("(?i)response_format|json[_ ](schema|object|mode)|structured output|output_config")
 
 TRIES = 2
-"""How often a reply that can be used is asked for."""
+"""How many times a reply that can be used is asked for."""
 
 HINT = "For {} that cannot reply in that form, write `judge: {{output: {}}}`"
 
