@@ -113,21 +113,9 @@ def test_a_page_that_routes_itself_is_waited_for_once(evals: Evals, pages: PageS
 DATE = "<label>Day <input type=date></label>"
 WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "fill": (DATE, {"target": "label=Day", "text": "4 March 2026"}, "takes a date such as 2026-03-04"),
-    "type_text": ("<input readonly value=old>", {"target": "input", "text": "new"}, "read-only"),
     "check": ("<input type=checkbox onclick='return false'>", {"target": "input"}, "is not checked"),
-    "uncheck": ("<input type=checkbox checked onclick='return false'>", {"target": "input"}, "is checked"),
-    "select_option": (
-        "<select onchange='selectedIndex = 0'><option>A<option>B</select>",
-        {"target": "select", "value": "B"},
-        "has 'A' chosen now",
-    ),
     "drag": ("<p>a</p><b>b</b>", {"source": "p", "target": "b"}, "nothing on the page has moved"),
     "type_keys": ("<input autofocus maxlength=1>", {"text": "ab", "clear": True}, "holds 'a' now"),
-    "type_at": (
-        "<input readonly style='position:fixed;inset:0'>",
-        {"x": 9, "y": 9, "text": "a"},
-        "it is read-only",
-    ),
 }
 """A page that does not take what a tool does to it, and what the attempt says of it."""
 

@@ -114,26 +114,6 @@ def test_all_folders_can_be_left_out(without: Path, evals: Evals) -> None:
     run_quickstart(evals, evals.run_process, rows=4)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "hidden", [["benchmarks/gaia", "features/doctor", "features/mcp_browser"]], indirect=True
-)
-@pytest.mark.usefixtures("hidden")
-def test_what_was_left_out_is_refused(evals: Evals) -> None:
-    """A config that asks for it is refused, and so is its subcommand."""
-    evals.write_config(
-        dataset={"type": "gaia", "path": "gaia.jsonl"}, browser={"type": "mcp", "command": ["server"]}
-    )
-    refused = evals.run("shop.eval.yaml")
-    assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    output = refused.stdout.str() + refused.stderr.str()
-    assert "unknown dataset 'gaia'" in output
-    assert "browser.type: unknown browser 'mcp'." in output
-    command = evals.run_command("doctor")
-    assert command.ret == 2
-    assert "there is no subcommand 'doctor'" in command.stderr.str()
-
-
 @pytest.mark.parametrize(
     ("keys", "feature"),
     [

@@ -107,22 +107,3 @@ def test_code_that_blocks_the_loop_has_an_owner(evals: Evals) -> None:
     line = 1 + (evals.path / "conftest.py").read_text().splitlines().index("    time.sleep(600)")
     assert f"conftest.py:{line}: time.sleep(600)" in output
     assert "limits.stuck_s" in output
-
-
-LONG_ANSWERS = r"""
-SIGNS = {"letters": "x", "dots": ".", "marks": "\u2026", "halves": "\ud83d"}
-
-async def solve(context):
-    return "right " + SIGNS[begins(context)] * 10_000_000
-"""
-
-
-@pytest.mark.slow
-def test_a_long_answer_holds_up_no_lane(evals: Evals) -> None:
-    """Megabytes of marks of cuts, or of half signs, are searched for secrets while the loop goes on."""
-    write_agent(evals, LONG_ANSWERS)
-    names = ("letters", "dots", "marks", "halves")
-    evals.write_rows(*(row(name, graders=[{"type": "answer", "match": "includes"}]) for name in names))
-    evals.write_config(agent=FUNCTION, limits={"stuck_s": 5})
-    summary = evals.run_process("shop.eval.yaml").summary
-    assert verdicts(summary) == dict.fromkeys(names, "passed"), summary

@@ -57,7 +57,6 @@ def test_an_agent_s_exception_keeps_its_traceback(evals: Evals, function: str) -
     ("style", "seen", "unseen"),
     [
         ("long", ["Traceback (most recent call last):", "\nValueError: no shelf None"], ["E   ValueError"]),
-        ("native", ["Traceback (most recent call last):", "\nValueError: no shelf None"], ["E   ValueError"]),
         ("line", ["\nerrored (agent): my_agent:solve raised"], ["in helper", "task     "]),
         ("no", ["ERROR shop.eval.yaml::a - errored (agent)"], ["in helper", "task     "]),
     ],

@@ -95,25 +95,6 @@ def test_a_worker_that_is_killed_costs_only_what_was_in_flight_in_it(evals: Eval
     launched.assert_nothing_left()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("dist", ["load", "loadgroup", "loadfile", "worksteal"])
-def test_a_death_under_a_distribution_by_scopes_costs_the_row_that_did_it(
-    own_agent: Evals, dist: str
-) -> None:
-    """The run ends: the row that kills its worker is errored once, and all others have their results."""
-    own_agent.write_config(agent=FUNCTION, lanes=2)
-    names = ["r0", "r1", "dies-always", "r3", "r4", "r5"]
-    own_agent.write_rows(*map(row, names))
-    result = own_agent.run_process(
-        "shop.eval.yaml", "-n2", f"--dist={dist}", "--junit-xml=junit.xml", limit_s=120
-    )
-    assert result.ret == 1, result.stdout.str()
-    expected = {name: "errored (harness)" if name == "dies-always" else "passed" for name in names}
-    assert verdicts(own_agent.summary()) == expected
-    cases = ET.parse(own_agent.path / "junit.xml").iter("testcase")  # noqa: S314 our own
-    assert sorted(str(case.get("name")) for case in cases) == sorted(names)
-
-
 @pytest.mark.parametrize("dist", ["loadgroup", pytest.param("loadfile", marks=pytest.mark.slow)])
 @pytest.mark.slow
 def test_rows_that_are_lost_are_named(own_agent: Evals, dist: str) -> None:

@@ -2,7 +2,8 @@
 
 It misbehaves when it is asked to, with the tool ``misbehave``. Started as a program: ``python odd_server.py
 stdio`` speaks the protocol by itself, at once, as servers without the Python SDK do; ``http FILE PORT``,
-which makes the file once it listens, is the SDK's, which takes a second to import.
+which makes the file once it listens, is the SDK's, which takes a second to import. ``dotted`` is as
+``stdio``, with dots in the names of its tools and pages that break.
 """
 
 from __future__ import annotations
@@ -159,6 +160,43 @@ async def called(name: str, arguments: Json) -> Json:
     return await DOES[name](**arguments)
 
 
+# -- with dots in names: it tells the address that was asked for, whatever has become of the page
+
+
+async def web_go(url: str) -> Json:
+    PAGE.url = url
+    return said(f"At {url}")
+
+
+async def web_look() -> Json:
+    return said(f"At {PAGE.url}")
+
+
+async def web_click() -> Json:
+    PAGE.url = PAGE.url.partition("/start")[0] + "/boom"
+    return said("clicked")
+
+
+async def web_run(code: str) -> Json:
+    if not code.startswith("return "):
+        return said("undefined")
+    if "gone" in PAGE.url:
+        return said("chrome-error://chromewebdata/ HTTP 0")
+    return said(f"{PAGE.url} HTTP {500 if 'boom' in PAGE.url else 200}")
+
+
+async def web_half() -> Json:
+    return said("7.25 \ud83d")
+
+
+def take_dotted_names() -> None:
+    bare: Json = {"web.look": web_look, "web_look": web_click, "web.half": web_half}
+    bare["web.draw"] = lambda: draw("png")
+    DOES.update(bare | {"web.go": web_go, "web.run": web_run})
+    with_text = tool("web.go", "", ("url",), url=TEXT), tool("web.run", "", ("code",), code=TEXT)
+    TOOLS[:] = [*with_text, *(tool(name, "") for name in bare)]
+
+
 # -- by itself
 
 
@@ -225,7 +263,9 @@ def over_http(port_file: str, port: int) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "stdio":
-        asyncio.run(over_stdio())
-    else:
+    if sys.argv[1] == "http":
         over_http(sys.argv[2], int(sys.argv[3]))
+    else:
+        if sys.argv[1] == "dotted":
+            take_dotted_names()
+        asyncio.run(over_stdio())

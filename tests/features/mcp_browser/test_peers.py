@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -149,18 +149,3 @@ class TestDevtoolsOverStdio(BrowserConformance):
         return McpBrowserConfig.model_validate(
             peers.browser_block(peers.devtools_mcp(programs, is_shell=True))
         )
-
-
-@pytest.fixture(scope="module")
-def peer_url(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Run Playwright's server over HTTP."""
-    with peers.served(peers.playwright_mcp(programs, is_shell=True), tmp_path_factory.mktemp("peer")) as url:
-        yield url
-
-
-class TestPlaywrightOverHttp(BrowserConformance):
-    """The same, with sessions that each have a browser of their own."""
-
-    @pytest.fixture
-    def config(self, peer_url: str) -> McpBrowserConfig:
-        return McpBrowserConfig(url=peer_url, sessions="isolated")

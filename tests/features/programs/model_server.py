@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Self
@@ -86,13 +85,10 @@ class ModelServer:
     """Calls of tools: ``{"tool": NAME, ...}``; a name that is not offered is called as it is."""
     status: int = 200
     """What is answered to each request."""
-    hangs: bool = False
-    """True: no reply ever comes."""
     asked: list[Asked] = field(default_factory=list)
 
     def __enter__(self) -> Self:
         model = self
-        self._over = threading.Event()
 
         class Handler(LocalHandler):
             def do_HEAD(self) -> None:
@@ -111,7 +107,6 @@ class ModelServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over.set()
         self._server.close()
 
     def _answer(self, handler: LocalHandler, body: Body) -> None:
@@ -124,9 +119,6 @@ class ModelServer:
             return
         asked = Asked(wire, body)
         self.asked.append(asked)
-        if self.hangs:
-            self._over.wait()
-            return
         if self.status != 200:
             kind, told = ("authentication_error", "invalid x-api-key")
             if self.status != 401:

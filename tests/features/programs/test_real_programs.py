@@ -279,16 +279,6 @@ def test_nobody_is_logged_in(evals: Evals, folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_model_that_hangs(evals: Evals, folder: Path, name: str) -> None:
-    """The attempt ends with its limit, and nothing of the program goes on."""
-    with ModelServer(STEPS, hangs=True) as model:
-        ran = play(evals, folder, name, model, limits={"timeout_ms": 10_000})
-        assert model.asked
-    (made,) = ran.attempts
-    assert (made.verdict, made.termination_reason) == ("failed", "timeout")
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_script_cannot_read_the_rows(evals: Evals, folder: Path, name: str) -> None:
     """Although it knows where they are: tools of the program's own are refused."""
     cheats = json.dumps(PROGRAMS[name].cheats).replace("{rows}", str(evals.path / "rows.jsonl"))

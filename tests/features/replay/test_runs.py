@@ -325,30 +325,6 @@ def test_what_a_page_asks_for_and_was_not_recorded_is_a_fault(evals: Evals) -> N
         assert f"cassettes/shop/default/mugs-1.har: {told}" in output
 
 
-@pytest.mark.slow
-def test_a_delegation_whose_time_was_over_is_replayed(evals: Evals) -> None:
-    """Its call was never answered: it is given up again, and the attempt goes on as it did."""
-
-    def delegates(request: ModelRequest) -> Reply:
-        if "delegate" not in request.tool_names:
-            return says("late").after(5)
-        if any(message["role"] == "assistant" for message in request.messages):
-            return done("right")
-        return calls(call("delegate", instruction="look"))
-
-    with ScriptedModel(delegates) as server:
-        model = {"provider": "openai-compatible", "model": "m", "base_url": server.base_url}
-        team = {"orchestrator": model, "executor": model, "delegation_timeout_s": 1.5}
-        evals.write([row("a")], browser="playwright", agent={"type": "orchestrator-executor", **team})
-        code, output = go(evals, "--eval-llm=record")
-        assert code == 0, output
-    before = log(evals, "a")
-    code, output = go(evals, "--eval-llm=replay")
-    assert code == 0, output
-    assert log(evals, "a") == before
-    assert any(line.get("status") == "timeout" for line in before)
-
-
 def test_a_run_without_the_feature(evals: Evals) -> None:
     """Its calls are live, and a config that wants pages from a recording is an error of usage."""
     result = evals.play([row("a")], "-p", "no:browsereval.replay")

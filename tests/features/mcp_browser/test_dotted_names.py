@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 from typing import Any
 
+from tests.features.mcp_browser import odd
 from tests.hooks.small_evals import Evals, row
 
-SERVER = Path(__file__).with_name("small_server.py")
 BROWSER: dict[str, Any] = {
     "type": "mcp",
-    "command": [sys.executable, str(SERVER)],
+    "command": [*odd.PROGRAM, "dotted"],
     "tools": {
         "navigate": {"tool": "web.go", "pattern": r"^At (?P<url>\S+)"},
         "snapshot": "web.look",
