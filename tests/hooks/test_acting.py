@@ -9,35 +9,19 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.local_server import LocalHandler
-from pytest_browsereval.model.messages import ToolResultMessage, UserMessage
-from pytest_browsereval.runs.folder import read_messages
-from tests.hooks.small_evals import Evals, row
+from tests.features.files.conftest import act, said
+from tests.hooks.small_evals import Evals
 from tests.support import PageServer, serving
-
-
-def act_row(name: str, url: str, *calls: dict[str, Any], **more: Any) -> dict[str, Any]:
-    solution = [*calls, {"tool": "done", "answer": "right"}]
-    return row(name, start_url=url, solution=solution, **more)
-
-
-def read_results(evals: Evals) -> list[str]:
-    (log,) = evals.run_folder().glob("tasks/*/*/*/*/messages.jsonl")
-    messages = read_messages(log.parent)
-    said = [
-        message.result["output"] if isinstance(message, ToolResultMessage) else message.content
-        for message in messages
-        if isinstance(message, ToolResultMessage | UserMessage)
-    ]
-    return said[1:]  # without the query
 
 
 def test_a_download_is_in_the_result_of_its_click(evals: Evals, pages: PageServer) -> None:
     """However late the server answers: with the attribute nothing tells of it before."""
     pages.page("/bill", b"12345", headers={"Content-Disposition": "attachment; filename=bill.pdf"}, delay_s=1)
     url = pages.page("/bills", "<a href='/bill' download>bill</a>")
-    evals.write([act_row("bill", url, {"tool": "click", "target": "text=bill"})], browser="playwright")
-    assert evals.run().ret == 0
-    assert read_results(evals)[0] == "Clicked text=bill. Downloaded file name 'bill.pdf' (5 bytes)."
+    evals.write([act("bill", url, {"tool": "click", "target": "text=bill"})], browser="playwright")
+    run = evals.run()
+    assert run.ret == 0
+    assert said(run)["bill"][0] == "Clicked text=bill. Downloaded file name 'bill.pdf' (5 bytes)."
 
 
 @pytest.fixture
@@ -64,10 +48,11 @@ def slow_site() -> Iterator[str]:
 @pytest.mark.slow
 def test_a_download_that_ends_after_the_last_call_is_recorded(evals: Evals, slow_site: str) -> None:
     """It is waited for before grading."""
-    evals.write_rows(act_row("data", f"{slow_site}/", {"tool": "click", "target": "text=data"}))
+    evals.write_rows(act("data", f"{slow_site}/", {"tool": "click", "target": "text=data"}))
     evals.write_config(browser="playwright")
-    assert evals.run().ret == 0
-    assert read_results(evals) == [
+    run = evals.run()
+    assert run.ret == 0
+    assert said(run)["data"] == [
         "Clicked text=data. The download of 'data.csv' is not complete yet.",
         "The task is over.",
         "After the last call: Downloaded file name 'data.csv' (3 bytes).",
@@ -89,7 +74,7 @@ def test_a_drag_takes_the_time_that_pages_need(evals: Evals, pages: PageServer) 
     url = pages.page("/map", MAP)
     drag = {"tool": "drag_at", "start_x": 100, "start_y": 100, "end_x": 200, "end_y": 100}
     check = {"js": "drags", "equals": 4}
-    evals.write_rows(act_row("map", url, *[drag] * 4, graders=["page_state"], checks=[check]))
+    evals.write_rows(act("map", url, *[drag] * 4, graders=["page_state"], checks=[check]))
     evals.write_config(browser="playwright", tools={"pointer": True})
     run = evals.run()
     assert run.ret == 0, run.stdout.str()
@@ -105,8 +90,9 @@ def test_a_page_that_routes_itself_is_waited_for_once(evals: Evals, pages: PageS
     pages.page("/never.png", b"", delay_s=15)
     url = pages.page("/spa", SPA)
     click = {"tool": "click", "target": "button"}
-    assert evals.play([act_row("spa", url, *[click] * 12)], browser="playwright").ret == 0
-    told = [f"The page is still loading: {pages.url}/never.png." in said for said in read_results(evals)]
+    run = evals.play([act("spa", url, *[click] * 12)], browser="playwright")
+    assert run.ret == 0
+    told = [f"The page is still loading: {pages.url}/never.png." in one for one in said(run)["spa"]]
     assert told == [True] + [False] * 12
 
 
@@ -126,7 +112,7 @@ def test_no_tool_says_ok_for_what_did_not_happen(evals: Evals, pages: PageServer
     rows = []
     for tool, (body, arguments, _) in WRONG.items():
         url = pages.page(f"/{tool}", f"<!doctype html>{body}")
-        rows.append(act_row(tool, url, {"tool": tool, **arguments}))
+        rows.append(act(tool, url, {"tool": tool, **arguments}))
     run = evals.play(rows, browser="playwright", tools={"pointer": True})
     assert run.ret == 1
     for tool, (_, _, why) in WRONG.items():

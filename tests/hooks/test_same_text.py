@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.model.messages import ToolResultMessage
-from pytest_browsereval.runs.folder import read_messages
+from tests.features.files.conftest import said
 from tests.hooks.small_evals import Evals, row
 from tests.support import PageServer
 
@@ -44,14 +43,6 @@ def ask(name: str, url: str, *texts: str, limit_s: float = 20.0) -> dict[str, An
     return row(name, start_url=url, checks=checks, graders=["page_state"], solution=solution)
 
 
-def read_outputs(evals: Evals, name: str) -> tuple[str, str, list[str]]:
-    """Return what the snapshot showed, what was read, and what was said of each text that was waited for."""
-    (log,) = evals.run_folder().glob(f"tasks/{name}/*/*/*/messages.jsonl")
-    results = [one.result for one in read_messages(log.parent) if isinstance(one, ToolResultMessage)]
-    tree, text, *waits = [one["output"] for one in results if isinstance(one, dict)]
-    return str(tree), str(text), [str(one) for one in waits]
-
-
 @pytest.mark.slow
 def test_every_reader_sees_the_same(evals: Evals) -> None:
     """Shadow trees, frames of any origin, fields, frame sets: what one shows, all find, and no more."""
@@ -77,14 +68,15 @@ def test_every_reader_sees_the_same(evals: Evals) -> None:
         "frames": "passed",
         "hidden": "failed",
     }
-    tree, text, waits = read_outputs(evals, "shown")
+    told = said(run)
+    tree, text, *waits = told["shown"]
     assert "Of another origin" in text
-    for shown, said in zip(SHOWN, waits, strict=False):
+    for shown, one in zip(SHOWN, waits, strict=False):
         assert shown in text
-        assert said.startswith(f"{shown!r} is on the page.")
+        assert one.startswith(f"{shown!r} is on the page.")
         assert all(word in tree for word in shown.split())
     grade = run.attempt("hidden").grader_results["page_state"]
     assert len([one for one in grade.criteria if one.verdict == "failed"]) == len(HIDDEN)
-    tree, text, waits = read_outputs(evals, "hidden")
+    tree, text, *waits = told["hidden"]
     assert waits[0] == "'Never shown' did not appear on the page within 0 s."
     assert not [hidden for hidden in HIDDEN if hidden in text or hidden in tree]

@@ -61,11 +61,10 @@ class Words(ToolkitConfig):
 
 class Clashing(ToolkitConfig):
     type: Literal["clashing"] = "clashing"
-    tool_name: str = "click"
 
     def build(self):
         import dataclasses
-        return Toolkit("clashing", "Clashing", (dataclasses.replace(guess, name=self.tool_name),))
+        return Toolkit("clashing", "Clashing", (dataclasses.replace(guess, name="click"),))
 
 def pytest_browsereval_register(registry):
     registry.register(Words)
@@ -124,10 +123,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a clash with a tool of ours": (
         {"toolkits": "clashing", "tools": {"input": False}},
         "*tools: Two tools or toolkits are named 'click': *'input' (*), *'clashing' (from conftest.py).*",
-    ),
-    "a tool of its own name": (
-        {"toolkits": {"type": "clashing", "tool_name": "clashing"}},
-        "*tools: Two tools or toolkits are named 'clashing': *Rename one, or take a toolkit out*",
     ),
     "an unknown toolkit": (
         {"toolkits": ["wrods"]},

@@ -26,13 +26,6 @@ def test_done_can_be_called_while_a_dialog_is_open(visit: Visits) -> None:
     assert opened.output("done", answer="") == "The task is over."
 
 
-def test_done_without_an_answer_is_refused(visit: Visits) -> None:
-    """The task is not over then."""
-    opened = visit()
-    assert opened.refusal("done").startswith("wrong arguments for done: answer: Field required")
-    assert not opened.tools.is_done
-
-
 def test_only_executors_can_give_up(visit: Visits) -> None:
     """It ends a part of the attempt with its reason, and is no tool of the attempt itself."""
     opened = visit()

@@ -15,14 +15,13 @@ import pytest
 
 from pytest_browsereval.features.scripted_model.replies import Reply
 from pytest_browsereval.testing import EvalRun, ModelRequest, ScriptedModel, call, calls, done
+from tests.features.files.conftest import act, said
 from tests.features.mcp_browser import browseros_server
 from tests.features.mcp_browser.odd import PATIENCE_S
 from tests.hooks.small_evals import UNREACHABLE, Evals, row
 from tests.support import PageServer
 
 pytestmark = pytest.mark.slow
-
-DONE = {"tool": "done", "answer": "right"}
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +67,6 @@ def play(evals: Evals, browseros: str, rows: list[dict[str, Any]], *args: str, *
     return evals.run("--eval-config=run.json", *args)
 
 
-def steps(query_id: str, start_url: str, *played: dict[str, Any]) -> dict[str, Any]:
-    return row(query_id, start_url=start_url, solution=[*played, DONE])
-
-
 def on_page(tool: str, **arguments: Any) -> dict[str, Any]:
     return {"tool": tool, "page": "{page}", **arguments}
 
@@ -82,17 +77,12 @@ def page_of(request: ModelRequest) -> int:
     return int(page)
 
 
-def logged(ran: EvalRun, query_id: str) -> list[dict[str, Any]]:
-    (log,) = ran.folder.glob(f"tasks/{query_id}/*/*/*/messages.jsonl")
-    return [json.loads(line) for line in log.read_text().splitlines()]
-
-
 def test_a_solution_is_played_in_the_attempts_page(evals: Evals, browseros: str, shop: str) -> None:
     """``{page}`` is filled in; header, tools and notes are those of the real server."""
     ran = play(
         evals,
         browseros,
-        [steps("cart", shop, on_page("snapshot"), on_page("act", kind="click", ref="e1"))],
+        [act("cart", shop, on_page("snapshot"), on_page("act", kind="click", ref="e1"))],
         num_workers=10,
     )
     ran.assert_outcomes(passed=1)
@@ -103,7 +93,7 @@ def test_a_solution_is_played_in_the_attempts_page(evals: Evals, browseros: str,
     assert set(tools) == {*browseros_server.SCHEMAS, "done"} - {"connector_mcp_servers"}
     (one,) = ran.attempts
     assert (one.final_url, one.screenshot_count, one.warnings) == (f"{shop}cart", 2, ())
-    shown = [line["result"]["output"] for line in logged(ran, "cart") if "result" in line]
+    shown = said(ran)["cart"]
     assert shown[0].startswith("[UNTRUSTED_PAGE_CONTENT nonce=")
     assert "The address changed:" in shown[1]
     assert 'h1 "Cart"' in shown[1]
@@ -179,10 +169,10 @@ def test_pages_that_are_named_are_shown_and_those_that_open_are_closed(
     (one,) = ran.attempts
     assert (one.final_url, one.warnings) == (f"{shop}sale", ())
 
-    closing = steps("closes", shop, on_page("tabs", action="close"))
+    closing = act("closes", shop, on_page("tabs", action="close"))
     new = {"tool": "tabs", "action": "new", "url": f"{shop}sale"}
-    opening = steps("opens", shop, new, on_page("snapshot"))
-    ran = play(evals, browseros, [closing, opening, steps("after", shop)])
+    opening = act("opens", shop, new, on_page("snapshot"))
+    ran = play(evals, browseros, [closing, opening, act("after", shop)])
     ran.assert_outcomes(passed=3)
     assert ran.attempt("opens").final_url == f"{shop}sale"
     assert not [warning for query_id in ("opens", "after") for warning in ran.attempt(query_id).warnings]
@@ -199,10 +189,10 @@ def test_where_a_page_is_it_says_itself(evals: Evals, browseros: str, shop: str)
         evals,
         browseros,
         [
-            steps("refuses", UNREACHABLE),
-            steps("later", shop, on_page("navigate", url=UNREACHABLE)),
-            steps("data", text, on_page("snapshot")),
-            steps("forged", forged, on_page("read"), on_page("snapshot")),
+            act("refuses", UNREACHABLE),
+            act("later", shop, on_page("navigate", url=UNREACHABLE)),
+            act("data", text, on_page("snapshot")),
+            act("forged", forged, on_page("read"), on_page("snapshot")),
         ],
     )
     assert {one.query_id: (str(one.verdict), one.error_source) for one in ran.attempts} == {
@@ -218,9 +208,9 @@ def test_where_a_page_is_it_says_itself(evals: Evals, browseros: str, shop: str)
 
 def test_a_dialog_that_nothing_answers_ends_the_call(evals: Evals, browseros: str, shop: str) -> None:
     """The call ends by our limit, the row fails, and the next one has a page of its own."""
-    stuck = steps("stuck", shop, on_page("evaluate", code="alert(1)"))
+    stuck = act("stuck", shop, on_page("evaluate", code="alert(1)"))
     limit = "--eval-set=browser.call_timeout_s=2"
-    ran = play(evals, browseros, [stuck, steps("next", shop)], limit)
+    ran = play(evals, browseros, [stuck, act("next", shop)], limit)
     ran.assert_outcomes(failed=1, passed=1)
     assert any("evaluate took longer than 2 s" in one.message for one in ran.attempt("stuck").errors)
     assert ran.attempt("next").warnings == ()

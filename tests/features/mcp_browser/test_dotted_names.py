@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from tests.features.files.conftest import said
 from tests.features.mcp_browser import odd
 from tests.hooks.small_evals import Evals, row
 
@@ -42,12 +42,6 @@ def test_names_pages_and_texts_of_a_server(evals: Evals) -> None:
     assert ran.ret == 1
     found = {one.query_id: (str(one.verdict), one.error_source) for one in ran.attempts}
     assert found == {name: (verdict, source) for name, (_, _, verdict, source) in ways.items()}
-    outputs = {}
-    for name in ("half", "named"):
-        (log,) = ran.folder.glob(f"tasks/{name}/*/*/*/messages.jsonl")
-        results = [
-            line["result"] for line in map(json.loads, log.read_text().splitlines()) if "result" in line
-        ]
-        outputs[name] = results[0]["output"]
-    assert outputs == {"half": "7.25 \ufffd", "named": f"At {START}"}
+    told = said(ran)
+    assert (told["half"][0], told["named"][0]) == ("7.25 \ufffd", f"At {START}")
     assert any("answered HTTP 500" in one.message for one in ran.attempt("composed").warnings)

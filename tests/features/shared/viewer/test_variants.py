@@ -79,21 +79,3 @@ def test_many_tasks_and_variants(tmp_path: Path, look: Look) -> None:
         assert await reader.page.evaluate("document.documentElement.scrollWidth") == 400
 
     look(write_viewer(open_door(), store.root).file, work)
-
-
-def test_filters_leave_room_on_a_phone(tmp_path: Path, look: Look) -> None:
-    """They are folded in a narrow window, unless one is used, and open in a wide one."""
-    store = write_run(tmp_path / "run", *(graded("a", grade("state"), variant=name) for name in "ab"))
-
-    async def work(reader: Reader) -> None:
-        select = reader.page.locator("#facet-variant")
-        await reader.page.set_viewport_size({"width": 400, "height": 800})
-        await reader.open()
-        assert await select.is_hidden()
-        await reader.open("#?variant=a")
-        assert await select.is_visible()
-        await reader.open()
-        await reader.page.set_viewport_size({"width": 1280, "height": 800})
-        await select.wait_for()
-
-    look(write_viewer(open_door(), store.root).file, work)
