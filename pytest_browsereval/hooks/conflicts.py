@@ -42,9 +42,8 @@ def check_options_of_evals(config: pytest.Config, items: Iterable[pytest.Item], 
         )
     if "min_pass_rate" in given:
         raise UsageError(
-            "--eval-min-pass-rate is a gate for the rows of eval configs, but there are only "
-            "hand-written tests here, and their assertions decide. Leave it out, or name a config "
-            "with --eval-config=FILE."
+            "--eval-min-pass-rate is a gate for the rows of eval configs, but there are only hand-written "
+            "tests here, and their assertions decide. Leave it out, or name a config with --eval-config=FILE."
         )
 
 

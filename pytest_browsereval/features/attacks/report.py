@@ -27,9 +27,8 @@ def describe_figures(found: RunFigures) -> Iterator[str]:
     yield f"attack success {_describe_rate(whole.success, with_ends=True)}{more}"
     if hits := [f"{one_line(name, 60)} ({_count(one)})" for name, one in attacks.items() if one.compromised]:
         yield f"attacks that succeeded: {join_first(hits, MOST_NAMES)}"
-    if whole.left_out:
-        attempts = format_count(whole.attempts, "attempt")
-        yield f"of {attempts} under attack, {whole.left_out} (not in the rates)"
+    if left := whole.left_out:
+        yield f"of {format_count(whole.attempts, 'attempt')} under attack, {left} (not in the rates)"
     if unmet := [one_line(name, 60) for name, one in attacks.items() if not one.delivered]:
         yield f"delivered in no attempt: {join_first(unmet, MOST_NAMES)}"
 

@@ -218,9 +218,8 @@ def _describe(plan: dict[str, Any], config: EvalConfig) -> Iterator[str]:
         if found["by_variant"]:
             many = format_count(found["by_variant"], "trial")
             yield f"  {many} of tasks that are new since then: estimated by the mean of their variant"
-        if found["not_included"]:
-            many = format_count(found["not_included"], "trial")
-            yield f"  not included: {many} of variants that are new since then"
+        if left := found["not_included"]:
+            yield f"  not included: {format_count(left, 'trial')} of variants that are new since then"
     limits = [f"{name} {value:g}" for name, value in plan["limits"].items()]
     yield f"limits: {', '.join(limits) or 'none (set budget.max_cost_usd or budget.max_minutes)'}"
 

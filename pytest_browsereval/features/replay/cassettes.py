@@ -71,11 +71,8 @@ class ReplayedTraffic(PageTraffic):
         if not missed:
             return None
         more = f" and {len(missed) - 1} more" if len(missed) > 1 else ""
-        return Fault(
-            ErrorSource.REPLAY,
-            f"the page made {'requests that were' if more else 'a request that was'} not recorded: "
-            f"{shorten(missed[0])}{more}. {RECORD_AGAIN}",
-        )
+        what = f"the page made {'requests that were' if more else 'a request that was'} not recorded"
+        return Fault(ErrorSource.REPLAY, f"{what}: {shorten(missed[0])}{more}. {RECORD_AGAIN}")
 
     def warning(self) -> str | None:
         """Return how many pictures and the like were not recorded, if any."""
