@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_browsereval.redaction.names import Place, is_password_name, is_secret_name
+from pytest_browsereval.redaction.names import (
+    SHORTEST_SECRET,
+    Place,
+    is_password_name,
+    is_secret_name,
+    secret_values,
+)
+from pytest_browsereval.redaction.spellings import SHORTEST_TYPED, list_typed_forms
 
 PLACES: tuple[Place, ...] = ("key", "variable", "field")
 
@@ -124,3 +131,11 @@ def test_a_long_name_takes_no_time() -> None:
     for place in PLACES:
         assert not is_secret_name("a" * 200_000, place)
         assert is_secret_name("a_" * 50_000 + "token", place)
+
+
+def test_a_secret_may_be_as_short_as_the_shortest() -> None:
+    """One of a variable, and one that a field takes blanks from; what is shorter is none."""
+    value, typed = "x" * SHORTEST_SECRET, "x" * SHORTEST_TYPED
+    assert secret_values({"API_KEY": value, "OTHER_KEY": value[1:]}) == (value,)
+    assert list_typed_forms(f" {typed}") == {f" {typed}", typed}
+    assert list_typed_forms(f" {typed[1:]}") == {f" {typed[1:]}"}
