@@ -65,18 +65,22 @@ async def mouse_points(window: PlaywrightWindow, points: Sequence[Sequence[float
     # At once, so that the second question costs no time.
     x, y = points[0]
     noting = note_point(window, x, y, SCALE_S)
-    scale, _ = await asyncio.gather(quietly(_zoom(window), SCALE_S), noting)
+    scale, _ = await asyncio.gather(_zoom(window), noting)
     scale = scale or 1.0
     if scale != 1:  # the page counts its points otherwise
         window.hit = None
     return [(x / scale, y / scale) for x, y in points]
 
 
-async def _zoom(window: PlaywrightWindow) -> float:
-    session = await window.cdp_session(window.page)
-    # Playwright has no call for the zoom by pinching; `visualViewport.scale` is the page's to forge.
-    zoom: float = (await session.send("Page.getLayoutMetrics"))["cssVisualViewport"]["scale"]
-    return zoom
+async def _zoom(window: PlaywrightWindow) -> float | None:
+    async def ask() -> float:
+        session = await window.cdp_session(window.page)
+        # Playwright has no call for the zoom by pinching; `visualViewport.scale` is the page's to forge.
+        zoom: float = (await session.send("Page.getLayoutMetrics"))["cssVisualViewport"]["scale"]
+        return zoom
+
+    # Begun here: a task that is cancelled before it begins would leave an argument that nobody awaits.
+    return await quietly(ask(), SCALE_S)
 
 
 async def place_in(element: Locator, named: str, position: Sequence[float] | None) -> Point:
