@@ -18,8 +18,7 @@ def test_a_download_is_in_the_result_of_its_click(evals: Evals, pages: PageServe
     """However late the server answers: with the attribute nothing tells of it before."""
     pages.page("/bill", b"12345", headers={"Content-Disposition": "attachment; filename=bill.pdf"}, delay_s=1)
     url = pages.page("/bills", "<a href='/bill' download>bill</a>")
-    evals.write([act("bill", url, {"tool": "click", "target": "text=bill"})], browser="playwright")
-    run = evals.run()
+    run = evals.play([act("bill", url, {"tool": "click", "target": "text=bill"})], browser="playwright")
     assert run.ret == 0
     assert said(run)["bill"][0] == "Clicked text=bill. Downloaded file name 'bill.pdf' (5 bytes)."
 
@@ -48,9 +47,8 @@ def slow_site() -> Iterator[str]:
 @pytest.mark.slow
 def test_a_download_that_ends_after_the_last_call_is_recorded(evals: Evals, slow_site: str) -> None:
     """It is waited for before grading."""
-    evals.write_rows(act("data", f"{slow_site}/", {"tool": "click", "target": "text=data"}))
-    evals.write_config(browser="playwright")
-    run = evals.run()
+    click = {"tool": "click", "target": "text=data"}
+    run = evals.play([act("data", f"{slow_site}/", click)], browser="playwright")
     assert run.ret == 0
     assert said(run)["data"] == [
         "Clicked text=data. The download of 'data.csv' is not complete yet.",
@@ -74,9 +72,8 @@ def test_a_drag_takes_the_time_that_pages_need(evals: Evals, pages: PageServer) 
     url = pages.page("/map", MAP)
     drag = {"tool": "drag_at", "start_x": 100, "start_y": 100, "end_x": 200, "end_y": 100}
     check = {"js": "drags", "equals": 4}
-    evals.write_rows(act("map", url, *[drag] * 4, graders=["page_state"], checks=[check]))
-    evals.write_config(browser="playwright", tools={"pointer": True})
-    run = evals.run()
+    rows = [act("map", url, *[drag] * 4, graders=["page_state"], checks=[check])]
+    run = evals.play(rows, browser="playwright", tools={"pointer": True})
     assert run.ret == 0, run.stdout.str()
 
 

@@ -12,6 +12,7 @@ CONFLICTS = {
         f"--eval-regrade=latest --eval-{given}": WITHOUT_AGENT.format(given.partition("=")[0])
         for given in ("agent=noop", "trials=2", "headed", "plan", "llm=replay")
     },
+    "--eval-regrade=latest --eval-resume=latest": "*--eval-regrade and --eval-resume name an earlier run*",
     "--eval-regrade-rows=current": "ERROR: *has no effect without --eval-regrade. Add --eval-regrade=RUN.",
     "--eval-resume-anyway": "ERROR: *has no effect without --eval-resume. Add it.",
 }
@@ -26,15 +27,6 @@ def test_a_conflict_ends_the_session(evals: Evals, subtests: pytest.Subtests) ->
             assert result.ret == pytest.ExitCode.USAGE_ERROR
             result.stderr.fnmatch_lines([message])
             assert not (evals.path / "results").exists()
-
-
-def test_one_session_has_one_earlier_run(evals: Evals) -> None:
-    """Two options that name one are refused, whoever brings them."""
-    result = evals.play([row("one")], "--eval-regrade=latest", "--eval-resume=latest")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(
-        ["*--eval-regrade and --eval-resume name an earlier run each. Leave one out."]
-    )
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ import pytest
 from pytest_browsereval.runs.run import StoredRun
 from tests.hooks.small_evals import Evals, row
 
+pytestmark = pytest.mark.slow
+
 FIRST = """
 import asyncio, os, pathlib, pytest, signal, time
 
@@ -118,7 +120,6 @@ def list_unrecorded(evals: Evals) -> list[Path]:
     return [one for one in folders if not (one / "metadata.json").exists()]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "retries", "verdict"),
     [
@@ -142,7 +143,6 @@ def test_a_trial_that_was_alone_in_a_process_that_died_has_used_a_try(
     assert not list_unrecorded(dying)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dist", ["load", "loadscope", "loadgroup", "loadfile", "worksteal"])
 def test_of_several_trials_each_runs_alone_once(dying: Evals, dist: str) -> None:
     """If none of them dies again, the death stands in the summary, and the gate's error rate has it."""
@@ -153,7 +153,6 @@ def test_of_several_trials_each_runs_alone_once(dying: Evals, dist: str) -> None
     assert summary["trials"] == len(names)
 
 
-@pytest.mark.slow
 def test_a_death_is_counted_once(dying: Evals) -> None:
     """A trial that dies in company and then alone is errored; the first death is explained by the second."""
     names = ["always-company", "company1", "company2"]
@@ -162,7 +161,6 @@ def test_a_death_is_counted_once(dying: Evals) -> None:
     assert (code, summary["errored"], "deaths" in summary) == (1, 1, False)
 
 
-@pytest.mark.slow
 def test_a_death_after_the_verdict_is_counted(dying: Evals) -> None:
     """A process that dies while a judged row is torn down has lost nothing, and the gate sees it."""
     code, summary = run(dying, "a", "teardown", "b")
@@ -170,7 +168,6 @@ def test_a_death_after_the_verdict_is_counted(dying: Evals) -> None:
     assert (code, summary["deaths"]) == (1, 1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("retries", [0, 1])
 def test_a_resume_tries_no_more_often_than_retries_allow(dying: Evals, retries: int) -> None:
     """After pytest has died at one trial, it is errored, and is tried again only by ``retries``."""
@@ -187,7 +184,6 @@ def test_a_resume_tries_no_more_often_than_retries_allow(dying: Evals, retries: 
         assert tell(dying.summary())["once"] == "passed"
 
 
-@pytest.mark.slow
 def test_a_lost_event_loop_is_no_free_try(dying: Evals) -> None:
     """An attempt that blocks it by a callback is errored; with others beside it the death is counted."""
     limits = {"stuck_s": 1}
@@ -202,7 +198,6 @@ def test_a_lost_event_loop_is_no_free_try(dying: Evals) -> None:
     assert (code, summary["deaths"]) == (1, 1)
 
 
-@pytest.mark.slow
 def test_code_that_comes_back_after_its_loop_was_lost_records_nothing(dying: Evals) -> None:
     """The fault stands in the attempt's own folder, with the time that it took; a late result does not."""
     code, summary = run(dying, "late", "after", args=(), limits={"stuck_s": 2}, lanes=1)

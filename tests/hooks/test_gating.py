@@ -38,9 +38,8 @@ def test_a_missed_gate_is_red(evals: Evals, workers: list[str]) -> None:
 
 def test_must_pass_and_error_rate_are_rules(evals: Evals) -> None:
     """A pinned row that fails, and too many errors, each break the gate; errors are not in the pass rate."""
-    evals.write_rows(row("a"), row("b", says="wrong"), errored_row("c"))
-    evals.write_config(gate={"min_pass_rate": 0.5, "must_pass": ["b"], "max_error_rate": 0.1})
-    result = evals.run("shop.eval.yaml", "-v")
+    gate = {"min_pass_rate": 0.5, "must_pass": ["b"], "max_error_rate": 0.1}
+    result = evals.play([row("a"), row("b", says="wrong"), errored_row("c")], "-v", gate=gate)
     assert result.ret == 1
     result.stdout.fnmatch_lines_random(
         [
@@ -62,9 +61,8 @@ def test_all_errored_is_never_green(evals: Evals) -> None:
 
 def test_a_row_that_a_rule_is_about_is_left_to_it(evals: Evals) -> None:
     """Beside it, others stay red."""
-    evals.write_rows(row("a", tags=["smoke"]), row("b", tags=["smoke"], says="wrong"), row("c", says="wrong"))
-    evals.write_config(gate={"tags": {"smoke": 0.5}})
-    result = evals.run("shop.eval.yaml")
+    rows = row("a", tags=["smoke"]), row("b", tags=["smoke"], says="wrong"), row("c", says="wrong")
+    result = evals.play(rows, gate={"tags": {"smoke": 0.5}})
     result.assert_outcomes(passed=3, xfailed=1, failed=1)
     assert result.ret == 1
 
@@ -108,8 +106,8 @@ def test_stop_at_first_does_not_stop_at_gated_rows(evals: Evals) -> None:
 
 def test_an_interrupted_run_decides_nothing(evals: Evals) -> None:
     """After ``-x`` under ``gate.rows: fail`` no gate item is reported, but the summary is written."""
-    evals.write([row("d", says="wrong"), row("a"), row("b")], gate={"min_pass_rate": 0.1, "rows": "fail"})
-    result = evals.run("shop.eval.yaml", "-x", "-v")
+    gate = {"min_pass_rate": 0.1, "rows": "fail"}
+    result = evals.play([row("d", says="wrong"), row("a"), row("b")], "-x", "-v", gate=gate)
     assert result.ret == 1
     result.stdout.no_fnmatch_line("*gate::*")
     assert evals.summary()["selected"] == 3

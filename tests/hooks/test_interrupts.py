@@ -16,7 +16,7 @@ from pytest_browsereval.runs.run import StoredRun
 from tests.hooks.launched import FUNCTION, Launched, verdicts, wait_for, write_agent
 from tests.hooks.small_evals import Evals, row
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")]
 
 AGENT = """
 async def solve(context):
@@ -106,7 +106,6 @@ WORKER, WORKERS = (("-n1",), "my_agent:solve"), (("-n2",), "my_agent:solve")
 
 
 @pytest.mark.parametrize("launched", [ALONE, WORKER], indirect=True, ids=["lanes", "worker"])
-@pytest.mark.slow
 def test_ctrl_c_keeps_what_has_finished(launched: Launched, evals: Evals) -> None:
     """SIGINT to all processes: exit code 2, the finished rows in summary and JUnit, nothing left running."""
     launched.send(signal.SIGINT, to_all=True)
@@ -114,14 +113,12 @@ def test_ctrl_c_keeps_what_has_finished(launched: Launched, evals: Evals) -> Non
 
 
 @pytest.mark.parametrize("launched", [WORKERS], indirect=True, ids=["workers"])
-@pytest.mark.slow
 def test_ctrl_c_for_the_controller_ends_the_workers(launched: Launched, evals: Evals) -> None:
     """SIGINT to the controller alone ends workers, browsers and sites as well."""
     launched.send(signal.SIGINT)
     assert_ended_well(launched, evals)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("launched", [ALONE], indirect=True, ids=["lanes"])
 def test_sigterm_for_all_ends_drivers_in_order(launched: Launched, evals: Evals) -> None:
     """SIGTERM to all processes, as a container sends it: drivers die before pytest lets go of them."""
@@ -129,7 +126,6 @@ def test_sigterm_for_all_ends_drivers_in_order(launched: Launched, evals: Evals)
     assert_ended_well(launched, evals)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("launched", [BLOCKING], indirect=True, ids=["threads"])
 def test_sigterm_is_an_interruption(launched: Launched, evals: Evals) -> None:
     """SIGTERM ends a run as Ctrl-C does, also one whose agents block in threads."""
@@ -139,7 +135,6 @@ def test_sigterm_is_an_interruption(launched: Launched, evals: Evals) -> None:
 
 
 @pytest.mark.parametrize("launched", [ALONE, WORKER], indirect=True, ids=["lanes", "worker"])
-@pytest.mark.slow
 def test_a_killed_run_leaves_no_process(launched: Launched, evals: Evals) -> None:
     """SIGKILL to pytest: workers, browsers and sites end by themselves; finished attempts can be read."""
     launched.send(signal.SIGKILL)
@@ -168,11 +163,8 @@ def busy(evals: Evals) -> Iterator[Launched]:
         run.kill()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("to", [pytest.param("group", marks=pytest.mark.slow), "controller"])
-@pytest.mark.parametrize(
-    "name", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("SIGHUP", "SIGQUIT")), "SIGTERM"]
-)
+@pytest.mark.parametrize("to", ["group", "controller"])
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGQUIT", "SIGTERM"])
 def test_signals_that_end_a_run_leave_nothing(busy: Launched, evals: Evals, name: str, to: str) -> None:
     """A closed terminal or a cancelled job: exit code 2, no process and no temporary folder is left."""
     busy.send(signal.Signals[name], to_all=to == "group")
@@ -182,7 +174,6 @@ def test_signals_that_end_a_run_leave_nothing(busy: Launched, evals: Evals, name
     assert f"ended by {name}" in busy.output
 
 
-@pytest.mark.slow
 def test_a_signal_ends_a_run_whose_config_was_found_while_collecting(evals: Evals) -> None:
     """`pytest` without a file takes SIGTERM for an interruption too, and says how to resume the run."""
     write_agent(evals, LEAVING)

@@ -137,7 +137,6 @@ def test_a_key_of_a_feature_that_is_left_out_is_refused(evals: Evals) -> None:
     keys: tuple[tuple[str, dict[str, Any]], ...] = (
         ("files", {"downloads": {"max_files": 1}}),
         ("traces", {"console": True}),
-        ("traces", {"trace": "on"}),
     )
     for name, capture in keys:
         evals.write([row("a")], capture=capture, browser="playwright")

@@ -112,9 +112,8 @@ def test_what_an_agents_code_does_is_its_own_fault(odd: Evals, lanes: int) -> No
 def test_the_log_ends_with_what_broke(odd: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """Faults and limits are the last line of the log, which hooks hear, and an error of the metadata."""
     monkeypatch.setattr(messages, "now", lambda: "2000-01-01T00:00:00.000Z")  # not that of the line
-    odd.write_rows(*map(row, ("text", "waits", "steps", "stops")), errored_row("closed"))
-    odd.write_config(agent="odd", limits={"timeout_ms": 1000, "max_steps": 2})
-    run = odd.run("shop.eval.yaml")
+    rows = *map(row, ("text", "waits", "steps", "stops")), errored_row("closed")
+    run = odd.play(rows, agent="odd", limits={"timeout_ms": 1000, "max_steps": 2})
     told = {
         "text": ("agent", WRONG["text"]),
         "waits": ("agent", "stopped: limits.timeout_ms is 1000"),

@@ -54,13 +54,12 @@ def test_every_reader_sees_the_same(evals: Evals) -> None:
     frames = here.page(
         "/set", f"<frameset rows='50%,50%'><frame src='{inner}'><frame src='{theirs}'></frameset>"
     )
-    evals.write_rows(
+    rows = (
         ask("shown", page, *SHOWN, "Of another origin"),
         ask("frames", frames, "Upper part", "Of another origin"),
         ask("hidden", page, *HIDDEN, limit_s=0),
     )
-    evals.write_config(browser="playwright")
-    run = evals.run()
+    run = evals.play(rows, browser="playwright")
     for server in (here, other):
         server.close()
     assert {one.query_id: str(one.verdict) for one in run.attempts} == {

@@ -69,9 +69,8 @@ def test_a_row_that_takes_long_holds_no_other_up(waits: Evals) -> None:
     Of one lane, the row behind it waits: a worker of pytest-xdist starts none before it knows the next one.
     """
     for lanes, count in ((1, 12), (4, 70)):
-        waits.write_rows(waiting("long", (count - (lanes == 1), "r*.ended")), *map(row, names(count)))
-        waits.write_config(agent=FUNCTION, lanes=lanes)
-        assert waits.run("shop.eval.yaml", "-n2").ret == 0
+        rows = waiting("long", (count - (lanes == 1), "r*.ended")), *map(row, names(count))
+        assert waits.play(rows, "-n2", agent=FUNCTION, lanes=lanes).ret == 0
         assert waits.summary()["passed"] == count + 1
         for path in (*waits.path.glob("*.ended"), *waits.path.glob("*.begun")):
             path.unlink()
@@ -103,11 +102,8 @@ def test_a_chain_goes_to_one_worker_and_the_rest_to_the_other(waits: Evals) -> N
 
 def test_rows_that_depend_on_one_use_all_lanes_of_their_worker(waits: Evals) -> None:
     """Once the first has passed, three that need it are at work at once."""
-    waits.write_rows(
-        row("first"), *(waiting(f"n{n}", (3, "n*.begun"), depends_on=["first"]) for n in range(3))
-    )
-    waits.write_config(agent=FUNCTION, lanes=3)
-    assert waits.run("shop.eval.yaml", "-n2").ret == 0
+    needing = (waiting(f"n{n}", (3, "n*.begun"), depends_on=["first"]) for n in range(3))
+    assert waits.play([row("first"), *needing], "-n2", agent=FUNCTION, lanes=3).ret == 0
     assert len(processes(waits, "*")) == 1
 
 

@@ -67,9 +67,9 @@ def test_the_log_of_a_site_has_no_secret(evals: Evals, site: dict[str, Any]) -> 
 
 def test_the_last_words_of_a_site_have_no_secret(evals: Evals, site: dict[str, Any]) -> None:
     """A site that ends at once is reported with its last lines, in the terminal and on record."""
-    evals.write_rows(row("a", query="Look at {shop}.", sites=["shop"]))
-    evals.write_config(sites={"shop": {**site, "command": ["{python}", "site.py", "dies"]}})
-    ran = evals.run("--junit-xml=junit.xml")
+    sites = {"shop": {**site, "command": ["{python}", "site.py", "dies"]}}
+    looks = row("a", query="Look at {shop}.", sites=["shop"])
+    ran = evals.play([looks], "--junit-xml=junit.xml", sites=sites)
     ran.assert_outcomes(errors=1)
     reason = ran.attempt("a").reason
     assert "Its process ended with exit code 3" in reason

@@ -30,6 +30,7 @@ def solve(context):
             process.kill()
     return "right"
 """
+MINE = {"type": "function", "function": "mine:solve"}
 
 
 @pytest.fixture
@@ -53,8 +54,7 @@ def uses(process: psutil.Process, folder: Path) -> bool:
 def test_nothing_stays_of_what_was_killed(evals: Evals, temporary: Path, victim: str) -> None:
     """Profiles and artifacts go with the run, whoever has lost the process that would have removed them."""
     (evals.path / "mine.py").write_text(KILL.format(victim=victim))
-    evals.write_rows(row("a", says=None), row("b", says=None))
-    evals.write_config(agent={"type": "function", "function": "mine:solve"}, browser="playwright")
+    evals.write([row("a", says=None), row("b", says=None)], agent=MINE, browser="playwright")
     evals.run_process("-p", "no:cacheprovider")
     assert os.listdir(temporary) == []  # noqa: PTH208
 
@@ -63,8 +63,7 @@ def test_nothing_stays_of_what_was_killed(evals: Evals, temporary: Path, victim:
 def test_the_next_start_removes_what_a_killed_run_has_left(evals: Evals, temporary: Path) -> None:
     """Nobody was left to remove it: the next run of anything does."""
     (evals.path / "mine.py").write_text(KILL.format(victim="itself"))
-    evals.write_rows(row("a", says=None))
-    evals.write_config(agent={"type": "function", "function": "mine:solve"}, browser="playwright")
+    evals.write([row("a", says=None)], agent=MINE, browser="playwright")
     evals.run_process("-p", "no:cacheprovider")
     left = [entry.name for entry in temporary.iterdir()]
     assert left

@@ -97,10 +97,6 @@ def test_variants_have_tools_of_their_own(words: Evals) -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "an unknown switch of a variant": (
-        {"variants": {"x": {"type": "scripted", "tools": {"wrods": False}}}},
-        "variants.x.tools.wrods: unknown tool or toolkit 'wrods'. Did you mean 'words'?",
-    ),
     "a row that calls what a variant has not": (
         {"variants": {"x": {"type": "scripted", "tools": {"words": False}}}},
         "calls 'look_up', which is not a tool that is switched on",

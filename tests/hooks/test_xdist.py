@@ -16,6 +16,8 @@ from tests.hooks.launched import FUNCTION, Launched, verdicts, wait_for, write_a
 from tests.hooks.small_evals import Evals, row
 from tests.support import has_ended
 
+pytestmark = pytest.mark.slow
+
 AGENT = """
 import asyncio, os
 
@@ -68,7 +70,6 @@ def kill(pid: int) -> None:
     wait_for(lambda: has_ended(pid), "the worker has ended")
 
 
-@pytest.mark.slow
 def test_a_worker_that_is_killed_costs_only_what_was_in_flight_in_it(evals: Evals) -> None:
     """Its attempts in flight are made again; what it had finished, and all else, is made and counted once."""
     write_agent(evals, HELD)
@@ -95,8 +96,7 @@ def test_a_worker_that_is_killed_costs_only_what_was_in_flight_in_it(evals: Eval
     launched.assert_nothing_left()
 
 
-@pytest.mark.parametrize("dist", ["loadgroup", pytest.param("loadfile", marks=pytest.mark.slow)])
-@pytest.mark.slow
+@pytest.mark.parametrize("dist", ["loadgroup", "loadfile"])
 def test_rows_that_are_lost_are_named(own_agent: Evals, dist: str) -> None:
     """Without a replacement for a dead worker the run ends as incomplete, and names the rows it lacks."""
     own_agent.write_config(agent=FUNCTION)
@@ -109,7 +109,6 @@ def test_rows_that_are_lost_are_named(own_agent: Evals, dist: str) -> None:
     result.stdout.fnmatch_lines([f"  pytest *--max-worker-restart=0 --eval-resume={result.folder.name}"])
 
 
-@pytest.mark.slow
 def test_a_lost_item_is_never_green(own_agent: Evals) -> None:
     """A value that cannot be sent kills the worker, and xdist alone would end with 0; here it is 3."""
     own_agent.write_rows(row("a"), row("b"))
@@ -145,7 +144,6 @@ async def solve(context):
 """
 
 
-@pytest.mark.slow
 def test_what_is_of_one_scope_is_run_by_one_worker(evals: Evals) -> None:
     """``--dist`` by file or class holds for ordinary tests and for rows.
 
@@ -184,7 +182,6 @@ def test_what_is_of_one_scope_is_run_by_one_worker(evals: Evals) -> None:
             path.unlink()
 
 
-@pytest.mark.slow
 def test_no_trial_has_the_results_of_two_workers(evals: Evals) -> None:
     """``--dist each`` is refused however it is given, before any attempt, unless something overrides it."""
     evals.write([row("a")], gate={"min_pass_rate": 1.0})
@@ -203,7 +200,6 @@ def test_no_trial_has_the_results_of_two_workers(evals: Evals) -> None:
         assert bool(list(evals.path.glob(f"out{number}/**/attempt-*"))) is (code == 0), args
 
 
-@pytest.mark.slow
 def test_num_workers_is_divided_among_processes(evals: Evals) -> None:
     """``num_workers: 3`` with ``-n 2`` gives each process two lanes."""
     evals.write([row("a")], num_workers=3)

@@ -36,12 +36,14 @@ def redirect(status: int, location: str) -> Reply:
     return Reply(status=status, error="elsewhere", headers={"Location": location})
 
 
-def test_a_host_without_its_scheme_is_another_one() -> None:
-    """An address that begins with two slashes names a host."""
+def test_no_other_host_is_asked() -> None:
+    """An address that begins with two slashes names a host too; the one that was not asked is told."""
     with ScriptedModel([says("believe me")]) as other:
-        location = other.base_url.removeprefix("http:").removesuffix("/v1") + PATH
-        with ScriptedModel([redirect(307, location)]) as model, pytest.raises(Fault, match="another host"):
-            ask(model)
+        there = other.base_url.removesuffix("/v1")
+        told = f"it redirects to {there}, which is another host"
+        for location in (there, there.removeprefix("http:")):
+            with ScriptedModel([redirect(307, location + PATH)]) as model, pytest.raises(Fault, match=told):
+                ask(model)
         assert other.requests == []
 
 

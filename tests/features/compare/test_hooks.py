@@ -14,9 +14,7 @@ from tests.hooks.small_evals import Evals, row
 def test_rules_without_their_feature_are_refused(evals: Evals, gate: dict[str, Any]) -> None:
     """A gate that nobody decides must not be green: exit code 4, before anything is spent."""
     assert GateConfig.model_validate(gate).compares
-    evals.write_rows(row("a"))
-    evals.write_config(gate=gate)
-    result = evals.run("shop.eval.yaml", "-p", "no:browsereval.compare")
+    result = evals.play([row("a")], "-p", "no:browsereval.compare", gate=gate)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*shop.eval.yaml:*: gate.max_*: the feature that acts on this key is*"])
     assert not (evals.path / "results").exists()

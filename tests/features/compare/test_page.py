@@ -20,10 +20,6 @@ from tests.recorded import FAILED, PASSED
 LOST = "#/lost/default"
 
 
-def flat(text: str) -> str:
-    return " ".join(text.split())
-
-
 @pytest.mark.slow
 def test_figures_are_those_of_the_comparison(two_runs: RunComparison, compared: Path, look: Look) -> None:
     """The verdict in words, what it rests on, the figures and the counts: no number of its own."""
@@ -34,7 +30,7 @@ def test_figures_are_those_of_the_comparison(two_runs: RunComparison, compared: 
         assert await reader.text("#verdict") == verdict(whole)
         assert await reader.text("#basis") == basis(whole)
         assert await reader.text("#counts") == counts(whole)
-        told = [flat(" ".join(row)) for row in figures(whole)]
+        told = [" ".join(" ".join(row).split()) for row in figures(whole)]
         assert await reader.texts("#figures tr") == told
         kinds = {str(change): count for change, count in whole.counts.items()}
         shown = dict(

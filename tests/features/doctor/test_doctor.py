@@ -38,20 +38,16 @@ class Muddled(AnswerGrader):
         )
 
 
-def write(folder: Path, *rows: dict[str, Any], **keys: Any) -> Path:
-    (folder / "rows.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
-    file = folder / "shop.json"
-    agent = {} if "variants" in keys else {"agent": "scripted"}
-    file.write_text(json.dumps({**agent, "dataset": "rows.jsonl", "retries": 0, **keys}))
-    return file
-
-
 def examined(
     folder: Path, *rows: dict[str, Any], options: dict[str, Any] | None = None, **keys: Any
 ) -> Examination:
+    (folder / "rows.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    agent = {} if "variants" in keys else {"agent": "scripted"}
+    file = folder / "shop.json"
+    file.write_text(json.dumps({**agent, "dataset": "rows.jsonl", "retries": 0, **keys}))
     registry = builtin_registry()
     registry.register(Muddled, owner="test")
-    config = load_config(write(folder, *rows, **keys), registry=registry)
+    config = load_config(file, registry=registry)
     return examine(config, registry, Options(TODAY, **(options or {})))
 
 

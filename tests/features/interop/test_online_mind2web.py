@@ -10,31 +10,21 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.__main__ import main
-from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.trials import TrialKey
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.runs.folder import find_pictures
-from tests.features.interop.foreign import picture
+from tests.labelled import write_course
 from tests.recorded import attempt
 
 
 def finished(store: RunStore, query_id: str, verdict: Verdict = Verdict.PASSED, **more: Any) -> Path:
-    """Write an attempt with two steps, two pictures and an answer."""
+    """Write an attempt with two steps, a picture of the first, and an answer."""
     key = TrialKey(query_id, more.get("variant", "default"), more.get("trial", 1))
     folder = store.begin_attempt(key, "n")
-    log = MessageLogger(folder.path)
-    log.log(AssistantMessage(content="I look."))
-    for number, (tool, params) in enumerate((("click", {"target": "Buy"}), ("done", {"answer": "42"})), 1):
-        log.log(ToolCallMessage(tool=tool, tool_call_id=str(number), params=params))
-        result = {"ok": tool == "done", "output": "no"}
-        log.log(ToolResultMessage(tool_call_id=str(number), result=result, is_error=tool != "done"))
-    log.close()
-    (folder.path / "screenshots").mkdir()
-    for number in (1, 2):
-        (folder.path / "screenshots" / f"{number:03d}.jpeg").write_bytes(picture(number, "JPEG"))
+    click = ("click", {"target": "Buy"}, "Nothing matches.")
+    write_course(folder.path, click, ("done", {"answer": "42"}, "The task is over."))
     metadata = attempt(query_id, verdict, attempt=folder.number, **more)
     store.save_record(metadata)
     folder.finish()
@@ -54,8 +44,8 @@ def test_what_judges_of_others_read(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert (content["task_id"], content["task"]) == ("buy/mug", "Do buy/mug.")
     assert content["final_result_response"] == "42"
     assert content["action_history"] == ['click(target="Buy") -> failed']
-    assert content["thoughts"] == ["I look."]
-    assert content["image_names"] == ["0001.jpeg", "0002.jpeg"]
+    assert content["thoughts"] == ["I click now."]
+    assert content["image_names"] == ["0001.png"]
     pictures = sorted((result.parent / "trajectory").iterdir())
     assert [path.name for path in pictures] == content["image_names"]
     assert [path.read_bytes() for path in pictures] == [path.read_bytes() for path in find_pictures(ours)]
@@ -63,7 +53,7 @@ def test_what_judges_of_others_read(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
-@pytest.mark.parametrize("name", ["messages.jsonl", "screenshots/001.jpeg"])
+@pytest.mark.parametrize("name", ["messages.jsonl", "screenshots/001.png"])
 def test_a_pipe_in_the_place_of_a_file_is_refused(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

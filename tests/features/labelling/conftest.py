@@ -15,8 +15,6 @@ from pytest_browsereval.runs.run import StoredRun
 from tests.labelled import folder_of, grade, graded, write_course, write_run
 from tests.recorded import FAILED, PASSED
 
-__all__ = ["book", "served"]
-
 HOSTILE = '<script>document.title = "owned"</script><img src=x onerror="document.title=\'owned\'">'
 
 

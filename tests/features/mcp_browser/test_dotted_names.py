@@ -23,7 +23,7 @@ START = "http://shop.test/start"
 
 def test_names_pages_and_texts_of_a_server(evals: Evals) -> None:
     """A dot is offered as a line, no name twice; the page tells that it broke; half a character is none."""
-    ways = {
+    ways: dict[str, tuple[str, list[dict[str, Any]], str, str | None]] = {
         "half": (START, [{"tool": "web_half"}], "failed", None),
         "named": (START, [{"tool": "web_look_2"}], "failed", None),
         "clicked": (START, [{"tool": "web_look"}], "errored", "site"),
@@ -31,14 +31,9 @@ def test_names_pages_and_texts_of_a_server(evals: Evals) -> None:
         "gone": ("http://shop.test/gone", [], "errored", "navigation"),
         "broken": ("http://shop.test/boom", [], "errored", "site"),
     }
-    evals.write_rows(
-        *(
-            row(name, start_url=start, solution=[*steps, {"tool": "done", "answer": "wrong"}])
-            for name, (start, steps, _, _) in ways.items()
-        )
-    )
-    evals.write_config(browser=BROWSER)
-    ran = evals.run()
+    done = {"tool": "done", "answer": "wrong"}
+    rows = (row(name, start_url=way[0], solution=[*way[1], done]) for name, way in ways.items())
+    ran = evals.play(rows, browser=BROWSER)
     assert ran.ret == 1
     found = {one.query_id: (str(one.verdict), one.error_source) for one in ran.attempts}
     assert found == {name: (verdict, source) for name, (_, _, verdict, source) in ways.items()}

@@ -122,15 +122,6 @@ def test_a_flood_is_stopped(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None
     assert len(text) < 4_400_000
 
 
-def test_a_program_that_cannot_be_started_is_a_fault(desk: Desk) -> None:
-    """A file that is executable and no program is told by its exit code and reason."""
-    path = desk.base_dir / "no_program"
-    path.write_bytes(b"\x00\x01")
-    path.chmod(0o755)
-    with pytest.raises(Fault, match=r"code 127: cannot run .*no_program"):
-        play(desk, agent(command=["./no_program"], mcp="off"))
-
-
 async def _cancel_while_kept(work: AgentEvaluator, begun: threading.Event, is_free: threading.Event) -> None:
     task = asyncio.ensure_future(work.execute())
     await until(begun.is_set)

@@ -23,11 +23,8 @@ from pytest_browsereval.testing.evals import EvalRun
 from tests.features.mcp_browser.peers import has_npm
 from tests.features.programs.model_server import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, ModelServer
 from tests.features.programs.test_runs import ORDERED, PAGE
-from tests.hooks.conftest import evals
 from tests.hooks.small_evals import Evals, row
 from tests.support import PATIENCE_S
-
-__all__ = ["evals"]
 
 pytestmark = pytest.mark.programs
 

@@ -14,10 +14,9 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.features.record.recorder import Recorder
 from pytest_browsereval.features.record.steps import Item, ItemList
 from tests.features.record.hands import Hands, hold
-from tests.hooks.conftest import evals
 from tests.support import PageServer, Run, patience
 
-__all__ = ["evals", "patience"]
+__all__ = ["patience"]
 
 Act = Callable[[Hands], Awaitable[None]]
 Record = Callable[..., Any]
