@@ -6,6 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from tests.hooks.launched import FUNCTION
 from tests.hooks.small_evals import Evals, Reports, row
 
 AGENT = """
@@ -28,8 +29,7 @@ def solve(context):
 
 def test_an_attempt_that_ran_ahead_keeps_its_time(evals: Evals) -> None:
     """Its item waits for nothing when it is up, and yet has the attempt's time in all reports."""
-    evals.write_rows(row("a", says=None), row("b", says=None))
-    evals.write_config(agent={"type": "function", "function": "my_agent:solve"}, lanes=2)
+    evals.write([row("a", says=None), row("b", says=None)], agent=FUNCTION, lanes=2)
     (evals.path / "my_agent.py").write_text(AGENT)
     setups = Reports(lambda report: report.when == "setup")
     args = ("--junitxml=j.xml", "--html=r.html", "--durations=0", "-vv")

@@ -62,8 +62,7 @@ def solve(attempt):
 def test_nobody_else_gives_commands(evals: Evals, options: tuple[str, ...]) -> None:
     """Neither by what an agent prints or answers nor by what it raises; our own are taken."""
     evals.pytester.makepyfile(my_agent=HOSTILE)
-    evals.write_rows(row("raises"), row("answers"))
-    evals.write_config(agent={"type": "function", "function": "my_agent:solve"})
+    evals.write([row("raises"), row("answers")], agent={"type": "function", "function": "my_agent:solve"})
     code, output = go(evals, *options, env=job(evals))
     assert code in (1, 2), output
     found = obeyed(output)
@@ -75,8 +74,7 @@ def test_nobody_else_gives_commands(evals: Evals, options: tuple[str, ...]) -> N
 @pytest.mark.slow
 def test_commands_are_taken_again_however_it_ends(evals: Evals) -> None:
     """Also where nothing runs; and what is printed after that gives none. A list of items stays one."""
-    evals.write_rows({**row("a"), "::error::\n  ::error::key": 1})
-    evals.write_config()
+    evals.write([{**row("a"), "::error::\n  ::error::key": 1}])
     code, output = go(evals, env=job(evals))
     assert code == 4
     assert obeyed(output) == []
@@ -92,8 +90,7 @@ def test_evals_that_are_found_while_collecting(evals: Evals, monkeypatch: pytest
     """The line of pytest that is open then is ended first."""
     for name, value in job(evals).items():
         monkeypatch.setenv(name, value)
-    evals.write_rows(row("b", says="no"))
-    evals.write_config()
+    evals.write([row("b", says="no")])
     output = evals.run("-v").stdout.str()
     assert [line.partition(",")[0] for line in obeyed(output)] == ["::error file=rows.jsonl"]
 
@@ -108,8 +105,8 @@ def test_text_without_commands() -> None:
 def test_a_job_gets_a_summary_and_annotations(evals: Evals) -> None:
     """What is in the file before stays; a worker does not tell it again."""
     (evals.path / "summary.md").write_text("# Earlier step\n")
-    evals.write_rows(row("a"), row("b", says="wrong"), errored_row("c"))
-    evals.write_config(gate={"min_pass_rate": 0.9, "max_error_rate": 1})
+    gate = {"min_pass_rate": 0.9, "max_error_rate": 1}
+    evals.write([row("a"), row("b", says="wrong"), errored_row("c")], gate=gate)
     code, output = go(evals, "-n1", env=job(evals))
     assert code == 1, output
     text = (evals.path / "summary.md").read_text()
@@ -127,8 +124,7 @@ def test_a_job_gets_a_summary_and_annotations(evals: Evals) -> None:
 @pytest.mark.slow
 def test_without_the_variables_nothing_is_told(evals: Evals) -> None:
     """And a summary that cannot be written is told, no more."""
-    evals.write_rows(row("b", says="wrong"))
-    evals.write_config()
+    evals.write([row("b", says="wrong")])
     nothing = {"GITHUB_ACTIONS": "", "GITHUB_STEP_SUMMARY": ""}
     code, output = go(evals, env=nothing)
     assert code == 1

@@ -23,8 +23,7 @@ def test_it_scores_and_decides_nothing(evals: Evals, monkeypatch: pytest.MonkeyP
     """Every attempt has its grade, verdicts are as without it, and a file has the scores."""
     file = evals.path / "scores.jsonl"
     monkeypatch.setenv("EVALS2_OUTPUT_FILE", "scores.jsonl")
-    evals.write_rows(row("good"), row("bad", says="wrong"))
-    evals.write_config()
+    evals.write([row("good"), row("bad", says="wrong")])
     began = time.time() * 1000
     ran = evals.run("shop.eval.yaml", "-n1")
     ran.assert_outcomes(passed=1, failed=1)
@@ -49,8 +48,7 @@ def test_it_scores_and_decides_nothing(evals: Evals, monkeypatch: pytest.MonkeyP
 def test_a_model_scores_where_there_is_a_key(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """Goal and plan by the model that is named; its key is written nowhere."""
     monkeypatch.setenv("OPENAI_API_KEY_FOR_SCORING", "sk-scoring-0123456789")
-    evals.write_rows(row("good"))
-    evals.write_config()
+    evals.write([row("good")])
     with ScriptedModel(lambda _: says(RATED)) as model:
         monkeypatch.setenv("OPENAI_BASE_URL_FOR_SCORING", model.base_url)
         ran = evals.run("shop.eval.yaml")
@@ -69,8 +67,7 @@ def test_a_model_scores_where_there_is_a_key(evals: Evals, monkeypatch: pytest.M
 def test_scoring_never_breaks_a_run(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """A key that is refused errs the grade of each row, and nothing else."""
     monkeypatch.setenv("OPENAI_API_KEY_FOR_SCORING", "sk-scoring-0123456789")
-    evals.write_rows(row("a"), row("b"))
-    evals.write_config(gate={"max_error_rate": 0})
+    evals.write([row("a"), row("b")], gate={"max_error_rate": 0})
     with ScriptedModel(lambda _: Reply(status=401, error="no such key")) as model:
         monkeypatch.setenv("OPENAI_BASE_URL_FOR_SCORING", model.base_url)
         ran = evals.run("shop.eval.yaml")
@@ -81,8 +78,7 @@ def test_scoring_never_breaks_a_run(evals: Evals, monkeypatch: pytest.MonkeyPatc
 
 def test_it_is_off_or_refused(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is scored or written where it is off; what is wrong is reported before anything runs."""
-    evals.write_rows(row("a"))
-    evals.write_config()
+    evals.write([row("a")])
     for enable, file, message in (
         ("maybe", "scores.jsonl", "ENABLE_EVALS2 is 'maybe'. Set it to true or false."),
         ("true", "no/such/scores.jsonl", "scores.jsonl cannot be written"),

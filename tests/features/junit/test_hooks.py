@@ -85,8 +85,7 @@ def test_readers_find_results_figures_and_pictures(evals: Evals, args: tuple[str
 
 def test_captured_output_and_attachments_are_one_text(evals: Evals) -> None:
     """A test case has one system-out, also where pytest writes one; paths are such as the reader resolves."""
-    evals.write_rows(row("good"))
-    evals.write_config()
+    evals.write([row("good")])
     evals.pytester.makeconftest(
         "import pytest\n@pytest.fixture(autouse=True)\ndef says():\n    print('hello'); yield; assert 0"
     )
@@ -138,9 +137,8 @@ async def solve(context):
     return "right"
 """,
     )
-    evals.write_rows(*(row(f"r{number}") for number in range(4)))
-    evals.write_config(agent=FUNCTION, lanes=2)
-    run = evals.run("-n2", "--junitxml=junit.xml")
+    rows = [row(f"r{number}") for number in range(4)]
+    run = evals.play(rows, "-n2", "--junitxml=junit.xml", agent=FUNCTION, lanes=2)
     assert run.ret == 0, run.stdout.str()
     suite = read(evals.path / "junit.xml")
     assert results(suite) == {f"r{number}": [] for number in range(4)}
@@ -170,8 +168,7 @@ def test_evals_of_one_name_are_told_apart(evals: Evals) -> None:
 
 def test_what_nobody_knows_is_no_property(evals: Evals) -> None:
     """An errored grade has no score and a model without a price no cost: neither reads "None"."""
-    evals.write_rows(row("a", graders=["mine"]))
-    evals.write_config()
+    evals.write([row("a", graders=["mine"])])
     (evals.path / "conftest.py").write_text(
         """
 from typing import Literal
