@@ -75,12 +75,10 @@ def test_downloads_are_kept_and_read(evals: Evals, shop: str) -> None:
     )
     assert run.ret == 0
     found = said(run)
-    assert found["twice"][:4] == [
-        "Clicked text=report. Downloaded file name 'report.csv' (27 bytes).",
-        "Clicked text=report. Downloaded file name 'report.csv' (27 bytes), kept as 'report-2.csv'.",
-        CSV.strip(),
-        CSV.strip(),
-    ]
+    outputs = "\n".join(found["twice"])  # a busy browser reports a download during the next call
+    assert outputs.count("Downloaded file name 'report.csv' (27 bytes).") == 1
+    assert outputs.count("Downloaded file name 'report.csv' (27 bytes), kept as 'report-2.csv'.") == 1
+    assert all(CSV.strip() in output for output in found["twice"][2:4])
     for name in ("bill", "start", "navigate"):
         assert found[name][1] == "Total 7.25 EUR", found[name]
     assert "The start page is a file, which was downloaded: the tab is empty." in found["start"][0]
