@@ -138,7 +138,7 @@ def test_a_reply_that_was_cut_off_is_no_answer(desk: Desk) -> None:
         assert "too long" in model.requests[1].last_text
     with ScriptedModel([cut, cut]) as model:
         assert solve(desk, model) is None
-    assert "cut off" in desk.warned
+    assert "cut-off reply" in desk.warned
     ending = calls(call("done", answer="The answer"), text="The answer").because("length")
     with ScriptedModel([ending] * 3) as model:
         assert solve(desk, model) is None
