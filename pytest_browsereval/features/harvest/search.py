@@ -21,7 +21,7 @@ from pytest_browsereval.features.shared.proof import (
     has_judged,
     has_solved,
 )
-from pytest_browsereval.features.shared.ways import Refused, Way, read_way
+from pytest_browsereval.features.shared.ways import WAITS, Refused, Way, read_way
 from pytest_browsereval.graders.dates import read_date
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
@@ -37,8 +37,9 @@ from pytest_browsereval.sites import names_in
 
 MOST_WAYS = 3
 """Ways of a row that are tried, the shortest first."""
-MOST_LOOPS = 4
-"""Detours of a way that are left out by themselves."""
+MOST_ROUNDS = 3
+"""Times that parts of a way are left out."""
+PARTS = 4
 SOFT = {"hover", "hover_at", "scroll", "scroll_at", "reload"}
 """Tools that a way often needs no call of."""
 
@@ -217,6 +218,9 @@ def _search(rows: Sequence[Row], stage: Stage, result: Harvest) -> None:
     # Nobody can tell what the agent had to see on its way, only that the page has to show the answer.
     _find_shown([row for row in found if not is_blind[row.name]], stage)
     _improve([row for row in found if is_blind[row.name] or row.shown], stage, _drop_detours)
+    left = [row for row in found if is_blind[row.name]]
+    for _ in range(MOST_ROUNDS):
+        left = _improve(left, stage, _drop_parts)
 
 
 def _improve(rows: Sequence[Row], stage: Stage, shorten: Callable[[Row], list[Way]]) -> list[Row]:
@@ -257,8 +261,17 @@ def _drop_detours(row: Row) -> list[Way]:
         at = loops[-1].stop if loops and loops[-1].start == at else at + 1
     soft = [place for place, call in enumerate(way.calls) if call["tool"] in SOFT]
     looped = [place for loop in loops for place in loop]
-    cuts = [sorted({*looped, *soft}), looped, soft, *map(list, loops[:MOST_LOOPS])]
+    cuts = [sorted({*looped, *soft}), looped, soft, *map(list, loops[:PARTS])]
     return [way.keep([one for one in every if one not in cut]) for cut in {tuple(one) for one in cuts} if cut]
+
+
+def _drop_parts(row: Row) -> list[Way]:
+    """Return a way without each quarter of it; a wait by itself keeps what follows from coming too early."""
+    way = row.way or row.ways[0]
+    places, size = range(len(way.calls)), -(-len(way.calls) // PARTS)
+    parts = [places[begin : begin + size] for begin in places[:: max(1, size)]]
+    acts = [part for part in parts if any(way.calls[place]["tool"] not in WAITS for place in part)]
+    return [way.keep([place for place in places if place not in part]) for part in acts]
 
 
 def _play(stage: Stage, tries: Sequence[Try]) -> list[str]:

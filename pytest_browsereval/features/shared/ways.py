@@ -25,6 +25,7 @@ Call = dict[str, JsonValue]
 
 TOOLS = {tool.name: tool for kit in CATALOG.values() for tool in kit.tools}
 LOOKS = {name for name, tool in TOOLS.items() if not tool.takes_picture} | {"screenshot"}
+WAITS = {"wait", "wait_for_text"}
 
 _NODE = re.compile(r'( *)- (\w+)(?: ("(?:[^"\\]|\\.)*"))?([^:]*)(?:: (.*))?')
 _REF = re.compile(r"\[ref=(\w+)\]")
