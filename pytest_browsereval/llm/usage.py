@@ -30,7 +30,7 @@ def read_usage(usage: Any) -> Usage:
     rest = max(0, count_tokens(usage.get("total_tokens")) - given - made)
     details = details if isinstance(details, Mapping) else {}
     cached, written = (count_tokens(details.get(f"{name}_tokens")) for name in ("cached", "cache_write"))
-    # Where only the total is told, no price is known.
+    # A reply that counts only its total tokens has no known price.
     given, made = (rest, made) if made and not given else (given, made + rest)
     if max(given, made, cached, written) > MOST_TOKENS:
         raise TryFailed(f"the reply reports more than {MOST_TOKENS:,} tokens")

@@ -36,6 +36,13 @@ def check_page(target: Path) -> None:
 
 
 def way_from(target: Path, run: Path) -> str:
-    """Return the path from the page to the run, with slashes; empty if it lies in it."""
-    way = os.path.relpath(run.resolve(), target.parent.resolve())
+    """Return the path from the page to the run, with slashes; empty if it lies in it.
+
+    Raises:
+        UsageError: they lie on different drives of Windows.
+    """
+    try:
+        way = os.path.relpath(run.resolve(), target.parent.resolve())
+    except ValueError:
+        raise UsageError(f"{target} is not on the drive of the run: pictures could not be shown.") from None
     return "" if way == os.curdir else Path(way).as_posix()

@@ -88,7 +88,7 @@ def _check_option(named: str, text: str, now: dict[str, Any]) -> None:
         raise ToolError(f"The option {said} of {named} is disabled.")
     if not now["is_seen"] and not now["is_active"]:
         listed = ", ".join(repr(shorten(one, 30)) for one in now["all"][:MOST_LISTED]) or "none"
-        typed = " The field may still hold what was typed to find it." * now["takes_text"]
+        typed = " The field may still hold what was typed to find it." if now["takes_text"] else ""
         raise ToolError(f"{named} has no option {said}.{nearest(text, now['all'])} Options: {listed}.{typed}")
 
 

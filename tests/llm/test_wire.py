@@ -37,7 +37,7 @@ def redirect(status: int, location: str) -> Reply:
 
 
 def test_no_other_host_is_asked() -> None:
-    """An address that begins with two slashes names a host too; the one that was not asked is told."""
+    """An address that begins with two slashes names a host too; the error names the host."""
     with ScriptedModel([says("believe me")]) as other:
         there = other.base_url.removesuffix("/v1")
         told = f"it redirects to {there}, which is another host"

@@ -62,9 +62,14 @@ class Notes:
         """What a reader of the report should know of."""
         self._said: list[str] = []
 
-    def say(self, text: str, *, is_over: bool = False) -> None:
-        """Tell the agent with the result of its call; not any more what is over."""
-        self._said = [one for one in self._said if one != text] + [text] * (not is_over)
+    def say(self, text: str) -> None:
+        """Tell the agent with the result of its call."""
+        self.unsay(text)
+        self._said.append(text)
+
+    def unsay(self, text: str) -> None:
+        """Leave out of the result what no longer holds."""
+        self._said = [one for one in self._said if one != text]
 
     def warn(self, text: str) -> None:
         """Tell the reader of the report, once."""

@@ -334,9 +334,13 @@ class PlaywrightWindow(Window):
         """Tell the reader of the report, once."""
         self._notes.warn(text)
 
-    def say(self, text: str, *, is_over: bool = False) -> None:
-        """Tell the agent with the result of its call; not any more what is over."""
-        self._notes.say(text, is_over=is_over)
+    def say(self, text: str) -> None:
+        """Tell the agent with the result of its call."""
+        self._notes.say(text)
+
+    def unsay(self, text: str) -> None:
+        """Leave out of the result what no longer holds."""
+        self._notes.unsay(text)
 
     def watch(self, work: Coroutine[Any, Any, T], limit_s: float) -> Coroutine[Any, Any, T]:
         """Await work in the page, but no longer than until a dialog opens or the time is up.

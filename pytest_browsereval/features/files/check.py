@@ -84,9 +84,8 @@ class DownloadCheck(PageCheck):
     def _matches(self, one: Download) -> bool:
         pattern = self.subject.casefold()
         names = (one.name.casefold(), one.suggested_name.casefold())
-        return pattern in names or any(
-            fnmatchcase(name, pattern) for name in names
-        )  # "report [1].csv" is one
+        # "report [1].csv" is a name, though as a pattern it does not match itself.
+        return any(name == pattern or fnmatchcase(name, pattern) for name in names)
 
     def _read_one(self, folder: Path, one: Download) -> dict[str, JsonValue]:
         try:

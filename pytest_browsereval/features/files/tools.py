@@ -86,11 +86,11 @@ async def upload_file(
         raise Refusal(f"{named} takes a whole folder, which cannot be uploaded.")
     if len(chosen) > 1 and not known["many"]:
         raise Refusal(f"{named} takes one file, not {len(chosen)}. Name one.")
-    window.say(ASKS, is_over=True)  # a click before this call may have told it late
+    window.unsay(ASKS)  # a click before this call may have been late to say so
     async with follow_input(window):
         await field.set_input_files(paths)
     is_emptied = await quietly(field.evaluate("(one) => !one.files.length"), window.rules.title_s)
-    emptied = " The field is empty again: the page took them, or refused them." * bool(is_emptied)
+    emptied = " The field is empty again: the page took them, or refused them." if is_emptied else ""
     asks = f" It asks for {shorten(str(known['accept']), 80)!r}." if known["accept"] else ""
     return f"Chose {', '.join(map(repr, chosen))} for {named}.{asks}{emptied}"
 

@@ -68,9 +68,12 @@ class HtmlReport:
         self._inside: dict[Path, bool] = {}
 
     def _link(self, path: Path) -> str:
-        """Return the address of a file relative to the report."""
+        """Return the address of a file relative to the report; its own if it is on another drive."""
         target = self._config.getoption("htmlpath")
-        relative = Path(os.path.relpath(path, Path(target).expanduser().resolve().parent))
+        try:
+            relative = Path(os.path.relpath(path, Path(target).expanduser().resolve().parent))
+        except ValueError:
+            return html.escape(path.resolve().as_uri(), quote=True)
         return html.escape(quote(relative.as_posix()), quote=True)
 
     @pytest.hookimpl(optionalhook=True)

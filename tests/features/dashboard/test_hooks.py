@@ -164,7 +164,7 @@ def queues(monkeypatch: pytest.MonkeyPatch) -> list[Queue]:
 
 
 def test_nobody_looks(evals: Evals, queues: list[Queue]) -> None:
-    """The address is told all the same."""
+    """The address is printed as well."""
     result = evals.play([row("a")], "--eval-dashboard", "-q", "-s")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["dashboard: http://127.0.0.1:*/*/"])
@@ -246,8 +246,8 @@ def test_a_port_that_cannot_be_used(evals: Evals) -> None:
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert f"--eval-dashboard={port}: the port cannot be used" in result.stderr.str() + result.stdout.str()
     for words, said in (
-        (["--eval-dashboard=70000", "shop.eval.yaml"], "--eval-dashboard=70000: the port cannot be used"),
-        (["--eval-dashboard", "shop.eval.yaml"], "invalid int value: 'shop.eval.yaml'"),
+        (["--eval-dashboard=70000", "shop.eval.yaml"], "'70000' is not a port"),
+        (["--eval-dashboard", "shop.eval.yaml"], "is not a port. Write `--eval-dashboard=PORT`"),
     ):
         result = evals.run(*words)
         assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -160,7 +160,7 @@ async def called(name: str, arguments: Json) -> Json:
     return await DOES[name](**arguments)
 
 
-# -- with dots in names: it tells the address that was asked for, whatever has become of the page
+# -- with dots in names: it shows the address that was asked for, not the one that the page has
 
 
 async def web_go(url: str) -> Json:
